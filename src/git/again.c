@@ -6,10 +6,10 @@
  *   git commit   objects, then the ref
  *
  * Packs are mapped when a repository is opened and stay readable. A loose object is opened when it is read,
- * and may have moved into a pack that was not listed. So before an object is reported as missing, it is
- * searched in the same repository, opened once more; git does the same. Object numbers do not change: they
- * belong to the first list. An object that no ref reaches any more may be gone for good, so the refs are
- * read again, too: if they have changed, their objects are not missing, but belong to an earlier moment.
+ * and may have moved into a pack that was not listed. So before an object is reported as missing, the
+ * repository is opened a second time and searched again; git does the same. Object numbers do not change:
+ * they belong to the first list. An object that no ref reaches any more may have been removed, so the refs
+ * are read again, too. If they have changed, the object is not missing, but belonged to earlier refs.
  *
  * Each missing object costs one search. After VAIN_LOOKS_MAX searches without success, a repository is not
  * searched again.
@@ -32,7 +32,7 @@ static bool look_again(struct ts_git_repo *repo) {
         ts_git_repo_free(again);
         return false;
     }
-    again->vain_looks = VAIN_LOOKS_MAX; /* the second object must not open a third */
+    again->vain_looks = VAIN_LOOKS_MAX; /* the repository opened here must not open a third one */
     ts_git_repo_free(repo->again);
     repo->again = again;
     return true;
@@ -50,16 +50,28 @@ enum ts_git_error git__object_read_again(struct ts_git_repo *repo, const struct 
     return error;
 }
 
+/* Does not make a table of all ids: few objects are missing, so the indexes need not be read completely. */
+static bool is_listed(const struct ts_git_repo *repo, const struct ts_git_oid *oid) {
+    uint32_t unused;
+    for (size_t i = 0; i < repo->pack_count; i++)
+        if (git__pack_index_find(&repo->packs[i].index, oid->bytes, &unused))
+            return true;
+    return git__loose_is_listed(repo, oid);
+}
+
 void git__are_there_now(struct ts_git_repo *repo, const struct ts_git_oid *oids, size_t count,
                         bool *ret_are_there) {
     bool is_any = false;
     memset(ret_are_there, 0, count * sizeof *ret_are_there);
-    if (!look_again(repo) || git__numbers_fill(repo->again, NULL, NULL) != TS_GIT_OK)
+    if (!look_again(repo) || git__loose_fill(repo->again, NULL) != TS_GIT_OK)
         return;
     for (size_t i = 0; i < count; i++) {
-        ret_are_there[i] = git__number_of(repo->again, oids[i].bytes) != GIT__NONE;
+        ret_are_there[i] = is_listed(repo->again, &oids[i]);
         is_any = is_any || ret_are_there[i];
     }
+    for (size_t i = 0; i < repo->again->pack_count;
+         i++) /* opened only if needed: the kernel counts a second mapping as more memory */
+        git__map_forget(&repo->again->packs[i].index_map);
     repo->vain_looks += !is_any;
 }
 

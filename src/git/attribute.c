@@ -1,11 +1,12 @@
 /*
  * Finds the commit that first had a blob at a path.
  *
- *   1. The trees that lead to a blob of the set, directly or through other trees: passes over the graph's
+ *   1. Finds the trees that lead to a blob of the set, directly or through other trees: passes over the graph's
  *      additions and removals, one for each level of folders, without reading anything.
- *   2. The entries of each tree that lead there, its digest: the entries of its base, without those that it
- *      removes and with those that it adds. Most trees change no such entry and share the digest of their base.
- *   3. The selected commits by (time, id), ancestors first (times.c): the digest of each commit's tree is compared
+ *   2. Makes the digest of a tree, the entries that lead there, when step 3 needs it: the entries of its base, without
+ *      those that it removes and with those that it adds. Most trees change no such entry and share the digest of
+ *      their base.
+ *   3. Visits the selected commits by (time, id), ancestors first (times.c). The digest of each commit's tree is compared
  *      with those of its parents' trees. The commit brought the entries that no parent has; the first commit that
  *      brings an entry is kept.
  */
@@ -14,20 +15,20 @@
 #include "base/assert.h"
 #include "base/hash64.h"
 #include "os/grow.h"
+#include "table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define OCCURRENCES_MAX  ((size_t)10000000)
 #define FOLDERS_MAX      1024                /* deeper than the paths of any file system */
-#define STEPS_MAX        UINT64_C(500000000) /* compared entries: a hostile history is cut off */
+#define STEPS_MAX        UINT64_C(500000000) /* limit of compared entries, against a hostile history */
 #define PARENTS_MAX      4096
-#define TREES_AHEAD      8    /* overlapping memory accesses */
-#define TREES_BETWEEN    4096 /* between two calls of the watch */
+#define TREES_AHEAD      8 /* trees to prefetch, so that memory accesses overlap */
 /* Approximate memory of an occurrence besides its path, during collection and sorting. */
 #define OCCURRENCE_BYTES 192u
 
-/* By rank of the name, then by child. */
+/* Entries that lead to blobs, sorted by rank of the name, then by child. */
 struct leading {
     uint32_t rank;
     uint32_t child;
@@ -43,8 +44,10 @@ struct leadings {
 
 struct digest {
     uint64_t first; /* index of its first entry in `all` */
-    uint32_t count;
+    uint32_t count; /* or NOT_MADE */
 };
+
+#define NOT_MADE UINT32_MAX
 
 struct found {
     uint32_t blob;
@@ -58,17 +61,18 @@ struct found {
 
 struct tracing {
     struct ts_git_graph *graph;
-    const struct ts_git_set *blobs; /* the set */
+    const struct ts_git_set *blobs; /* the blobs to attribute */
     bool without_parents;
     bool is_head;             /* the head of the selection is being traced */
     struct ts_git_set *leads; /* blobs of the set, trees that lead to them, and objects that these replace */
-    struct digest *digests;   /* by dense number */
-    uint32_t *dense;          /* by tree: its digest; GIT__NONE for none */
-    struct leadings all;      /* of all digests */
-    struct leadings added;    /* of the current tree, and removed ones */
+    struct digest *digests;   /* indexed by the values of `dense` */
+    uint32_t *dense;          /* indexed by tree: index of its digest in `digests`; GIT__NONE: no digest */
+    struct leadings all;      /* leadings of all digests */
+    struct leadings added; /* entries that the current tree adds; the next field has those that it removes */
     struct leadings removed;
+    struct git__list chain; /* a tree and its bases, while their digests are made */
     uint64_t digest_bytes_max;
-    uint64_t found_bytes; /* paths, and the rest of each occurrence */
+    uint64_t found_bytes; /* memory of all occurrences, with their paths */
     uint64_t found_bytes_max;
     size_t max;
     uint64_t steps;
@@ -77,7 +81,7 @@ struct tracing {
     bool is_over; /* a limit is reached, or the watch stopped it */
     bool no_memory;
 
-    uint32_t commit; /* the current one */
+    uint32_t commit; /* the current commit */
     char *path;
     size_t path_len;
     size_t path_capacity;
@@ -85,7 +89,7 @@ struct tracing {
     struct found *found;
     size_t found_count;
     size_t found_capacity;
-    uint32_t *slots; /* of found, by path and blob */
+    uint32_t *slots; /* hash table of `found`, by path and blob */
     size_t slot_count;
 };
 
@@ -102,9 +106,10 @@ struct search {
     struct tracing *t;
     struct ts_git_set *fresh;
     struct git__list found;
+    bool is_stopped; /* by the watch */
     uint32_t *trees;
     uint32_t tree_count;
-    int32_t *counts; /* by tree: number of fresh entries */
+    int32_t *counts; /* indexed by tree: number of fresh entries */
 };
 
 /* Fresh entries that a tree adds, minus those that it removes. */
@@ -137,15 +142,17 @@ static bool lead_replaced(struct search *s) {
     return done;
 }
 
-/* A tree has the entries of its base, so counts add up along a chain of bases. New trees count in the next
- * pass. */
+/* A tree has the entries of its base, so counts are added along a chain of bases. Trees found now count in
+ * the next pass. */
 static bool search_once(struct search *s) {
     const struct ts_git_graph *graph = s->t->graph;
     bool done = true;
     for (size_t i = 0; i < s->found.count; i++)
         (void)git__set_add(s->fresh, s->found.items[i]);
     size_t old = s->found.count;
-    for (uint32_t i = 0; i < s->tree_count && done; i++) {
+    for (uint32_t i = 0; i < s->tree_count && done && !s->is_stopped; i++) {
+        if (i % GIT__STEPS_BETWEEN == 0)
+            s->is_stopped = !git__graph_goes_on(graph);
         uint32_t tree = s->trees[i];
         uint32_t base = graph->edges[tree].base;
         if (i + TREES_AHEAD < s->tree_count)
@@ -196,11 +203,12 @@ static bool find_leads(struct tracing *t, struct ts_git_fault *ret_fault) {
         if (git__may_be_blob(graph, i) && git__set_has(t->blobs, i))
             done = lead(&s, i);
     done = done && lead_replaced(&s);
-    for (unsigned passes = 0; s.found.count > 0 && done && passes <= FOLDERS_MAX; passes++) {
+    for (unsigned passes = 0; s.found.count > 0 && done && !s.is_stopped && passes <= FOLDERS_MAX; passes++) {
         done = search_once(&s);
         if (passes == 0)
             pass_over_leaves(&s);
     }
+    t->is_stopped = t->is_over = s.is_stopped;
     ts_git_set_free(s.fresh);
     free(s.found.items);
     free(s.trees);
@@ -244,7 +252,7 @@ static bool keep_leading(const struct tracing *t, const uint32_t *children, cons
     return true;
 }
 
-/* The digest of the base without removed entries and with added ones, all of them sorted. */
+/* The digest of the base, without the removed entries and with the added ones; all lists are sorted. */
 static bool merge(struct tracing *t, const struct digest *base, struct digest *ret_digest) {
     const struct leading *added = t->added.items;
     const struct leading *added_end = added + t->added.count;
@@ -293,13 +301,12 @@ static bool digest_tree(struct tracing *t, uint32_t tree) {
     return merge(t, &base, &t->digests[t->dense[tree]]);
 }
 
-/* Bases come before their deltas. A base that leads nowhere has no digest: it would be empty. */
-static enum ts_git_error make_digests(struct tracing *t, struct ts_git_fault *ret_fault) {
+/* A tree that leads to no blob has no digest, because it would be empty. */
+static enum ts_git_error prepare_digests(struct tracing *t, struct ts_git_fault *ret_fault) {
     struct ts_git_graph *graph = t->graph;
-    const struct ts_git_watch *watch = &graph->options.watch;
     uint32_t count = 0;
-    t->dense = malloc(((size_t)graph->total + 1) * sizeof *t->dense);
-    /* Empty lists need an address, too: there are pointers into them. */
+    t->dense = git__table_new((size_t)graph->total + 1, sizeof *t->dense);
+    /* Empty lists need an address, too, because pointers refer to them. */
     if (t->dense == NULL || !TS_GROW(t->all.items, t->all.capacity, 1) ||
         !TS_GROW(t->added.items, t->added.capacity, 1) || !TS_GROW(t->removed.items, t->removed.capacity, 1))
         return git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
@@ -308,13 +315,23 @@ static enum ts_git_error make_digests(struct tracing *t, struct ts_git_fault *re
     t->digests = calloc((size_t)count + 1, sizeof *t->digests);
     if (t->digests == NULL)
         return git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
-    for (uint32_t i = 0; i < graph->tree_count && !t->is_over; i++) {
-        if (t->dense[graph->trees[i]] != GIT__NONE && !digest_tree(t, graph->trees[i]))
-            return git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
-        if (i % TREES_BETWEEN == 0 && watch->go_on != NULL && !watch->go_on(watch->ctx, 0))
-            t->is_stopped = t->is_over = true;
-    }
+    for (uint32_t i = 0; i < count; i++)
+        t->digests[i].count = NOT_MADE;
     return TS_GIT_OK;
+}
+
+/* Makes the digest of a tree, after those of its bases. */
+static bool make_digest(struct tracing *t, uint32_t tree) {
+    t->chain.count = 0;
+    for (uint32_t at = tree;
+         at != GIT__NONE && t->dense[at] != GIT__NONE && t->digests[t->dense[at]].count == NOT_MADE;
+         at = t->graph->edges[at].base)
+        if (!git__list_add(&t->chain, at))
+            return false;
+    bool done = true;
+    while (t->chain.count > 0 && done)
+        done = digest_tree(t, t->chain.items[--t->chain.count]);
+    return done;
 }
 
 /* ---- 3: commits ---- */
@@ -324,10 +341,15 @@ static struct ts_bytes name_of(const struct tracing *t, const struct leading *it
     return ts_bytes_of(name->bytes, name->len);
 }
 
-/* The digest of a tree; empty for a number without one. */
-static struct digest digest_of(const struct tracing *t, uint32_t number) {
+/* The digest of a tree; empty for a number without one. It is made when it is first needed: few commits need
+ * few trees, however many trees lead to the blobs. */
+static struct digest digest_of(struct tracing *t, uint32_t number) {
     if (number >= t->graph->total || t->dense[number] == GIT__NONE)
         return (struct digest){.count = 0};
+    if (t->digests[t->dense[number]].count == NOT_MADE && !make_digest(t, number)) {
+        t->no_memory = true;
+        return (struct digest){.count = 0};
+    }
     return t->digests[t->dense[number]];
 }
 
@@ -349,8 +371,8 @@ static bool grow_slots(struct tracing *t) {
     return true;
 }
 
-/* Returns whether the memory limit allows another path of this length. (The current path has its own memory,
- * twice as large.) */
+/* Returns whether the memory limit allows another path of this length. (The current path has a separate
+ * buffer of twice the size.) */
 static bool has_room(const struct tracing *t, size_t path_len) {
     return t->found_bytes + 3 * (uint64_t)path_len + OCCURRENCE_BYTES <= t->found_bytes_max;
 }
@@ -403,14 +425,14 @@ static void bring_all(struct tracing *t, uint32_t blob, uint32_t mode) {
     }
 }
 
-/* One parent's tree, walked in step with ours. */
+/* A parent's tree, walked in parallel with the commit's tree. */
 struct beside {
     struct digest digest;
     uint32_t at;
 };
 
-/* The child of the same name in a parent's tree, or GIT__NONE. If there are several, our own child if it is
- * among them. Names only increase, so each is compared once. */
+/* The child of the same name in a parent's tree, or GIT__NONE. If there are several, prefers a child that
+ * equals ours. Names only increase, so each is compared once. */
 static uint32_t same_name(const struct tracing *t, struct beside *beside, const struct leading *of) {
     const struct leading *items = t->all.items + beside->digest.first;
     while (beside->at < beside->digest.count && items[beside->at].rank < of->rank)
@@ -466,17 +488,16 @@ static void compare_trees(struct tracing *t, uint32_t tree, const uint32_t *pare
     uint32_t *before = calloc(parent_count + 1, sizeof *before);
     if (beside == NULL || before == NULL)
         t->no_memory = true;
-    const struct ts_git_watch *watch = &t->graph->options.watch;
-    if (watch->go_on != NULL && !watch->go_on(watch->ctx, 0))
+    if (!git__graph_goes_on(t->graph))
         t->is_stopped = t->is_over = true;
     for (size_t p = 0; p < parent_count && !t->no_memory; p++)
         beside[p].digest = digest_of(t, parents[p]);
     for (uint32_t i = 0; i < digest.count && !t->no_memory && !t->is_over; i++) {
-        const struct leading *item = &t->all.items[digest.first + i];
+        const struct leading item = t->all.items[digest.first + i]; /* digests of folders move the items */
         bool is_new = true;
         for (size_t p = 0; p < parent_count; p++) {
-            before[p] = same_name(t, &beside[p], item);
-            is_new = is_new && before[p] != item->child;
+            before[p] = same_name(t, &beside[p], &item);
+            is_new = is_new && before[p] != item.child;
         }
         t->steps += 1 + parent_count;
         if (t->steps > STEPS_MAX) {
@@ -484,7 +505,7 @@ static void compare_trees(struct tracing *t, uint32_t tree, const uint32_t *pare
             t->is_over = true;
         }
         if (is_new && !t->is_over)
-            compare_entry(t, item, before, parent_count, folders);
+            compare_entry(t, &item, before, parent_count, folders);
     }
     free(beside);
     free(before);
@@ -509,7 +530,7 @@ static void compare_commit(struct tracing *t, uint32_t commit) {
     bool is_same = false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t parent = edges[GIT__COMMIT_HEAD + i];
-        /* A parent's replacement is a parent, too. */
+        /* The replacement of a parent is also a parent. */
         for (unsigned k = 0; parent < graph->total && k <= GIT__REPLACED_MAX; k++) {
             if (graph->edges[parent].type == TS_GIT_COMMIT) {
                 parents[known++] = git__edges_of(graph, parent)[0];
@@ -640,6 +661,7 @@ static void tracing_release(struct tracing *t) {
     free(t->path);
     free(t->dense);
     free(t->digests);
+    free(t->chain.items);
     ts_git_set_free(t->leads);
 }
 
@@ -661,6 +683,20 @@ static void trace_head(struct tracing *t, uint32_t head) {
     compare_commit(t, head);
 }
 
+/* What all steps need: orders, trees that lead to blobs, and the selected commits. */
+static enum ts_git_error prepare(struct tracing *t, const struct ts_git_selection *selection,
+                                 struct git__selected *ret_selected, struct ts_git_fault *ret_fault) {
+    struct ts_git_graph *graph = t->graph;
+    enum ts_git_error error = TS_GIT_OK;
+    if (!git__graph_order(graph) || !git__graph_order_times(graph) || !find_leads(t, ret_fault))
+        error = git__graph_ended(graph, ret_fault);
+    if (error == TS_GIT_OK && !t->is_over)
+        error = git__select(graph, selection, ret_selected, ret_fault);
+    if (error == TS_GIT_STOPPED)
+        t->is_stopped = t->is_over = true;
+    return error == TS_GIT_STOPPED ? TS_GIT_OK : error;
+}
+
 enum ts_git_error ts_git_graph_attribute(struct ts_git_graph *graph, const struct ts_git_selection *selection,
                                          const struct ts_git_set *blobs, size_t max,
                                          struct ts_git_occurrences *ret_occurrences,
@@ -674,17 +710,13 @@ enum ts_git_error ts_git_graph_attribute(struct ts_git_graph *graph, const struc
                         .max = max == 0 || max > OCCURRENCES_MAX ? OCCURRENCES_MAX : max};
     struct git__selected selected = {.commits = {NULL, 0, 0}};
     enum ts_git_error error = ts_git_set_new(graph->repo, &t.leads, ret_fault);
-    if (error == TS_GIT_OK) {
-        if (!git__graph_order(graph) || !git__graph_order_times(graph) || !find_leads(&t, ret_fault))
-            error = git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
-    }
     if (error == TS_GIT_OK)
-        error = git__select(graph, selection, &selected, ret_fault);
-    if (error == TS_GIT_OK)
-        error = make_digests(&t, ret_fault);
-    if (error == TS_GIT_OK)
+        error = prepare(&t, selection, &selected, ret_fault);
+    if (error == TS_GIT_OK && !t.is_over)
+        error = prepare_digests(&t, ret_fault);
+    if (error == TS_GIT_OK && !t.is_over)
         error = trace(&t, &selected.commits, ret_fault);
-    if (error == TS_GIT_OK && selection->head != NULL)
+    if (error == TS_GIT_OK && !t.is_over && selection->head != NULL)
         trace_head(&t, git__number_of(graph->repo, selection->head->bytes));
     if (error == TS_GIT_OK && t.no_memory)
         error = git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A commit is read completely up to this size. For a larger one the beginning is enough: it has all fields
- * that are shown. */
+/* Commits up to this size are read completely. The beginning of a larger commit is enough, because it has all
+ * fields that a report shows. */
 #define COMMIT_BYTES_MAX  ((size_t)64 << 20)
 #define COMMIT_START_SIZE ((size_t)1 << 20)
 

@@ -11,14 +11,14 @@
 #include <strings.h>
 
 #define CONFIG_MAX (16u << 20)
-#define NAME_MAX_  1024 /* no name or value that is used here is longer */
+#define NAME_MAX_  1024 /* longer than any name or value that is used here */
 
 struct item {
-    char section[NAME_MAX_];    /* without its subsection, lower case */
-    char subsection[NAME_MAX_]; /* as it is written, without quotes; empty for none */
+    char section[NAME_MAX_];    /* section without its subsection, in lower case */
+    char subsection[NAME_MAX_]; /* subsection as written, without quotes; empty: none */
     bool has_subsection;
     char name[NAME_MAX_];  /* lower case */
-    char value[NAME_MAX_]; /* "true" when there is none */
+    char value[NAME_MAX_]; /* "true" if the setting has no value */
 };
 
 struct reader {
@@ -95,10 +95,10 @@ static char escaped(char c) {
     }
 }
 
-/* After the '='. Quotes, escapes, comments and continued lines as in git. */
+/* Reads the value after the '='. Quotes, escapes, comments and continued lines work as in git. */
 static bool read_value(struct reader *r) {
     size_t len = 0;
-    size_t kept = 0; /* unquoted blanks at the end do not count */
+    size_t kept = 0; /* length without unquoted blanks at the end */
     bool in_quotes = false;
     r->item.value[0] = '\0';
     for (; !at_line_end(r); r->at++) {
@@ -210,8 +210,8 @@ static enum ts_git_error refuse_extension(const char *name, const char *value, c
     return git__fault(TS_GIT_BAD_EXTENSION, thing, ret_fault);
 }
 
-/* With version 0, git ignores unknown extensions, and refuses those that change how a repository is read:
- * read as version 0, it would seem empty. */
+/* With version 0, git ignores unknown extensions, but refuses those that change how a repository is read,
+ * because otherwise the repository would seem empty. */
 static enum ts_git_error conclude(const struct judged *judged, const char *path, struct git__config *config,
                                   struct ts_git_fault *ret_fault) {
     if (judged->version > 1)

@@ -1,6 +1,7 @@
 /*
- * A repository's configuration, only as far as needed to read it safely: its format, and whether parts of it
- * are elsewhere by design. Includes, hooks, filters, aliases and everything else are ignored.
+ * Reads only the parts of a repository's configuration that are needed to read it safely: its format, and
+ * whether parts of it are elsewhere by design. Includes, hooks, filters, aliases and everything else are
+ * ignored.
  */
 #ifndef TS_GIT_CONFIG_H
 #define TS_GIT_CONFIG_H

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 struct ts_git_copy {
-    uint64_t at;   /* in the result */
-    uint64_t from; /* in the base */
+    uint64_t at;   /* offset in the result */
+    uint64_t from; /* offset in the base */
     uint64_t len;  /* at least 1 */
 };
 

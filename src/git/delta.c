@@ -41,7 +41,7 @@ struct instruction {
     size_t len;
 };
 
-/* Takes the instruction at *at. Returns false if it is reserved or truncated. */
+/* Parses the instruction at *at. Returns false if it is reserved or truncated. */
 static inline bool next_instruction(const uint8_t **at, const uint8_t *end, struct instruction *ret) {
     const uint8_t *p = *at;
     uint8_t op = *p++;
@@ -94,14 +94,14 @@ static inline void note_copy(struct git__copies *copies, struct ts_git_copy copy
     copies->items[copies->count++] = copy;
 }
 
-/* Most instructions are short. If there is room on both sides, whole pieces are copied, and the next
- * instruction overwrites the excess: that is faster than a call that must check the length. */
+/* Most instructions are short. If there is room on both sides, copies whole pieces, and the next instruction
+ * overwrites the excess. That is faster than a call that must check the length. */
 enum { PIECE = 16, SHORT = 128 };
 
 struct stretch {
     size_t len;
-    size_t room;      /* at the destination */
-    size_t available; /* at the source */
+    size_t room;      /* bytes of room at the destination */
+    size_t available; /* bytes available at the source */
 };
 
 static inline void copy_bytes(uint8_t *to, const uint8_t *from, struct stretch stretch) {
@@ -173,7 +173,7 @@ void git__delta_stream_init(struct git__delta_stream *stream, struct ts_bytes ba
         .base = base, .instructions = head->instructions, .left = head->result_size};
 }
 
-/* Makes current hold the bytes of the next instruction. */
+/* Fills `current` with the bytes of the next instruction. */
 static bool stream_next(struct git__delta_stream *stream) {
     if (stream->instructions.len == 0)
         return false;

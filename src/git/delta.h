@@ -1,7 +1,7 @@
 /*
  * Deltas: how an object is made from its base.
  *
- *   size of base | size of result        as numbers of 7 bits a byte, the lowest first, top bit: more follows
+ *   size of base | size of result        as numbers with 7 bits per byte, the lowest first; top bit: more follows
  *   instructions until the end:
  *     1xxxxxxx [offset bytes] [size bytes]   copy from the base; bits 0-3 say which of 4 offset bytes are
  *                                            there, bits 4-6 which of 3 size bytes; size 0 means 0x10000
@@ -30,7 +30,7 @@ struct git__delta_head {
 /* Returns false if the two numbers are missing or do not fit 64 bits. */
 bool git__delta_head_parse(struct ts_bytes delta, struct git__delta_head *ret_head);
 
-/* One list of copies for all objects of a thread. */
+/* A list of copies, reused for all objects of a thread. */
 struct git__copies {
     struct ts_git_copy *items;
     size_t count;
@@ -51,7 +51,7 @@ bool git__delta_copies(uint64_t base_size, const struct git__delta_head *head, s
 struct git__delta_stream {
     struct ts_bytes base;
     struct ts_bytes instructions;
-    uint64_t left;           /* of the result */
+    uint64_t left;           /* bytes of the result still to build */
     struct ts_bytes current; /* the rest of the current instruction */
 };
 
@@ -61,7 +61,7 @@ void git__delta_stream_init(struct git__delta_stream *stream, struct ts_bytes ba
 /* The next len bytes, which the result must still have. Returns false if the delta is not valid. */
 bool git__delta_stream_read(struct git__delta_stream *stream, uint8_t *ret_bytes, size_t len);
 
-/* Returns true if the instructions gave the whole result and nothing more. */
+/* Returns true if the instructions made exactly the whole result. */
 bool git__delta_stream_is_done(const struct git__delta_stream *stream);
 
 #endif

@@ -29,7 +29,7 @@ const char *ts_git_fault_describe(const struct ts_git_fault *fault, char *ret_te
     char os_text[128] = "";
     const char *why = cures[fault->error];
     if (fault->os_error != 0) {
-        /* The GNU variant: it may not return the buffer. */
+        /* The GNU variant of strerror_r, which may return another text than the buffer. */
         why = strerror_r(fault->os_error, os_text, sizeof os_text);
     }
     (void)snprintf(ret_text, size, "%s%s%s%s: %s%s%s", object, oid, in, fault->thing, reason_of(fault->error),

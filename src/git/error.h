@@ -32,16 +32,24 @@
       "'git symbolic-ref --delete' removes it")                                                                                 \
     X(LINKED_FOLDER, "a folder of refs behind a symbolic link, which is not followed",                                          \
       "replace the link by the folder itself")                                                                                  \
-    X(REFS_CHANGE, "refs changed every time they were read",                                                                    \
+    X(REFS_CHANGE, "the refs changed during every attempt to read them",                                                        \
       "scan again when fewer refs change, or scan a mirror clone")                                                              \
     X(NO_SUCH_REF, "unknown ref or commit", "'git for-each-ref' lists the refs")                                                \
     X(BAD_REVISION, "not a revision that turnstone can read",                                                                   \
-      "give a branch, a tag or an id, with ~N, ^N, @{upstream}, @{N} or @{-N} after it, or the id that 'git rev-parse' prints") \
+      "give a branch, a tag or an id, with ~N, ^N, ^{/TEXT}, @{upstream}, @{N}, @{-N} or @{DATE} after it, or :/TEXT, or what " \
+      "'git rev-parse' prints")                                                                                                 \
     X(NO_SUCH_PARENT, "the commit has no such parent", "'git log --graph' shows the commits before it")                         \
     X(CUT, "its parents are missing: the clone is shallow",                                                                     \
       "fetch the history with 'git fetch --unshallow', or in CI with 'fetch-depth: 0'")                                         \
     X(NO_UPSTREAM, "the branch has no upstream", "'git branch --set-upstream-to' sets one")                                     \
     X(NO_REFLOG, "the reflog has no such entry", "'git reflog' lists the entries")                                              \
+    X(BAD_DATE, "not a date that turnstone can read",                                                                           \
+      "give @{now}, @{yesterday}, @{3.days.ago}, @{2026-01-31} or "                                                             \
+      "@{2026-01-31 12:00:00 +0100}")                                                                                           \
+    X(BAD_PATTERN, "the text is not a POSIX extended regular expression",                                                       \
+      "write a backslash before ( [ { * + and ? that stand for "                                                                \
+      "themselves, and !! for a ! at the start")                                                                                \
+    X(NO_MATCH, "no commit has a message that matches the text", "'git log --all' shows the messages")                          \
     X(REPLACED, "replaced by other objects in a loop, or by too many in a row",                                                 \
       "'git replace -d' removes a replacement")                                                                                 \
     X(HALF_PACK, "a pack without its index, or an index without its pack",                                                      \
@@ -67,9 +75,10 @@
     X(NO_BASE, "its delta base is missing or depends on itself", "run 'git fsck', or fetch it again")                           \
     X(BASE_DAMAGED, "its delta base is damaged", "run 'git fsck', or fetch it again")                                           \
     X(TOO_LARGE, "larger than the limit", "raise the limit to read it")                                                         \
-    X(NO_ROOM, "too large for the memory limit, and cannot be read in parts", "raise --memory")                                 \
-    X(BAD_OBJECT, "its content does not fit its type", "run 'git fsck', or fetch it again")                                     \
-    X(WRONG_TYPE, "it has another type than its references expect", "run 'git fsck', or fetch it again")
+    X(NO_ROOM, "too large for the memory limit, and cannot be read in parts", "raise the memory limit")                         \
+    X(BAD_OBJECT, "its content does not match its type", "run 'git fsck', or fetch it again")                                   \
+    X(WRONG_TYPE, "its type differs from the type that its references expect",                                                  \
+      "run 'git fsck', or fetch it again")
 
 #define TS_GIT_ERROR_ENUM(suffix, reason, cure) TS_GIT_##suffix,
 enum ts_git_error { TS_GIT_ERRORS(TS_GIT_ERROR_ENUM) };

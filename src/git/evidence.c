@@ -17,7 +17,7 @@ __extension__ typedef unsigned __int128 u128;
 #define BLOCK_LEN   1024
 #define BLOCK_WORDS (BLOCK_LEN / 8)
 
-/* Hashed before the stored bytes: a kind, the size after inflating, the number of stored bytes, the base. */
+/* Hashed before the stored bytes: a kind, the inflated size, the number of stored bytes, the base. */
 enum { KIND_LOOSE = 16, KIND_DELTA = 17 /* and the types of whole entries */ };
 struct head {
     uint64_t kind;
@@ -30,8 +30,8 @@ struct ts_git_evidence {
     uint8_t key[TS_GIT_EVIDENCE_KEY_LEN];
     uint64_t words[BLOCK_WORDS];
     uint64_t sip_key[2];
-    _Atomic uint64_t *found; /* by number; 0: unknown */
-    uint32_t **node_of;      /* by pack: the node in its outline, by position in its index */
+    _Atomic uint64_t *found; /* indexed by number; 0: unknown */
+    uint32_t **node_of;      /* indexed by pack, then by position in its index: the node in its outline */
     uint8_t (*pack_ids)[TS_GIT_PACK_ID_LEN];
     const uint8_t **sorted; /* the ids, to be searched */
     size_t pack_count;      /* number of packs at creation, like `total`: later objects have no evidence */
@@ -41,8 +41,8 @@ struct ts_git_evidence {
 
 /* ---- the hash ---- */
 
-/* NH: different messages of the same length collide for at most 2^-64 of the keys. len is at most BLOCK_LEN;
- * zeros fill it up to sixteen bytes, and the length distinguishes these from real ones. */
+/* NH: different messages of the same length collide for at most 2^-64 of the keys. len is at most BLOCK_LEN.
+ * Zeros pad the message to a multiple of sixteen bytes; the hashed length distinguishes them from real zeros. */
 static u128 hash_block(const uint64_t words[static BLOCK_WORDS], const uint8_t *bytes, size_t len) {
     u128 sum = 0;
     size_t at = 0;
@@ -234,8 +234,8 @@ static uint64_t hash_node(const struct ts_git_evidence *evidence, const struct g
     return hash_stored(evidence, &head, entry.data);
 }
 
-/* Bases first: most bases have their evidence from their own visit. A chain may be as deep as the pack is
- * long. */
+/* Computes bases first. Most bases have their evidence from their own visit. A chain may be as deep as the
+ * pack is long. */
 static uint64_t find_in_pack(struct ts_git_evidence *evidence, uint32_t number, struct git__spot spot) {
     const struct git__pack *pack = &evidence->repo->packs[spot.pack];
     uint32_t first = number - spot.position;

@@ -3,16 +3,16 @@
  * without inflating them.
  *
  * Ids are not verified when objects are read, so in a forged repository the same id may have another content.
- * Evidence is 64 bits under a secret key over the stored bytes: kind, size and compressed bytes of an entry,
- * and the evidence of its delta base; or the file of a loose object. Equal evidence means equal content. An
- * object that was repacked in another way has other evidence and the same content.
+ * Evidence is a hash of 64 bits, with a secret key, over the stored bytes: kind, size and compressed bytes of
+ * an entry, and the evidence of its delta base; or the file of a loose object. Equal evidence means equal
+ * content. An object that was repacked in another way has other evidence and the same content.
  *
  * If a pack and its index are the same unchanged files as before, nothing is read at all: the id of a pack
  * covers device, inode, size and times of both.
  *
  * The hash is NH (the universal hash of UMAC and VMAC) over blocks of a KiB, then SipHash-2-4 over the
- * results. Without the key, two entries have equal evidence only by chance, 2^-64, and it costs little beside
- * inflating (docs/decisions/0014-state-in-files-of-our-own.md).
+ * results. Someone without the key can make two entries with equal evidence only by chance (2^-64). The hash
+ * costs little compared with inflating (docs/decisions/0014-state-in-files-of-our-own.md).
  */
 #ifndef TS_GIT_EVIDENCE_H
 #define TS_GIT_EVIDENCE_H
@@ -25,8 +25,8 @@
 
 struct ts_git_evidence;
 
-/* Lists the repository's objects, if that was not done before. It must not outlive the repository. Packs without any object of
- * `only` are left out: their objects have no evidence. NULL: none is left out. */
+/* Lists the repository's objects, if that was not done before. Free it before the repository. Packs that
+ * contain no object of `only` are omitted, and their objects have no evidence. NULL: no pack is omitted. */
 enum ts_git_error ts_git_evidence_new(struct ts_git_repo *repo,
                                       const uint8_t key[static TS_GIT_EVIDENCE_KEY_LEN],
                                       const struct ts_git_set *only, struct ts_git_evidence **ret_evidence,
@@ -41,8 +41,8 @@ const uint8_t *ts_git_evidence_packs(const struct ts_git_evidence *evidence, siz
 /* The number of the pack with this id, or TS_GIT_NO_PACK. */
 uint32_t ts_git_evidence_find_pack(const struct ts_git_evidence *evidence, const uint8_t *id);
 
-/* The evidence of an object during its visit, from any thread; 0 if there is none. ret_pack is the pack of
- * the object, or TS_GIT_NO_PACK. */
+/* The evidence of an object during its visit; 0 if there is none. Any thread may call it. ret_pack is the
+ * pack of the object, or TS_GIT_NO_PACK. */
 uint64_t ts_git_evidence_of(struct ts_git_evidence *evidence, const struct ts_git_object *object,
                             uint32_t *ret_pack);
 

@@ -5,7 +5,7 @@
 #include "git/evidence.h"
 #include "repo_impl.h"
 
-/* Another pack, and the same one after a change of either of its files, has another id. */
+/* The id of a pack. It differs for every other pack, and after a change of either file of the pack. */
 void git__pack_identify(const uint8_t key[static TS_GIT_EVIDENCE_KEY_LEN], const struct git__pack *pack,
                         uint8_t ret_id[static TS_GIT_PACK_ID_LEN]);
 

@@ -1,6 +1,6 @@
 /*
- * Files of a repository: mapped or read completely, only regular ones, never blocking (a repository may have
- * a pipe in place of a file).
+ * Maps or reads files of a repository. Accepts only regular files, and never blocks, even if the repository
+ * has a pipe in place of a file.
  */
 #ifndef TS_GIT_FILE_H
 #define TS_GIT_FILE_H
@@ -34,15 +34,15 @@ struct git__map {
 enum ts_git_error git__map_open(const char *path, struct git__map *ret_map, struct ts_git_fault *ret_fault);
 void git__map_release(struct git__map *map);
 
-/* Releases the pages of a mapping. They stay in the system's cache, and reading one maps it again. */
+/* Releases the pages of a mapping. They stay in the system's cache, and reading a page maps it again. */
 void git__map_forget(const struct git__map *map);
 
-/* Reads a whole small file and adds a terminator, which is not counted; TOO_LARGE beyond max. The caller
- * frees the text. */
+/* Reads a whole small file, and adds a terminator that is not counted. TOO_LARGE if the file has more than
+ * max bytes. The caller frees the text. */
 enum ts_git_error git__file_read(const char *path, size_t max, char **ret_text, size_t *ret_len,
                                  struct ts_git_fault *ret_fault);
 
-/* The same for at most max bytes: only the beginning of a longer file. */
+/* The same, but reads at most the first max bytes of a file. */
 enum ts_git_error git__file_read_start(const char *path, size_t max, char **ret_text,
                                        struct ts_git_fault *ret_fault);
 

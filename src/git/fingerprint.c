@@ -82,7 +82,7 @@ static void keep_fault(void *ctx, const struct ts_git_fault *fault) {
     *(struct ts_git_fault *)ctx = *fault;
 }
 
-/* The value of an unreadable ref is unknown, so it may have changed. */
+/* Fails for an unreadable ref, because its value is unknown and may have changed. */
 static enum ts_git_error add_refs(struct ts_blake3 *hasher, struct ts_git_repo *repo,
                                   struct ts_git_fault *ret_fault) {
     struct ts_git_refs refs;

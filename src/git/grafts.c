@@ -22,7 +22,7 @@ static bool take_id(enum ts_git_hash hash, struct ts_bytes *rest, struct ts_git_
     return is_blank;
 }
 
-/* After BAD_LINE the parents so far are kept: an additional one hides nothing. */
+/* After BAD_LINE the parents so far are kept, because an additional parent hides nothing. */
 static enum ts_git_error read_line(enum ts_git_hash hash, struct ts_bytes line, struct git__grafts *grafts) {
     struct git__graft graft;
     while (line.len > 0 && isspace(line.data[line.len - 1]))

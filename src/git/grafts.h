@@ -1,7 +1,7 @@
 /*
- * History that git shows instead of the stored one: info/grafts gives commits other parents, and
- * refs/replace/ID names an object that replaces ID. Both are followed in addition to the objects themselves,
- * so that neither hides anything.
+ * Changes of the history that git shows instead of the stored objects: info/grafts gives commits other
+ * parents, and refs/replace/ID names an object that replaces ID. Both are followed in addition to the objects
+ * themselves, so that neither hides anything.
  *
  *   info/grafts    a line for each commit: its id, then those of its parents, with a blank between; # begins a comment
  */
@@ -17,10 +17,10 @@ struct git__graft {
 };
 
 struct git__grafts {
-    struct git__graft *items; /* by commit */
+    struct git__graft *items; /* sorted by commit */
     size_t count;
     size_t capacity;
-    struct ts_git_oid *commits; /* of all lines, also of those without parents */
+    struct ts_git_oid *commits; /* the commits of all lines, also of lines without parents */
     size_t commit_count;
     size_t commit_capacity;
 };
@@ -31,12 +31,12 @@ enum ts_git_error git__grafts_read(struct ts_git_repo *repo, const struct ts_git
 
 void git__grafts_release(struct git__grafts *grafts);
 
-/* The first parent that a graft gives to the commit, and the next one of the same commit. NULL: none. */
+/* The first parent that a graft gives to the commit, and the next parent of the same commit. NULL: no more. */
 const struct git__graft *git__grafts_find(const struct git__grafts *grafts, const struct ts_git_oid *commit);
 const struct git__graft *git__grafts_next(const struct git__grafts *grafts, const struct git__graft *graft);
 
-/* The id of a ref refs/replace/ID. Returns false for another ref; it is a fault if the name has no valid
- * id. */
+/* The id in the name of a ref refs/replace/ID. Returns false for other refs; reports a fault if the name has
+ * no valid id. */
 bool git__replaced_by(const struct ts_git_repo *repo, const struct ts_git_ref *ref,
                       const struct ts_git_fault_sink *faults, struct ts_git_oid *ret_oid);
 

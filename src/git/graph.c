@@ -1,6 +1,7 @@
 #include "graph.h"
 
 #include "os/grow.h"
+#include "table.h"
 #include "tree.h"
 
 #include "base/assert.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TREE_PARTS 8 /* trees with entries in memory may take 1/8 of the visit's memory in addition */
+#define TREE_PARTS 8 /* trees with entries in memory may take another 1/8 of the visit's memory */
 
 bool git__list_add(struct git__list *list, uint32_t item) {
     if (!TS_GROW(list->items, list->capacity, list->count + 1))
@@ -46,7 +47,7 @@ static bool absent_grow(struct ts_git_graph *graph) {
     return true;
 }
 
-/* A third of the graph's limit, because each missing object takes one place in the list and at least two in
+/* A third of the graph's limit, because each missing object needs one element of the list and at least two of
  * `slots`. */
 static bool absent_has_room(const struct ts_git_graph *graph) {
     uint64_t max = graph->options.table_bytes_max;
@@ -87,7 +88,7 @@ void git__expect(struct ts_git_graph *graph, uint32_t number, enum ts_git_type t
         atomic_fetch_or_explicit(&graph->expected[number], bit, memory_order_relaxed);
 }
 
-/* Blobs are not visited: the outlines of packs and the heads of loose objects show them. */
+/* Blobs are not visited, because the outlines of packs and the heads of loose objects show their type. */
 static void note_blobs(struct ts_git_graph *graph) {
     const struct ts_git_repo *repo = graph->repo;
     const uint32_t *first = repo->numbers.pack_first;
@@ -108,7 +109,7 @@ static void expect_commit(struct ts_git_graph *graph, const struct ts_git_oid *o
         git__expect(graph, number, TS_GIT_COMMIT);
 }
 
-/* Ids in 'shallow' and in lines of grafts are commits, even if nothing refers to them, as in git. */
+/* Ids in 'shallow' and in lines of grafts are commits, even if no other object refers to them, as in git. */
 static void expect_named(struct ts_git_graph *graph) {
     const struct ts_git_repo *repo = graph->repo;
     for (size_t i = 0; i < repo->shallow_count; i++)
@@ -117,8 +118,8 @@ static void expect_named(struct ts_git_graph *graph) {
         expect_commit(graph, &repo->grafts.commits[i]);
 }
 
-/* If an object has another type than a reference expects, one of the two is damaged, and the reference is not
- * followed. */
+/* If the type of an object differs from the type that a reference expects, one of the two is damaged, and the
+ * reference is not followed. */
 static void check_types(struct ts_git_graph *graph, struct git__problems *problems) {
     for (uint32_t i = 0; i < graph->total; i++) {
         unsigned type = graph->edges[i].type;
@@ -203,7 +204,8 @@ static bool add_parent(struct ts_git_graph *graph, struct git__list *list, size_
     return git__list_add(list, number);
 }
 
-/* Adds the commit's own parents, and those of a graft; none if a shallow clone ends at this commit. */
+/* Adds the commit's own parents, and the parents from grafts. Adds no parents if a shallow clone ends at this
+ * commit. */
 static bool add_parents(struct ts_git_graph *graph, struct git__list *list, const struct ts_git_oid *oid,
                         struct ts_bytes lines) {
     const struct git__grafts *grafts = &graph->repo->grafts;
@@ -282,20 +284,20 @@ static bool keeps_limit(struct ts_git_graph *graph, size_t added) {
     return graph->options.table_bytes_max == 0 || bytes <= graph->options.table_bytes_max;
 }
 
-/* Returns whether the first window of a commit or a tag has all lines before the message: they contain its
+/* Returns whether the first window of a commit or tag contains all lines before the message, which have its
  * references. A tree has no such lines. */
 static bool has_head(const struct ts_git_object *object) {
     return object->type != TS_GIT_TREE &&
            memmem(object->content.data, object->content.len, "\n\n", 2) != NULL;
 }
 
-/* One thread visits each number once, so its row needs no lock. */
+/* Each number is visited once, by one thread, so its row needs no lock. */
 static bool take(void *ctx, unsigned index, const struct ts_git_object *object, void **result) {
     struct reader *reader = ctx;
     struct ts_git_graph *graph = reader->graph;
     struct reader_worker *worker = &reader->workers[index];
     struct git__list *list = &graph->lists[index];
-    if (object->content.len != object->size) { /* in windows: many megabytes */
+    if (object->content.len != object->size) { /* it comes in windows: many megabytes */
         if (object->content_at > 0)
             return true;
         if (!has_head(object)) {
@@ -345,7 +347,7 @@ static bool put_chain(struct ts_git_graph *graph, uint32_t tree, uint64_t *done,
     return true;
 }
 
-/* Almost in the order of reading, so that a walk over them reads memory from front to back. */
+/* The order is almost the order of reading, so that a walk over the trees reads memory from front to back. */
 static bool order_trees(struct ts_git_graph *graph) {
     uint64_t *done = calloc((size_t)graph->total / 64 + 1, sizeof *done);
     struct git__list chain = {.items = NULL};
@@ -380,6 +382,11 @@ static void end_order(struct ts_git_graph *graph) {
     graph->is_ordering = false;
 }
 
+enum ts_git_error git__graph_ended(const struct ts_git_graph *graph, struct ts_git_fault *ret_fault) {
+    return git__fault(git__graph_goes_on(graph) ? TS_GIT_NO_MEMORY : TS_GIT_STOPPED, graph->repo->common_dir,
+                      ret_fault);
+}
+
 bool git__graph_order(struct ts_git_graph *graph) {
     end_order(graph);
     if (!graph->is_ordered)
@@ -400,8 +407,8 @@ static int compare_problems(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Reports them in the order of numbers, whichever thread found them. Returns false when memory ran out: some
- * may be lost. */
+/* Reports the problems in the order of numbers, so that the result does not depend on the threads. Returns
+ * false when memory ran out and some may be lost. */
 static bool send_problems(struct ts_git_graph *graph, const struct reader *reader) {
     struct git__problems all = {.items = NULL};
     for (unsigned i = 0; i < graph->list_count; i++) {
@@ -500,7 +507,7 @@ struct ts_git_graph *git__graph_empty(struct ts_git_repo *repo, const struct ts_
     atomic_init(&graph->tree_bytes, 0);
     graph->tree_bytes_max = git__graph_memory(graph) / TREE_PARTS;
     atomic_init(&graph->list_bytes, 0);
-    graph->edges = calloc((size_t)graph->total + 1, sizeof *graph->edges);
+    graph->edges = git__table_new_zeroed((size_t)graph->total + 1, sizeof *graph->edges);
     graph->lists = calloc(graph->list_count, sizeof *graph->lists);
     graph->tree_lists = calloc(graph->list_count, sizeof *graph->tree_lists);
     if (graph->edges != NULL && graph->lists != NULL && graph->tree_lists != NULL)

@@ -1,10 +1,10 @@
 /*
- * The graph in memory. Nodes are object numbers; numbers from `total` on are objects that something refers to
- * and that are not in the repository.
+ * The graph in memory. Nodes are object numbers. Numbers from `total` on are missing objects: something
+ * refers to them, but they are not in the repository.
  *
  *   commit   tree, time low, time high, parents...
  *   tag      target
- *   tree     added..., removed...       children against those of `base`, as multisets; no base: all added
+ *   tree     added..., removed...       children, compared with those of `base`, as multisets; no base: all added
  *            names of added..., of removed...
  *
  *   entries(tree) = entries(base) - removed + added
@@ -20,12 +20,12 @@
 #include <stdatomic.h>
 
 struct git__edges {
-    uint32_t base;    /* of a tree: GIT__NONE for none */
+    uint32_t base;    /* trees: the base, or GIT__NONE */
     uint16_t worker;  /* the thread whose list has this row */
     uint8_t type;     /* enum ts_git_type; 0: could not be read */
-    bool has_folders; /* of a tree: some added or removed entries are trees */
-    uint64_t start;   /* in that list */
-    uint32_t added;   /* number of added entries; of commits and tags: of all */
+    bool has_folders; /* trees: some added or removed entries are trees */
+    uint64_t start;   /* position in that list */
+    uint32_t added;   /* number of added entries; for commits and tags: of all entries */
     uint32_t removed;
 };
 
@@ -36,7 +36,7 @@ struct git__list {
 };
 
 struct git__absent {
-    pthread_mutex_t lock; /* guards everything while the graph is read; taken alone */
+    pthread_mutex_t lock; /* guards everything during reading; no other lock is held with it */
     struct ts_git_oid *oids;
     size_t count;
     size_t capacity;
@@ -47,8 +47,8 @@ struct git__absent {
 /* The names of submodules in trees. */
 #define GIT__SUBMODULES_MAX 1000
 struct git__submodules {
-    pthread_mutex_t lock;                /* guards all of it while the graph is read; taken alone */
-    uint64_t names[GIT__SUBMODULES_MAX]; /* hashes */
+    pthread_mutex_t lock;                /* guards everything during reading; no other lock is held with it */
+    uint64_t names[GIT__SUBMODULES_MAX]; /* hashes of the names */
     size_t count;
 };
 
@@ -58,10 +58,10 @@ struct git__replaced {
     uint32_t by;
 };
 
-/* A commit that is not later than its parents by its own clock. */
+/* A commit whose clock time is not later than the times of its parents. */
 struct git__late {
     uint32_t number;
-    int64_t committed_s; /* the time of its own clock */
+    int64_t committed_s; /* the clock time of the commit */
 };
 
 struct ts_git_graph {
@@ -71,8 +71,8 @@ struct ts_git_graph {
     struct git__edges *edges;
     struct git__list *lists; /* one for each thread */
     unsigned list_count;
-    atomic_uint_fast64_t list_bytes; /* of all lists, during reading */
-    struct git__list *tree_lists;    /* trees as each thread read them, until they are sorted */
+    atomic_uint_fast64_t list_bytes; /* size of all lists, during reading */
+    struct git__list *tree_lists;    /* the trees that each thread read, until they are sorted */
     uint32_t *trees;                 /* bases before their deltas; see git__graph_order */
     uint32_t tree_count;
     pthread_t ordering; /* the thread that sorts trees and ranks names, while is_ordering */
@@ -84,23 +84,24 @@ struct ts_git_graph {
     atomic_uint_fast64_t tree_bytes; /* memory of trees with their entries, during reading */
     uint64_t tree_bytes_max;
     atomic_uchar *expected;         /* TS_GIT_TYPE_BITs that references expect of an object, during reading */
-    struct git__replaced *replaced; /* by number */
+    struct git__replaced *replaced; /* sorted by number */
     size_t replaced_count;
     size_t replaced_capacity;
-    struct ts_git_set *cut; /* commits whose parents a shallow clone leaves out */
-    struct git__late *late; /* by number; commits whose time is moved, when has_order is set */
+    struct ts_git_set *cut; /* commits whose parents a shallow clone omits */
+    struct git__late *late; /* sorted by number: commits whose time was moved; valid if has_order */
     size_t late_count;
     size_t late_capacity;
-    struct git__list order; /* commits, parents before children; when has_order is set */
+    struct git__list order; /* commits, parents before children; valid if has_order */
     bool has_order;         /* git__graph_order_times was called */
 };
 
-#define GIT__REPLACED_MAX 5 /* replacements in a row; git does not read an object with this many */
+#define GIT__REPLACED_MAX 5 /* replacements in a row; git refuses to read an object with this many */
 
-/* A graph of the listed objects without any edges; NULL when memory runs out. */
+/* A graph of the listed objects without edges. Returns NULL when memory runs out. */
 struct ts_git_graph *git__graph_empty(struct ts_git_repo *repo, const struct ts_git_graph_options *options);
 
-/* Reads the refs under refs/replace, after all objects. Loops and replacements of another type are faults. */
+/* Reads the refs under refs/replace. Call it after all objects were read. Loops and replacements of another
+ * type are faults. */
 enum ts_git_error git__replaced_find(struct ts_git_graph *graph, struct ts_git_fault *ret_fault);
 
 /* The replacement of an object, or GIT__NONE. */
@@ -112,20 +113,22 @@ static inline uint64_t git__graph_memory(const struct ts_git_graph *graph) {
     return graph->options.memory_bytes != 0 ? graph->options.memory_bytes : GIT__GRAPH_MEMORY_DEFAULT;
 }
 
-#define GIT__COMMIT_HEAD 3 /* tree and time, before the parents */
+#define GIT__STEPS_BETWEEN 4096 /* steps of a loop between two calls of the watch */
+#define GIT__COMMIT_HEAD   3    /* tree and time, before the parents */
 
 static inline const uint32_t *git__edges_of(const struct ts_git_graph *graph, uint32_t number) {
     const struct git__edges *edges = &graph->edges[number];
     return graph->lists[edges->worker].items + edges->start;
 }
 
-/* Of a tree: names of added entries, then of removed ones. */
+/* The names of a tree's added entries, then those of its removed ones. */
 static inline const uint32_t *git__edge_names_of(const struct ts_git_graph *graph, uint32_t number) {
     const struct git__edges *edges = &graph->edges[number];
     return git__edges_of(graph, number) + edges->added + edges->removed;
 }
 
-/* An unreadable object may be a blob: another copy of it may be readable. */
+/* Whether the object may be a blob. An unreadable object may be one, because another copy of it may be
+ * readable. */
 static inline bool git__may_be_blob(const struct ts_git_graph *graph, uint32_t number) {
     return graph->edges[number].type == TS_GIT_BLOB || graph->edges[number].type == 0;
 }
@@ -135,8 +138,18 @@ static inline int64_t git__commit_time(const struct ts_git_graph *graph, uint32_
     return (int64_t)((uint64_t)edges[1] | (uint64_t)edges[2] << 32);
 }
 
-/* Moves the time of each commit after the times of its parents. From then on, git__commit_time returns the time to order by. Returns
- * false when memory runs out. */
+/* Asks the watch whether to continue. Loops over a whole history ask it after each GIT__STEPS_BETWEEN steps, which take
+ * about a millisecond. */
+static inline bool git__graph_goes_on(const struct ts_git_graph *graph) {
+    const struct ts_git_watch *watch = &graph->options.watch;
+    return watch->go_on == NULL || watch->go_on(watch->ctx, 0);
+}
+
+/* Why work on the graph ended early: STOPPED if the watch ended it, otherwise NO_MEMORY. */
+enum ts_git_error git__graph_ended(const struct ts_git_graph *graph, struct ts_git_fault *ret_fault);
+
+/* Moves the time of each commit after the times of its parents. From then on, git__commit_time returns the
+ * time for ordering. Returns false when memory runs out, or when the watch ends it; the next call continues. */
 bool git__graph_order_times(struct ts_git_graph *graph);
 
 /* The time of the committer's clock. */
@@ -146,8 +159,9 @@ int64_t git__committed_s(const struct ts_git_graph *graph, uint32_t number);
 struct git__selected {
     struct git__list commits;
     struct git__list others;  /* tags, trees and blobs */
-    struct git__list before;  /* as in struct ts_git_selection; a commit may be there several times */
+    struct git__list before;  /* as in struct ts_git_selection; may contain a commit several times */
     struct git__list missing; /* numbers of missing objects */
+    uint64_t cut_before;      /* as in struct ts_git_reach_stats */
 };
 
 enum ts_git_error git__select(struct ts_git_graph *graph, const struct ts_git_selection *selection,
@@ -157,18 +171,18 @@ void git__selected_release(struct git__selected *selected);
 /* The number of an object, also of a missing one; GIT__NONE when memory runs out. */
 uint32_t git__graph_number(struct ts_git_graph *graph, const struct ts_git_oid *oid);
 
-/* Makes sure that trees are sorted and names have ranks, which only attribution needs: a separate thread does
- * it during the scan of contents. Returns false when memory runs out. */
+/* Makes sure that trees are sorted and names have ranks, which only attribution needs. A separate thread does
+ * this while contents are scanned. Returns false when memory runs out. */
 bool git__graph_order(struct ts_git_graph *graph);
 
 /* The number of a name with a mode; GIT__NONE when memory runs out. */
 uint32_t git__graph_name(struct ts_git_graph *graph, struct git__name_cache *cache, struct ts_bytes name,
                          uint32_t mode);
 
-/* Notes that a reference expects this type of the object. The types are compared when everything is read. */
+/* Records that a reference expects this type of the object. The types are compared after everything was read. */
 void git__expect(struct ts_git_graph *graph, uint32_t number, enum ts_git_type type);
 
-/* A tree has a submodule of this name. From any thread. */
+/* Records a submodule with this name in a tree. Any thread may call it. */
 void git__graph_submodule(struct ts_git_graph *graph, struct ts_bytes name);
 
 bool git__list_add(struct git__list *list, uint32_t item);

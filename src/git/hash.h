@@ -1,6 +1,6 @@
 /*
- * The id of an object: the hash of "TYPE SIZE", a zero and the content. SHA-1 here finds damage; unlike git
- * when it receives objects, it does not search for deliberate collisions.
+ * The id of an object: the hash of "TYPE SIZE", a zero and the content. SHA-1 is used here to find damage. It
+ * does not detect deliberate collisions, as git does when it receives objects.
  */
 #ifndef TS_GIT_HASH_H
 #define TS_GIT_HASH_H
@@ -10,7 +10,7 @@
 #include <nettle/sha1.h>
 #include <nettle/sha2.h>
 
-/* One object, piece by piece. */
+/* The hash of one object, computed piece by piece. */
 struct git__hasher {
     enum ts_git_hash hash;
     union {
@@ -26,7 +26,7 @@ void git__hasher_add(struct git__hasher *hasher, struct ts_bytes bytes);
 /* Returns true if the added bytes are the whole object with this id. The id has as many bytes as the hash. */
 bool git__hasher_is(struct git__hasher *hasher, const uint8_t *id);
 
-/* Returns true if a file ends with the hash of everything before, as the index of a work tree does. */
+/* Returns true if a file ends with the hash of all bytes before it, as the index of a work tree does. */
 bool git__has_checksum(enum ts_git_hash hash, struct ts_bytes file);
 
 /* Returns true if the content is the whole object with this id. */

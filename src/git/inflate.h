@@ -1,6 +1,6 @@
 /*
- * Inflating: whole objects of known size with libdeflate, and in pieces with zlib if an object is too large
- * to hold. An inflater belongs to one thread.
+ * Inflates whole objects of known size with libdeflate. Objects that are too large to hold are inflated in
+ * pieces with zlib. An inflater belongs to one thread.
  */
 #ifndef TS_GIT_INFLATE_H
 #define TS_GIT_INFLATE_H
@@ -20,15 +20,15 @@ struct git__inflater {
 bool git__inflater_init(struct git__inflater *inflater);
 void git__inflater_release(struct git__inflater *inflater);
 
-/* Inflates the zlib stream at the start of `from`, which must give exactly len bytes. *ret_used is the length
- * of the stream. */
+/* Inflates the zlib stream at the start of `from`, which must contain exactly len bytes. *ret_used is the
+ * length of the stream. */
 enum ts_git_error git__inflate(struct git__inflater *inflater, struct ts_bytes from, uint8_t *ret_bytes,
                                size_t len, size_t *ret_used);
 
 /* A stream in pieces. A piece that is shorter than requested is the last one. */
 struct git__inflate_stream {
     z_stream z;
-    struct ts_bytes rest; /* of the input, not passed to zlib yet */
+    struct ts_bytes rest; /* input that was not passed to zlib yet */
     bool is_open;
     bool at_end;
 };

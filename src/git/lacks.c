@@ -12,11 +12,11 @@ struct lack {
     bool is_promised;
 };
 
-/* By the number of the missing object. */
+/* Indexed by the number of the missing object. */
 struct flags {
     bool *is_history;
     bool *is_promised;
-    struct ts_git_set *seen; /* objects whose references are marked */
+    struct ts_git_set *seen; /* objects whose references are already marked */
 };
 
 static int compare_lacks(const void *a, const void *b) {
@@ -60,7 +60,7 @@ static void find_promises(const struct ts_git_graph *graph, struct flags *flags)
     }
 }
 
-/* ---- what is missing ---- */
+/* ---- missing objects ---- */
 
 static void find_tips(const struct ts_git_repo *repo, struct lack *lacks, size_t count) {
     for (size_t i = 0; i < repo->refs.all.count; i++) {
@@ -71,7 +71,7 @@ static void find_tips(const struct ts_git_repo *repo, struct lack *lacks, size_t
     }
 }
 
-/* Marks objects that exist now, or that belonged to refs of an earlier moment. Returns false when memory runs out. */
+/* Marks objects that exist now, or that only earlier refs reached. Returns false when memory runs out. */
 static bool find_moved(struct ts_git_graph *graph, struct lack *lacks, size_t count) {
     struct ts_git_oid *oids = calloc(count, sizeof *oids);
     bool *are_there = calloc(count, sizeof *are_there);
@@ -107,15 +107,16 @@ static bool find_lacks(struct ts_git_graph *graph, const struct git__list *missi
     return find_moved(graph, lacks, missing->count);
 }
 
-/* ---- whether promises count ---- */
+/* ---- whether anything counts as promised ---- */
 
-/* A pack with one of its two files, both when the repository was opened and when it was last opened again; NULL: none. */
+/* A pack without its index, or an index without its pack, that was incomplete when the repository was opened
+ * and still is; NULL: none. */
 static const char *half_pack(const struct ts_git_repo *repo) {
     const struct ts_git_repo *last = repo->again != NULL ? repo->again : repo;
     return repo->half_pack != NULL ? last->half_pack : NULL;
 }
 
-/* A damaged id in an index makes an object look missing, and so promised. */
+/* A damaged id in an index makes an object look missing, and therefore promised. */
 static const struct git__pack *damaged_index(struct ts_git_repo *repo) {
     for (size_t i = 0; i < repo->pack_count && !repo->are_indexes_checked; i++)
         if (repo->damaged_index == NULL && !git__has_checksum(repo->hash, repo->packs[i].index_map.bytes))
@@ -136,7 +137,7 @@ static void send_one(const struct ts_git_graph *graph, enum ts_git_error error, 
     git__fault_send(&graph->options.faults, &fault);
 }
 
-/* Reports why nothing counts as promised. */
+/* Reports why no object counts as promised. */
 static void send_packs(const struct ts_git_graph *graph) {
     const char *half = half_pack(graph->repo);
     const struct git__pack *damaged = graph->repo->is_partial ? damaged_index(graph->repo) : NULL;

@@ -1,21 +1,21 @@
 /*
- * Missing objects that a selection reaches: moved while the repository was read, omitted by a partial clone,
- * or lost.
+ * Classifies missing objects that a selection reaches: moved while the repository was read, omitted by a
+ * partial clone, or lost.
  *
- * Git writes a .promisor file beside a pack that a server sent incomplete. Whatever an object in such a pack
+ * Git writes a .promisor file next to a pack that a server sent incomplete. Every object that such a pack
  * refers to is promised: the server has it, and git fetches it on demand. 'git fsck' treats any other missing
  * object as damage, and so does this file, with one exception: a missing commit that a ref names, because git
- * would request that from the server, too. Nothing counts as promised if the configuration names no
- * promisor, if the index of a pack is missing or damaged, or if the pack of an index is missing: the missing
- * object may have been there.
+ * would request that from the server, too. Nothing counts as promised if the configuration names no promisor,
+ * if the index of a pack is missing or damaged, or if the pack of an index is missing, because the missing
+ * object may have been in that pack.
  */
 #ifndef TS_GIT_LACKS_H
 #define TS_GIT_LACKS_H
 
 #include "graph.h"
 
-/* Counts missing objects, and sends a fault for each that is not promised. `history` are the missing objects
- * that refs, tags and commits name. */
+/* Counts missing objects, and reports a fault for each that is not promised. `history` contains the missing
+ * objects that refs, tags and commits name. */
 enum ts_git_error git__lacks_send(struct ts_git_graph *graph, const struct git__list *missing,
                                   const struct git__list *history, struct ts_git_reach_stats *stats,
                                   struct ts_git_fault *ret_fault);

@@ -23,7 +23,7 @@ void git__ledger_enter(struct git__ledger *ledger) {
     pthread_mutex_unlock(&ledger->lock);
 }
 
-/* Wakes waiting threads, which must check again whether all remaining threads wait. */
+/* Wakes waiting threads, because they must check again whether all remaining threads wait. */
 void git__ledger_leave(struct git__ledger *ledger) {
     pthread_mutex_lock(&ledger->lock);
     ts_assert(ledger->active > 0);
@@ -62,8 +62,8 @@ void git__ledger_wait(struct git__ledger *ledger, uint64_t bytes) {
     pthread_mutex_unlock(&ledger->lock);
 }
 
-/* The waiter counts itself before it reads used, and we read its count after changing used: one of us sees
- * the other. */
+/* The waiter counts itself before it reads `used`, and this thread reads that count after changing `used`. So
+ * one of the two notices the other. */
 void git__ledger_give(struct git__ledger *ledger, uint64_t bytes) {
     atomic_fetch_sub(&ledger->used, bytes);
     if (atomic_load(&ledger->waiting) == 0)
@@ -92,13 +92,13 @@ static unsigned class_of(size_t size) {
     return class;
 }
 
-/* Buffers of at least this size come directly from the system, in huge pages if it has them: the first access
- * to each small page costs more than the work on it. */
+/* Buffers of at least this size come directly from the system, in huge pages if available, because the first
+ * access to each small page costs more than the work on it. */
 #define MAPPED_MIN           ((size_t)1 << 20)
 
-/* How many larger size classes are searched for a free buffer before a new one is made. Small buffers may be
- * less than twice as large, so that they stay in the cache. Mapped buffers may be up to eight times as large,
- * because new pages from the system cost more than unused room. */
+/* How many larger size classes are searched for a free buffer before a new one is made. A small buffer may be
+ * up to twice as large as needed, so that it stays in the cache. Mapped buffers may be up to eight times as
+ * large, because new pages from the system cost more than unused room. */
 #define CLASSES_ABOVE        3
 #define CLASSES_ABOVE_MAPPED 12
 
@@ -108,7 +108,7 @@ static uint8_t *memory_new(size_t capacity) {
     void *bytes = mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (bytes == MAP_FAILED)
         return NULL;
-    (void)madvise(bytes, capacity, MADV_HUGEPAGE); /* without them it is only slower */
+    (void)madvise(bytes, capacity, MADV_HUGEPAGE); /* without huge pages it is only slower */
     return bytes;
 }
 

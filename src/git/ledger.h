@@ -1,5 +1,5 @@
 /*
- * The account of the memory that all threads of a visit hold, and buffers for reuse.
+ * Counts the memory that all threads of a visit hold, and keeps buffers for reuse.
  *
  * A thread that needs memory first takes it from the ledger. If there is not enough left, it frees memory
  * that it does not need, and then waits until others return some. If all active threads wait, one of them
@@ -19,7 +19,7 @@ struct git__ledger {
     atomic_uint_fast64_t used;
     atomic_uint_fast64_t most;
     atomic_uint waiting;
-    pthread_mutex_t lock; /* guards active; taken alone */
+    pthread_mutex_t lock; /* guards active; no other lock is held with it */
     pthread_cond_t freed;
     unsigned active; /* threads that hold, or may hold, memory */
 };
@@ -32,7 +32,7 @@ bool git__ledger_try(struct git__ledger *ledger, uint64_t bytes);
 void git__ledger_wait(struct git__ledger *ledger, uint64_t bytes);
 void git__ledger_give(struct git__ledger *ledger, uint64_t bytes);
 
-/* Buffers of one thread for reuse: fresh memory costs more than filling it. */
+/* Buffers of one thread for reuse, because fresh memory costs more than filling it. */
 #define GIT__POOL_CLASSES 160
 #define GIT__POOL_DEPTH   4
 
@@ -47,7 +47,7 @@ struct git__pool {
     size_t kept;
     uint8_t counts[GIT__POOL_CLASSES];
     uint8_t *free[GIT__POOL_CLASSES][GIT__POOL_DEPTH];
-    /* Frees something that the owner can do without; returns false if there is nothing. */
+    /* Frees memory that the owner does not need at the moment. Returns false if there is none. */
     bool (*spare)(void *owner);
     void *owner;
 };

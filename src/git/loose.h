@@ -11,7 +11,7 @@
 struct git__loose_head {
     enum ts_git_type type;
     uint64_t size;
-    size_t len; /* of the head itself, including its zero */
+    size_t len; /* length of the head, including its zero byte */
 };
 
 #define GIT__LOOSE_HEAD_MAX 32
@@ -19,8 +19,8 @@ struct git__loose_head {
 /* Inflates the first bytes of a loose object's file. */
 enum ts_git_error git__loose_head(struct ts_bytes file, struct git__loose_head *ret_head);
 
-/* The whole content; ret_bytes has room for head->size. A file with further bytes after its end is damaged,
- * as in git. */
+/* Inflates the whole content; ret_bytes has room for head->size bytes. As in git, a file with further bytes
+ * after the end of the stream is damaged. */
 enum ts_git_error git__loose_content(struct git__inflater *inflater, struct ts_bytes file,
                                      const struct git__loose_head *head, uint8_t *ret_bytes);
 

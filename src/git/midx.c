@@ -5,7 +5,7 @@
 #include "pack_index.h"
 
 #define HEADER_SIZE         12u
-#define CHUNK_SIZE          12u /* of one row of the table of chunks */
+#define CHUNK_SIZE          12u /* size of a row in the table of chunks */
 #define NAME_OF(a, b, c, d) ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (uint32_t)(d))
 
 /* The chunk in row i of the table. Returns false if it is not between the table and the trailer. */

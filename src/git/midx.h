@@ -10,7 +10,8 @@
  *   OOFF  for each id: be32 pack, be32 offset or, with the top bit set, the number of a large one
  *   LOFF  be64 large offsets
  *
- * It speeds up finding an object. Every pack also has its own index, which wins when they differ.
+ * It makes finding an object faster. Every pack also has its own index; if they differ, the pack's own index
+ * decides.
  */
 #ifndef TS_GIT_MIDX_H
 #define TS_GIT_MIDX_H

@@ -17,7 +17,7 @@ void git__names_init(struct git__names *names) {
     *names = (struct git__names){.count = 0};
     pthread_mutex_init(&names->lock, NULL);
     if (!ts_entropy_fill(names->seed, sizeof names->seed))
-        memset(names->seed, 0, sizeof names->seed); /* slower if names are hostile */
+        memset(names->seed, 0, sizeof names->seed); /* without a random seed, hostile names make it slower */
 }
 
 void git__names_release(struct git__names *names) {

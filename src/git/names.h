@@ -1,10 +1,9 @@
 /*
- * Names of tree entries with their modes, each stored once: a history has few of them, and repeats them
- * millions of times.
+ * Names of tree entries with their modes, each stored once, because a history repeats few names millions of
+ * times.
  *
  * While the graph is read, several threads add names, each through its own cache. Names are used when all are
- * added and ranked. Numbers of names depend on which thread came first; ranks follow from the repository
- * alone.
+ * added and ranked. Numbers of names depend on the order of the threads; ranks depend only on the repository.
  */
 #ifndef TS_GIT_NAMES_H
 #define TS_GIT_NAMES_H
@@ -20,14 +19,14 @@ struct git__name {
     const uint8_t *bytes;
     uint32_t len;
     uint32_t mode;
-    /* The position in git's order of tree entries. Names of files that differ only in the mode have the same
-     * rank. */
+    /* The position of the name in git's order of tree entries. Files with the same name and different modes
+     * have the same rank. */
     uint32_t rank;
 };
 
 struct git__names {
-    pthread_mutex_t lock; /* guards everything until names are ranked; taken alone */
-    uint64_t seed[2];     /* so that an attacker cannot choose names that collide */
+    pthread_mutex_t lock; /* guards everything until names are ranked; no other lock is held with it */
+    uint64_t seed[2];     /* a random seed, so that an attacker cannot choose names that collide */
     struct git__name *items;
     size_t count;
     size_t capacity;
@@ -36,7 +35,7 @@ struct git__names {
     uint8_t **blocks; /* memory of the names */
     size_t block_count;
     size_t block_capacity;
-    uint8_t *next; /* in the last one */
+    uint8_t *next; /* free memory in the last block */
     size_t left;
 };
 
@@ -58,8 +57,8 @@ void git__names_release(struct git__names *names);
 /* Memory of a name besides its bytes; arrays have up to twice the needed capacity. */
 #define GIT__NAME_BYTES (2 * sizeof(struct git__name) + 4 * sizeof(uint32_t))
 
-/* The number of a name with a mode; UINT32_MAX when memory runs out. *ret_bytes is the memory of a new name,
- * and 0 for a known one. */
+/* The number of a name with a mode; UINT32_MAX when memory runs out. *ret_bytes is the memory for a new name;
+ * 0 if the name was known. */
 uint32_t git__names_add(struct git__names *names, struct git__name_cache *cache, struct ts_bytes name,
                         uint32_t mode, size_t *ret_bytes);
 

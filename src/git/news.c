@@ -1,10 +1,10 @@
 /*
- * What was added to a history: see past.h.
+ * Finds what was added to a history: see past.h.
  *
  *   1. Commits, trees and tags in new files are visited once, which finds damage as the visit of a whole history does. Trees stay
  *      in memory for the third step.
- *   2. From the refs down to commits of the past: commits and tags.
- *   3. Each new commit's tree beside those of its parents: entries that no parent has at the same path. Whatever is new in the
+ *   2. Commits and tags are followed from the refs down to commits of the past.
+ *   3. The tree of each new commit is compared with the trees of its parents, to find entries that no parent has at the same path. Everything new in the
  *      repository is among them.
  */
 #include "past_impl.h"
@@ -21,7 +21,7 @@
 #define FOLDERS_MAX     1024
 #define PARENTS_MAX     64
 #define ITEMS_MAX       ((size_t)1000000)
-/* Beyond so many new commits, reading the whole history is as fast. */
+/* If there are more new commits than this, reading the whole history is as fast. */
 #define COMMITS_LEAST   256u
 #define COMMITS_SHARE   64u
 
@@ -93,14 +93,14 @@ struct news {
     struct git__past_reading past;
     struct ts_git_news result;
     struct trees trees;
-    struct git__list commits; /* new ones */
+    struct git__list commits; /* new commits */
     struct git__list queue;
-    struct git__list tips; /* of today */
+    struct git__list tips; /* the present tips */
     char *path;
     size_t path_len;
     size_t path_capacity;
     enum ts_git_news_kind kind;
-    uint32_t commit; /* whose trees are compared */
+    uint32_t commit; /* the commit whose trees are compared */
     bool is_over;    /* the past cannot be continued */
 };
 
@@ -124,7 +124,7 @@ static bool read_one(struct news *n, uint32_t number, struct ts_git_content *ret
     return !n->is_over;
 }
 
-/* As git sorts them: a folder as if its name ended with a slash. */
+/* Compares in git's order: the name of a folder counts as if it ended with a slash. */
 static int compare_entries(const struct ts_git_tree_entry *a, const struct ts_git_tree_entry *b) {
     size_t common = a->name.len < b->name.len ? a->name.len : b->name.len;
     int order = memcmp(a->name.data, b->name.data, common);
@@ -144,7 +144,7 @@ static bool is_repeated(const struct news *n, struct ts_bytes rest, const struct
     return false;
 }
 
-/* Trees are compared in step, which needs them as git writes them. */
+/* Trees are compared entry by entry, so they must have git's order. */
 static bool is_sorted(const struct news *n, struct ts_bytes tree) {
     struct ts_git_tree_entry entry;
     struct ts_git_tree_entry last = {.mode = 0};
@@ -159,7 +159,7 @@ static bool is_sorted(const struct news *n, struct ts_bytes tree) {
     return step == TS_GIT_TREE_END;
 }
 
-/* ---- 1: what new files have ---- */
+/* ---- 1: objects in new files ---- */
 
 static bool check_tree(struct news *n, struct ts_bytes content) {
     struct ts_git_tree_entry entry;
@@ -170,7 +170,7 @@ static bool check_tree(struct news *n, struct ts_bytes content) {
     return is_sound;
 }
 
-/* One thread calls it. */
+/* Only one thread calls it. */
 static bool check_fresh(void *ctx, unsigned worker, const struct ts_git_object *object, void **result) {
     struct news *n = ctx;
     struct ts_git_commit commit;
@@ -218,8 +218,8 @@ static void visit_fresh(struct news *n, const struct ts_git_graph_options *optio
 
 /* ---- 2: commits and tags ---- */
 
-/* Notes that refs reach it. Returns true if they did not before. An object that is reached as another type than it was, or is, is
- * damage. */
+/* Records that refs reach the object. Returns true if they did not reach it before. If the object's type, now
+ * or earlier, is not the expected type, the object is damaged. */
 static bool reach(struct news *n, uint32_t number, enum ts_git_type type) {
     struct git__edges *edges = &n->past.graph->edges[number];
     if (git__set_has(n->past.reached, number)) {
@@ -293,7 +293,7 @@ static void take_tag(struct news *n, uint32_t number, struct ts_bytes content) {
     n->past.graph->edges[number] = edges;
 }
 
-/* A ref of today. A new one that names a tree or a blob is left to the whole history. */
+/* Adds a present ref. If a new ref names a tree or a blob, the whole history must be read. */
 static void take_tip(struct news *n, const struct ts_git_ref *ref) {
     struct ts_git_content content;
     uint32_t number = number_of(n, &ref->oid);
@@ -333,7 +333,7 @@ static void take_refs(struct news *n, const struct ts_git_refs *refs) {
     n->is_over = n->is_over || !has_head;
 }
 
-/* Whether the refs of today reach everything that those of the past reached. */
+/* Whether the present refs reach everything that the refs of the past reached. */
 static bool is_kept(struct news *n) {
     const struct ts_git_graph *graph = n->past.graph;
     struct ts_git_set *seen = NULL;
@@ -376,7 +376,7 @@ static struct ts_bytes tree_of(struct news *n, uint32_t number) {
     return n->is_over ? (struct ts_bytes){NULL, 0} : tree_slot(&n->trees, number)->content;
 }
 
-/* The tree of a commit; that of a commit of the past is read when it is first needed. */
+/* The tree of a commit. The tree of a commit of the past is read when it is first needed. */
 static uint32_t root_of(struct news *n, uint32_t commit) {
     uint32_t *edges = n->past.graph->lists[0].items + n->past.graph->edges[commit].start;
     struct ts_git_content content;
@@ -408,7 +408,7 @@ static void add_item(struct news *n, const struct ts_git_oid *blob) {
         .kind = n->kind, .blob = *blob, .commit = id_of(n, n->commit), .path = path, .path_len = n->path_len};
 }
 
-/* A parent's tree, walked in step: both are sorted. */
+/* A parent's tree, walked in parallel, because both trees are sorted. */
 struct beside {
     struct ts_bytes rest;
 };
@@ -432,7 +432,7 @@ static bool same_name(const struct news *n, struct beside *beside, const struct 
 static void compare_trees(struct news *n, uint32_t tree, const uint32_t *parents, size_t count,
                           unsigned folders);
 
-/* No parent has the entry. `before` are the trees that the parents have under its name. */
+/* Handles an entry that no parent has. `before` are the trees that the parents have under its name. */
 static void take_entry(struct news *n, const struct ts_git_tree_entry *entry, const uint32_t *before,
                        size_t count, unsigned folders) {
     uint32_t number = number_of(n, &entry->oid);
@@ -521,7 +521,7 @@ static void compare_heads(struct news *n) {
     compare_trees(n, roots[1], &roots[0], 1, 0);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole search ---- */
 
 static void news_release(struct news *n) {
     trees_release(&n->trees);

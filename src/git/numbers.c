@@ -5,6 +5,7 @@
 #include "os/entropy.h"
 #include "os/grow.h"
 #include "repo_impl.h"
+#include "table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static void tell_faults(struct git__numbers *numbers, const struct ts_git_fault_
     numbers->fault_count = 0;
 }
 
-/* The objects of objects/<two digits>. Names that are not ids, such as temporary files, are ignored. */
+/* Lists the objects of objects/<two digits>. Names that are not ids, such as temporary files, are ignored. */
 static enum ts_git_error list_fan(struct ts_git_repo *repo, uint32_t object_dir, unsigned fan,
                                   struct loose_list *list, struct ts_git_fault *ret_fault) {
     char hex[TS_GIT_OID_HEX_SIZE];
@@ -72,7 +73,7 @@ static enum ts_git_error list_fan(struct ts_git_repo *repo, uint32_t object_dir,
     return error;
 }
 
-/* One fault for an objects folder without permission, instead of one for each folder in it. */
+/* Reports one fault for an objects folder without permission, instead of one for each folder in it. */
 static enum ts_git_error list_folder(struct ts_git_repo *repo, uint32_t object_dir, struct loose_list *list,
                                      struct ts_git_fault *ret_fault) {
     struct stat status;
@@ -93,9 +94,11 @@ static enum ts_git_error list_folder(struct ts_git_repo *repo, uint32_t object_d
     return error;
 }
 
-static enum ts_git_error list_loose(struct ts_git_repo *repo, struct ts_git_fault *ret_fault) {
+enum ts_git_error git__loose_fill(struct ts_git_repo *repo, struct ts_git_fault *ret_fault) {
     struct loose_list list = {.items = NULL};
     enum ts_git_error error = TS_GIT_OK;
+    if (repo->numbers.is_loose_filled)
+        return TS_GIT_OK;
     for (uint32_t dir = 0; dir < repo->object_dir_count && error == TS_GIT_OK; dir++)
         error = list_folder(repo, dir, &list, ret_fault);
     if (error == TS_GIT_OK && list.count >= GIT__NONE)
@@ -108,10 +111,22 @@ static enum ts_git_error list_loose(struct ts_git_repo *repo, struct ts_git_faul
         qsort(list.items, list.count, sizeof *list.items, compare_loose);
     repo->numbers.loose = list.items;
     repo->numbers.loose_count = (uint32_t)list.count;
+    repo->numbers.is_loose_filled = true;
     return TS_GIT_OK;
 }
 
-/* Seeded, so that the author of a hostile index cannot choose ids that collide. */
+static int compare_loose_ids(const void *a, const void *b) {
+    return ts_git_oid_compare(a, &((const struct git__loose_object *)b)->oid);
+}
+
+bool git__loose_is_listed(const struct ts_git_repo *repo, const struct ts_git_oid *oid) {
+    const struct git__numbers *numbers = &repo->numbers;
+    ts_assert(numbers->is_loose_filled);
+    return numbers->loose_count > 0 && bsearch(oid, numbers->loose, numbers->loose_count,
+                                               sizeof *numbers->loose, compare_loose_ids) != NULL;
+}
+
+/* Uses a random seed, so that the author of a hostile index cannot choose ids that collide. */
 static uint64_t hash_of(const struct git__numbers *numbers, const uint8_t *id) {
     uint64_t mixed = (ts_le64_load(id) ^ numbers->seed[0]) * UINT64_C(0x9e3779b97f4a7c15);
     return ((mixed ^ mixed >> 32) ^ ts_le64_load(id + 8) ^ numbers->seed[1]) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -121,8 +136,8 @@ static uint32_t slot_of(const struct git__numbers *numbers, uint64_t hash) {
     return (uint32_t)(hash >> 32) & numbers->mask;
 }
 
-/* The bits of a slot above the number, taken from the highest bits of the product: these are the best mixed
- * ones, and the slot's index rarely needs them. */
+/* The bits of a slot above the number. They are the highest bits of the product, which are the best mixed
+ * ones, and which the slot's index rarely uses. */
 static uint32_t tag_of(const struct git__numbers *numbers, uint64_t hash) {
     return (uint32_t)(hash >> 32 ^ hash >> 11) >> numbers->number_bits << numbers->number_bits;
 }
@@ -161,7 +176,7 @@ static void insert(struct ts_git_repo *repo, uint32_t number, const uint8_t *id)
         numbers->slots[slot] = tag | number;
 }
 
-#define INSERT_AHEAD 8 /* overlapping memory accesses */
+#define INSERT_AHEAD 8 /* slots to prefetch, so that memory accesses overlap */
 
 static void expect_slot(const struct git__numbers *numbers, const uint8_t *id) {
     __builtin_prefetch(&numbers->slots[slot_of(numbers, hash_of(numbers, id))], 1);
@@ -199,7 +214,7 @@ enum ts_git_error git__numbers_fill(struct ts_git_repo *repo, const struct ts_gi
         tell_faults(numbers, faults);
         return TS_GIT_OK;
     }
-    enum ts_git_error error = list_loose(repo, ret_fault);
+    enum ts_git_error error = git__loose_fill(repo, ret_fault);
     if (error != TS_GIT_OK)
         return error;
     uint64_t total = 0;
@@ -221,12 +236,13 @@ enum ts_git_error git__numbers_fill(struct ts_git_repo *repo, const struct ts_gi
     while (size < total + total / 2)
         size *= 2;
     numbers->mask = size - 1;
-    numbers->number_bits = 1; /* a slot of ones is free: no number has all its bits set */
+    numbers->number_bits = 1; /* a slot with all bits set is free: no number has all its bits set */
     while ((UINT32_C(1) << numbers->number_bits) <= numbers->total)
         numbers->number_bits++;
     if (!ts_entropy_fill(numbers->seed, sizeof numbers->seed))
-        memset(numbers->seed, 0, sizeof numbers->seed); /* only slower */
-    numbers->slots = malloc((size_t)size * sizeof *numbers->slots);
+        memset(numbers->seed, 0,
+               sizeof numbers->seed); /* without a random seed, hostile ids only make it slower */
+    numbers->slots = git__table_new(size, sizeof *numbers->slots);
     numbers->copies = calloc((size_t)total / 64 + 1, sizeof *numbers->copies);
     if (numbers->slots == NULL || numbers->copies == NULL)
         goto no_memory;

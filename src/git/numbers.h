@@ -1,11 +1,11 @@
 /*
- * A number for every object of a repository: packs first, in their order, each by position in its index; then
- * loose objects by id. Numbers follow from the files and their times alone, so they are the same with any number of
- * threads. An object with several copies has several numbers; the lowest is *the* number.
+ * Every object of a repository has a number: objects in packs come first, in the order of the packs and by
+ * position in the index; then loose objects by id. Numbers depend only on the files and their times, not on
+ * the number of threads. An object with several copies has several numbers; the lowest is *the* number.
  *
  * Finding the number of an id is a probe of an open hash table of numbers; the ids themselves stay in the
- * mapped indexes. The bits of a slot that numbers leave free hold bits of the hash, so that few ids are
- * compared in error: each comparison waits for memory.
+ * mapped indexes. The bits of a slot that numbers do not need hold bits of the hash. So few wrong ids are
+ * compared, which matters because each comparison waits for memory.
  */
 #ifndef TS_GIT_NUMBERS_H
 #define TS_GIT_NUMBERS_H
@@ -22,18 +22,19 @@ struct ts_git_repo;
 struct git__loose_object {
     struct ts_git_oid oid;
     uint32_t object_dir;
-    uint8_t type; /* enum ts_git_type, if a visit for other types met it; 0: unknown */
+    uint8_t type; /* enum ts_git_type, if a visit for other types has seen the object; 0: unknown */
 };
 
 struct git__numbers {
     bool is_filled;
+    bool is_loose_filled; /* loose objects are listed */
     uint32_t total;
     uint32_t *pack_first; /* first number of each pack, then of the loose objects */
     struct git__loose_object *loose;
     uint32_t loose_count;
-    uint32_t *slots;      /* number, with bits of the hash above it; GIT__NONE: free */
-    unsigned number_bits; /* of a slot */
-    uint64_t *copies;     /* a bit for each number: the same id has a lower number, too */
+    uint32_t *slots;      /* the number, with bits of the hash above it; GIT__NONE: free */
+    unsigned number_bits; /* bits of a slot that hold the number */
+    uint64_t *copies;     /* a bit for each number: set if a lower number has the same id */
     uint32_t mask;
     uint64_t seed[2];
     struct ts_git_fault *faults; /* folders that could not be listed, until they are reported */
@@ -53,10 +54,14 @@ enum ts_git_error git__numbers_fill(struct ts_git_repo *repo, const struct ts_gi
                                     struct ts_git_fault *ret_fault);
 void git__numbers_release(struct git__numbers *numbers);
 
+/* Lists only the loose objects, unless they are already listed. */
+enum ts_git_error git__loose_fill(struct ts_git_repo *repo, struct ts_git_fault *ret_fault);
+bool git__loose_is_listed(const struct ts_git_repo *repo, const struct ts_git_oid *oid);
+
 /* The number of an id (as many bytes as the hash has), or GIT__NONE. */
 uint32_t git__number_of(const struct ts_git_repo *repo, const uint8_t *id);
 
-/* The numbers of several ids, much faster than one by one: memory accesses overlap. */
+/* The numbers of several ids. Much faster than one by one, because memory accesses overlap. */
 void git__numbers_of(const struct ts_git_repo *repo, const uint8_t *const *ids, size_t count,
                      uint32_t *ret_numbers);
 

@@ -61,7 +61,7 @@ static bool take_line(struct ts_bytes *rest, struct ts_bytes *ret_line) {
     return true;
 }
 
-/* The value of a line "key value". */
+/* Parses a line "key value", and returns the value. */
 static bool value_of(struct ts_bytes line, struct ts_bytes key, struct ts_bytes *ret_value) {
     if (line.len <= key.len || !ts_bytes_starts_with(line, key) || line.data[key.len] != ' ')
         return false;

@@ -1,6 +1,6 @@
 /*
- * Parsing commits, trees and tags. These functions borrow the bytes; the results point into them. A damaged
- * object is a false result, never a crash.
+ * Parsing commits, trees and tags. These functions borrow the bytes; the results point into them. For a
+ * damaged object the functions return false, and never crash.
  */
 #ifndef TS_GIT_OBJECT_H
 #define TS_GIT_OBJECT_H
@@ -11,17 +11,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The numbers are those of packs. */
+/* The numbers are the type numbers in packs. */
 enum ts_git_type { TS_GIT_COMMIT = 1, TS_GIT_TREE = 2, TS_GIT_BLOB = 3, TS_GIT_TAG = 4 };
 
 const char *ts_git_type_name(enum ts_git_type type);
 bool ts_git_type_from_name(struct ts_bytes name, enum ts_git_type *ret_type);
 
-/* "Name <mail> seconds zone". Parts that cannot be parsed are empty or 0: old tools wrote odd lines. */
+/* "Name <mail> seconds zone". Parts that cannot be parsed are empty or 0, because old tools wrote unusual
+ * lines. */
 struct ts_git_person {
     struct ts_bytes name;
     struct ts_bytes mail;
-    int64_t time_s;       /* since 1970 */
+    int64_t time_s;       /* seconds since 1970 */
     int32_t zone_minutes; /* east of Greenwich */
 };
 
@@ -43,7 +44,7 @@ static inline bool ts_git_mode_is_submodule(uint32_t mode) {
 
 enum ts_git_tree_step { TS_GIT_TREE_ENTRY, TS_GIT_TREE_END, TS_GIT_TREE_BAD };
 
-/* Removes one entry from the front of *rest. */
+/* Takes one entry from the front of *rest. */
 enum ts_git_tree_step ts_git_tree_next(enum ts_git_hash hash, struct ts_bytes *rest,
                                        struct ts_git_tree_entry *ret_entry);
 

@@ -10,6 +10,7 @@
 #include "loose.h"
 #include "os/grow.h"
 #include "repo_impl.h"
+#include "resident.h"
 
 #include "base/assert.h"
 #include "base/checked.h"
@@ -18,15 +19,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEST_MAX 8 /* levels of damaged bases for which other copies are searched */
-#define TAGS_MAX 32
+#define NEST_MAX     8 /* levels of damaged bases for which other copies are searched */
+#define TAGS_MAX     32
+#define FORGET_AFTER 512 /* release pages after reading this many packed objects */
 
 struct reading {
     struct ts_git_repo *repo;
     size_t max;
-    bool only_start; /* the first max bytes of a larger object */
+    bool only_start; /* read the first max bytes of a larger object */
     unsigned nest;
-    const struct git__spot *not_at; /* a damaged copy; NULL: none */
+    const struct git__spot *not_at; /* the damaged copy to avoid; NULL: none */
     struct git__work *work;
 };
 
@@ -41,7 +43,7 @@ char *git__loose_path(const struct ts_git_repo *repo, size_t object_dir, const s
     return git__path_join(repo->object_dirs[object_dir], name);
 }
 
-/* The first bytes of a larger object. Its end, and therefore its checksum, is not checked. */
+/* Reads the first bytes of a larger object. The checksum at its end is not checked. */
 static enum ts_git_error inflate_start(struct git__inflate_stream *stream, size_t len, uint8_t **ret_bytes) {
     uint8_t *bytes = malloc(len + 1);
     if (bytes == NULL)
@@ -127,7 +129,7 @@ static int compare_offsets(const void *a, const void *b, void *index) {
     return (x > y) - (x < y);
 }
 
-/* Positions by offset; only damaged packs need them, so they are made on first use. */
+/* Positions sorted by offset. Only damaged packs need them, so they are made on first use. */
 static bool order_by_offset(struct git__pack *pack) {
     if (pack->by_offset != NULL)
         return true;
@@ -200,7 +202,7 @@ static enum ts_git_error find_chain(const struct reading *reading, const struct 
             return chain->count > 1 ? TS_GIT_OK : error;
         if (entry.kind == GIT__ENTRY_WHOLE)
             return TS_GIT_OK;
-        if (chain->count > pack->index.count) /* bases by id can form a cycle */
+        if (chain->count > pack->index.count) /* a limit, because bases by id can form a cycle */
             return TS_GIT_NO_BASE;
         uint32_t position;
         if (entry.kind == GIT__ENTRY_OFFSET_DELTA)
@@ -211,7 +213,7 @@ static enum ts_git_error find_chain(const struct reading *reading, const struct 
     }
 }
 
-/* An incomplete content cannot be checked; callers that read only the start have visited the whole object
+/* An incomplete content cannot be checked. Callers that read only the start have visited the whole object
  * before. */
 static bool has_id(const struct reading *reading, const struct ts_git_content *content,
                    const struct ts_git_oid *oid) {
@@ -268,6 +270,8 @@ done:
 
 static enum ts_git_error read_packed(const struct reading *reading, const struct ts_git_oid *oid,
                                      uint32_t number, uint64_t offset, struct ts_git_content *ret_content) {
+    if (++reading->repo->packed_reads % FORGET_AFTER == 0)
+        git__resident_forget(reading->repo->packs, reading->repo->pack_count);
     for (int checks_bases = 0; checks_bases < 2; checks_bases++) {
         struct ts_git_content content;
         enum ts_git_error error = read_chain(reading, number, offset, checks_bases != 0, &content);
@@ -394,7 +398,7 @@ enum ts_git_error git__object_read(struct ts_git_repo *repo, const struct ts_git
     struct reading reading = {
         .repo = repo, .max = max < SIZE_MAX ? max : SIZE_MAX - 1, .not_at = not_at, .work = work};
     enum ts_git_error error = read_any(&reading, oid, GIT__NONE, ret_content);
-    /* A damaged copy in its place is not a moved object. */
+    /* Here a copy is damaged, so the object has not moved. */
     if (error != TS_GIT_MISSING || not_at != NULL)
         return error;
     return git__object_read_again(repo, oid, max, work, ret_content);

@@ -39,11 +39,11 @@ static inline bool ts_git_oid_equal(const struct ts_git_oid *a, const struct ts_
     return ts_git_oid_compare(a, b) == 0;
 }
 
-/* Lower-case hex with a terminator. Returns ret_text. */
+/* Writes lower-case hex digits and a terminator. Returns ret_text. */
 const char *ts_git_oid_format(enum ts_git_hash hash, const struct ts_git_oid *oid,
                               char ret_text[static TS_GIT_OID_HEX_SIZE]);
 
-/* Exactly as many hex digits as the hash has, of either case. */
+/* Accepts exactly as many hex digits as the hash has, in upper or lower case. */
 bool ts_git_oid_parse(enum ts_git_hash hash, struct ts_bytes hex, struct ts_git_oid *ret_oid);
 
 #endif

@@ -3,6 +3,7 @@
 #include "numbers.h"
 #include "os/grow.h"
 #include "resident.h"
+#include "table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 struct drawing {
     const struct git__pack *pack;
     struct git__outline outline;
-    uint32_t *node_of; /* by position in the index */
+    uint32_t *node_of; /* indexed by position in the pack's index */
 };
 
 /* Radix sort by offset, 16 bits at a time, with as many passes as the largest offset needs. `spare` is as
@@ -44,8 +45,8 @@ static struct git__node *sort_nodes(struct git__node *nodes, struct git__node *s
 
 static bool make_nodes(struct drawing *d) {
     const struct git__pack_index *index = &d->pack->index;
-    struct git__node *nodes = malloc(((size_t)index->count + 1) * sizeof *nodes);
-    struct git__node *spare = malloc(((size_t)index->count + 1) * sizeof *spare);
+    struct git__node *nodes = git__table_new((size_t)index->count + 1, sizeof *nodes);
+    struct git__node *spare = git__table_new((size_t)index->count + 1, sizeof *spare);
     if (nodes == NULL || spare == NULL) {
         free(nodes);
         free(spare);
@@ -80,11 +81,11 @@ static bool make_nodes(struct drawing *d) {
     return sorted != NULL;
 }
 
-/* The base of an offset delta is before it, usually nearby: searches back in doubling steps, then by
+/* The base of an offset delta is before the delta, usually nearby. Searches back in doubling steps, then by
  * bisection. */
 static uint32_t node_before(const struct git__outline *outline, uint32_t node, uint64_t offset) {
     const struct git__node *nodes = outline->nodes;
-    uint32_t high = node; /* its offset is greater */
+    uint32_t high = node; /* the offset of this node is greater */
     uint32_t low = node;
     for (uint32_t step = 1; low > 0 && nodes[low].offset > offset; step *= 2) {
         high = low;
@@ -196,8 +197,8 @@ struct git__outline *git__outline_new(const struct git__pack *pack) {
     struct git__outline *outline = malloc(sizeof *outline);
     bool done = outline != NULL && make_nodes(&d);
     if (done) {
-        d.node_of = malloc(room * sizeof *d.node_of);
-        d.outline.order = malloc(room * sizeof *d.outline.order);
+        d.node_of = git__table_new(room, sizeof *d.node_of);
+        d.outline.order = git__table_new(room, sizeof *d.outline.order);
         done = d.node_of != NULL && d.outline.order != NULL;
     }
     if (done) {

@@ -1,6 +1,6 @@
 /*
  * The outline of a pack: the delta base of each entry, from the headers alone. It is made when a visit first
- * needs it and stays with the pack, because a scan visits a repository several times. Nodes are in the order
+ * needs it, and kept with the pack, because a scan visits a repository several times. Nodes are in the order
  * of offsets, so each ends where the next begins.
  *
  * Objects that cannot be built (invalid header, missing base, cycle of bases) have an error here. It is a
@@ -13,13 +13,13 @@
 
 struct git__node {
     uint64_t offset;
-    uint32_t position; /* in the pack's index */
-    uint32_t parent;   /* nodes; GIT__NONE for none */
-    uint32_t size;     /* of a whole object, from the header; UINT32_MAX for larger ones */
+    uint32_t position; /* position in the pack's index */
+    uint32_t parent;   /* the node of the base; GIT__NONE: none */
+    uint32_t size;     /* size of a whole object, from its header; UINT32_MAX if larger */
     uint8_t type;      /* enum ts_git_type; 0 if unknown */
     uint8_t error;     /* enum ts_git_error, of this entry or one of its bases */
-    /* For the plan that uses the outline. */
-    bool is_wanted; /* visit it */
+    /* The following fields belong to the plan that uses the outline. */
+    bool is_wanted; /* the object is to be visited */
     bool is_needed; /* this node or a node below it is wanted */
     uint32_t first_child;
     uint32_t next_sibling;
@@ -28,11 +28,11 @@ struct git__node {
 struct git__outline {
     struct git__node *nodes;
     uint32_t count;
-    uint32_t *order; /* nodes, parents before children; without those in cycles */
+    uint32_t *order; /* nodes, parents before children; omits nodes in cycles */
     uint32_t ordered;
     uint32_t *lost; /* positions in the index whose offset is outside the pack */
     uint32_t lost_count;
-    bool is_lent; /* in use by a plan */
+    bool is_lent; /* a plan is using it */
 };
 
 /* Returns NULL when memory runs out. */

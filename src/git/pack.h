@@ -4,7 +4,7 @@
  *   'PACK' | be32 version 2 or 3 | be32 count | entries | id of all before
  *
  *   entry   c ttt ssss, then bytes of 7 bits while the top bit c is set: type and size after inflating
- *           offset delta (6): distance back to the base, 7 bits a byte, highest first, each more byte adds 1
+ *           offset delta (6): distance back to the base, 7 bits per byte, highest first; each further byte adds 1
  *           ref delta (7): id of the base
  *           zlib stream
  */
@@ -18,13 +18,14 @@
 struct git__outline;
 
 struct git__pack {
-    char *path; /* of the .pack */
+    char *path; /* path of the .pack file */
     struct git__map index_map;
     struct git__map map;
     struct git__pack_index index;
     uint32_t *by_offset;          /* NULL until needed: odb.c */
     struct git__outline *outline; /* NULL until needed: plan.c */
-    uint64_t end;                 /* of the entries: the beginning of the trailer */
+    uint64_t end;                 /* end of the entries: where the trailer begins */
+    bool is_divided;              /* its mapping is divided into windows: resident.c */
     bool is_promised;             /* has a .promisor file: objects that it refers to may be missing */
 };
 
@@ -38,16 +39,16 @@ enum git__entry_kind { GIT__ENTRY_WHOLE, GIT__ENTRY_OFFSET_DELTA, GIT__ENTRY_REF
 
 struct git__entry {
     enum git__entry_kind kind;
-    enum ts_git_type type; /* if it is a whole object */
-    uint64_t size;         /* after inflating; for a delta, the size of the delta itself */
-    uint64_t base_offset;  /* of an offset delta: below the entry's own */
+    enum ts_git_type type; /* the type, if it is a whole object */
+    uint64_t size;         /* inflated size; for a delta, the size of the delta itself */
+    uint64_t base_offset;  /* offset deltas: offset of the base, lower than that of the entry */
     const uint8_t *base_id;
     struct ts_bytes data; /* the stream, up to the given end */
 };
 
 /*
- * Opens index and pack. A pack with a wrong header or trailer is opened nevertheless, with *ret_is_damaged,
- * so that its valid entries can be read; it fails only without an index.
+ * Opens index and pack. A pack with a wrong header or trailer is opened nevertheless, with *ret_is_damaged
+ * set, so that its valid entries can be read. Fails only if there is no index.
  */
 enum ts_git_error git__pack_open(enum ts_git_hash hash, const char *index_path, struct git__pack *ret_pack,
                                  bool *ret_is_damaged, struct ts_git_fault *ret_fault);

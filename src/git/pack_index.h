@@ -7,8 +7,8 @@
  *               large x be64 offset | id of pack, id of index
  *
  * The fan-out says for each first byte how many ids begin with it or a smaller one. Opening checks that the
- * fan-out never decreases and that every table is inside the file. The order of the ids, the fan-out against
- * the ids, and the offsets are checked on use.
+ * fan-out never decreases and that every table is inside the file. The order of the ids, the agreement of
+ * fan-out and ids, and the offsets are checked on use.
  */
 #ifndef TS_GIT_PACK_INDEX_H
 #define TS_GIT_PACK_INDEX_H
@@ -24,7 +24,7 @@ struct git__pack_index {
     uint32_t count;
     uint32_t large_count;
     const uint8_t *fanout;
-    const uint8_t *ids; /* the first id; the next is id_step further */
+    const uint8_t *ids; /* the first id; ids are id_step bytes apart */
     size_t id_step;
     const uint8_t *crcs; /* NULL in version 1 */
     const uint8_t *offsets;
@@ -45,7 +45,7 @@ bool git__pack_index_offset(const struct git__pack_index *index, uint32_t positi
 
 bool git__pack_index_find(const struct git__pack_index *index, const uint8_t *id, uint32_t *ret_position);
 
-/* Returns true if the fan-out is correct for the sorted ids: with a wrong fan-out, git would not find
+/* Returns true if the fan-out is correct for the sorted ids. With a wrong fan-out, git would not find
  * objects. */
 bool git__pack_index_fanout_fits(const struct git__pack_index *index);
 

@@ -19,8 +19,8 @@ static int compare_refs(const void *a, const void *b) {
 struct lines {
     struct git__packed_refs *packed;
     enum ts_git_hash hash;
-    bool says_sorted; /* by its header */
-    bool has_ref;     /* just before: a peeled line may follow */
+    bool says_sorted; /* the header says that the lines are sorted */
+    bool has_ref;     /* the last line was a ref, so a line with its peeled target may follow */
     bool is_bad;
     bool no_memory;
 };
@@ -64,7 +64,7 @@ static void take_peeled(struct lines *lines, struct ts_bytes line) {
     lines->has_ref = false;
 }
 
-/* A truncated file ends inside a line. Git refuses the whole file; here the lines before are read. */
+/* A truncated file ends inside a line. Git refuses the whole file; here the complete lines are read. */
 static bool read_lines(enum ts_git_hash hash, const struct ts_git_fault_sink *faults,
                        struct git__packed_refs *packed) {
     struct lines lines = {.packed = packed, .hash = hash};
@@ -112,7 +112,8 @@ static bool part_is_valid(struct ts_bytes part) {
            (part.len < len || memcmp(part.data + part.len - len, lock, len) != 0);
 }
 
-/* A repository may have 100,000 refs: searching a list for each character would take longer than all the rest. */
+/* Uses a table, because a repository may have 100,000 refs, and searching a list for each character would
+ * take longer than everything else. */
 static bool is_forbidden(uint8_t c) {
     switch (c) {
     case '~':

@@ -24,11 +24,11 @@ struct git__packed_ref {
 
 struct git__packed_refs {
     struct git__map map;
-    struct git__packed_ref *items; /* by name; equal names in the order of the file */
+    struct git__packed_ref *items; /* sorted by name; equal names in the order of the file */
     size_t count;
     size_t capacity;
-    bool is_sorted;    /* in the file */
-    uint64_t bad_line; /* the first invalid one, from 1; 0: none */
+    bool is_sorted;    /* the lines of the file are sorted by name */
+    uint64_t bad_line; /* number of the first invalid line, from 1; 0: none */
 };
 
 /* The result is empty if there is no such file, and on failure. An invalid line goes to the sink. */

@@ -9,9 +9,9 @@
  *   tips                       count; for each its number
  *   HEAD                       number of its commit
  *   reached, trees             a bit for each object, in the order of numbers (numbers.h)
- *   tags                       count; for each its number, and that of its target plus 1; 0: none
- *   commits                    count; for each, after its parents: its number, the time to order by, less that of the commit before
- *                              it (zigzag), the count of parents, and how far before it each parent is
+ *   tags                       count; for each its number, and the number of its target plus 1 (0: no target)
+ *   commits                    count; parents come before their children. For each commit: its number; its ordering time minus that
+ *                              of the previous commit (zigzag); the count of parents; for each parent, its distance back in this list
  */
 #include "past_impl.h"
 
@@ -77,7 +77,7 @@ static const uint8_t *get(struct in *in, uint64_t len) {
     return at;
 }
 
-/* 0 if it is not valid. */
+/* Returns 0 if the number is not valid. */
 static uint64_t get_number(struct in *in) {
     uint64_t number = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
@@ -92,7 +92,7 @@ static uint64_t get_number(struct in *in) {
     return 0;
 }
 
-/* A count of things that take at least `least` bytes each. */
+/* Reads a count of items that take at least `least` bytes each. */
 static uint64_t get_count(struct in *in, size_t least) {
     uint64_t count = get_number(in);
     if (count > in->rest.len / least)
@@ -100,13 +100,13 @@ static uint64_t get_count(struct in *in, size_t least) {
     return in->is_bad ? 0 : count;
 }
 
-/* ---- what a past depends on besides its objects ---- */
+/* ---- other things that a past depends on ---- */
 
 static void add_text(struct ts_blake3 *hasher, const char *text) {
     ts_blake3_update(hasher, ts_bytes_of(text, strlen(text) + 1));
 }
 
-/* Returns false if there is anything that news cannot follow. */
+/* Returns false if the repository has something that a continued scan does not support. */
 static bool digest_place(struct ts_git_repo *repo, const uint8_t key[static TS_GIT_EVIDENCE_KEY_LEN],
                          const struct ts_git_refs *refs, uint8_t ret_digest[static DIGEST_LEN]) {
     struct ts_blake3 hasher;
@@ -205,7 +205,7 @@ static void put_tags(struct out *out, const struct ts_git_graph *graph, const st
     }
 }
 
-/* Parents that are missing are left out, as wherever commits are walked. */
+/* Missing parents are omitted, as in all walks over commits. */
 static bool put_commits(struct out *out, const struct ts_git_graph *graph, const struct ts_git_set *reached) {
     uint32_t *places = malloc(((size_t)graph->total + 1) * sizeof *places);
     uint32_t count = 0;
@@ -275,11 +275,11 @@ enum ts_git_error ts_git_past_new(struct ts_git_graph *graph, const struct ts_gi
     return TS_GIT_OK;
 }
 
-/* ---- numbers of then and of today ---- */
+/* ---- earlier and present numbers ---- */
 
 struct place {
-    uint32_t first; /* number then */
-    uint32_t now;   /* number of today */
+    uint32_t first; /* first number of the pack in the past */
+    uint32_t now;   /* first number of the pack now */
     uint32_t count;
 };
 
@@ -289,12 +289,12 @@ struct reading {
     struct git__past_reading *result;
     struct place *packs;
     size_t pack_count;
-    uint32_t *loose; /* numbers of today */
+    uint32_t *loose; /* present numbers of the loose objects */
     uint32_t loose_first;
-    uint32_t total; /* then */
+    uint32_t total; /* number of objects in the past */
 };
 
-/* GIT__NONE if it is not valid. */
+/* Maps a number of the past to the present one; GIT__NONE if it is not valid. */
 static uint32_t renumber(struct reading *r, uint64_t then) {
     size_t low = 0;
     size_t high = r->pack_count;
@@ -314,7 +314,7 @@ static uint32_t renumber(struct reading *r, uint64_t then) {
     return r->packs[low].now + (uint32_t)(then - r->packs[low].first);
 }
 
-/* Returns true if an object of the pack has a copy in a file that is new, and that a visit would read instead. */
+/* Returns true if an object of the pack has a copy in a new file, and a visit would read that copy instead. */
 static bool is_hidden(const struct reading *r, const struct place *pack) {
     const struct ts_git_repo *repo = r->repo;
     for (uint32_t i = 0; i < pack->count; i++)
@@ -353,8 +353,8 @@ static bool read_packs(struct reading *r, const uint8_t key[static TS_GIT_EVIDEN
     return done && !r->in.is_bad;
 }
 
-/* Whether the file is the same. Git updates the time of a file whose object is written again: then the file
- * is read, and compared with its id. */
+/* Whether the file is the same. If git writes an object again, it updates the time of the file. Then the file
+ * is read and compared with its id. */
 static bool is_same_loose(struct ts_git_repo *repo, uint32_t position, uint64_t mark) {
     struct git__work work = {.steps_left = UINT64_MAX};
     struct ts_git_content content;
@@ -381,7 +381,7 @@ static bool read_loose(struct reading *r) {
         if (mark == NULL || number == GIT__NONE)
             return false;
         struct git__spot spot = git__number_spot(repo, number);
-        /* One that has a copy in a pack is known by the pack. */
+        /* If a loose object has a copy in a pack, the pack is checked instead. */
         if (spot.pack == GIT__NONE ? !is_same_loose(repo, spot.position, ts_le64_load(mark))
                                    : git__set_has(r->result->fresh, number))
             return false;
@@ -393,7 +393,8 @@ static bool read_loose(struct reading *r) {
 
 /* ---- reading ---- */
 
-/* A missing object that is here now, and what it leads to, were never reached. */
+/* If an object that was missing is present now, the past does not include it, nor the objects that it leads
+ * to. */
 static void read_absent(struct reading *r) {
     struct ts_git_graph *graph = r->result->graph;
     size_t len = ts_git_hash_len(r->repo->hash);

@@ -8,9 +8,9 @@
  *   news     from the refs of today down to commits of the past: commits, and the entries of their trees that no
  *            parent has. Only these are read.
  *
- * A past is continued only if everything that its refs reached is still reached, and was stored in files that are
- * unchanged. Otherwise, and whenever something unusual is met, the answer is no: the history is read as a
- * whole, and reports whatever there is to report. docs/decisions/0017-history-that-continues.md has the conditions.
+ * A past is continued only if everything that its refs reached is still reached, and was stored in files that
+ * are unchanged. Otherwise, and whenever something is unusual, the past is not continued: the whole history
+ * is read, and reports any problem. docs/decisions/0017-history-that-continues.md has the conditions.
  */
 #ifndef TS_GIT_PAST_H
 #define TS_GIT_PAST_H
@@ -24,15 +24,15 @@ struct ts_git_past {
     size_t len; /* 0: this history cannot be continued */
 };
 
-/* `reached` are the objects that all refs reach. The key is that of evidence. */
+/* `reached` contains the objects that the refs reach. `key` is the key of the evidence (evidence.h). */
 enum ts_git_error ts_git_past_new(struct ts_git_graph *graph, const struct ts_git_set *reached,
                                   const uint8_t key[static TS_GIT_EVIDENCE_KEY_LEN],
                                   struct ts_git_past *ret_past, struct ts_git_fault *ret_fault);
 
 enum ts_git_news_kind {
-    TS_GIT_NEWS_BROUGHT,   /* the commit has the blob at the path, and no parent of it does */
-    TS_GIT_NEWS_HEAD_HAS,  /* HEAD has it there, the earlier HEAD had not */
-    TS_GIT_NEWS_HEAD_LOST, /* the other way round */
+    TS_GIT_NEWS_BROUGHT,   /* the commit has the blob at the path, and none of its parents does */
+    TS_GIT_NEWS_HEAD_HAS,  /* HEAD has the blob there, the earlier HEAD did not */
+    TS_GIT_NEWS_HEAD_LOST, /* the earlier HEAD had the blob there, HEAD does not */
 };
 
 struct ts_git_news_item {
@@ -45,9 +45,9 @@ struct ts_git_news_item {
 
 struct ts_git_news {
     struct ts_git_graph *graph;      /* commits and tags of past and news, without trees */
-    struct ts_git_set *reached;      /* all that refs reach */
+    struct ts_git_set *reached;      /* all objects that refs reach */
     struct ts_git_set *added;        /* blobs, commits and tags that the past did not reach */
-    struct ts_git_reach_stats stats; /* of what was added */
+    struct ts_git_reach_stats stats; /* statistics of the additions */
     struct ts_git_oid head;
     struct ts_git_news_item *items;
     size_t count;

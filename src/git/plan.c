@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "os/grow.h"
+#include "table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ struct drafting {
     const struct git__outline *outline;
     struct git__plan plan;
     uint32_t *weights;
-    uint32_t *heaviest; /* child, by node */
+    uint32_t *heaviest; /* indexed by node: its heaviest child */
 };
 
 void git__problem_add_typed(struct git__problems *problems, const struct git__problem *problem) {
@@ -29,7 +30,7 @@ void git__problem_add(struct git__problems *problems, uint32_t number, enum ts_g
     git__problem_add_typed(problems, &(struct git__problem){.number = number, .error = error});
 }
 
-/* Returns true if the object is not wanted, or another copy of it is visited. */
+/* Returns true if the object is not wanted, or if another copy of it is visited. */
 static bool is_passed_over(const struct drafting *d, uint32_t number) {
     const struct ts_git_set *wanted = d->choice->wanted;
     if (wanted != NULL && !git__set_has(wanted, number))
@@ -43,7 +44,7 @@ static void note(struct drafting *d, uint32_t position, enum ts_git_error error)
         git__problem_add(d->problems, number, error);
 }
 
-/* Resets the outline from an earlier visit. */
+/* Resets fields of the outline that an earlier visit has set. */
 static void begin(struct drafting *d) {
     for (uint32_t i = 0; i < d->outline->lost_count; i++)
         note(d, d->outline->lost[i], TS_GIT_BAD_ENTRY);
@@ -59,7 +60,7 @@ static void begin(struct drafting *d) {
     }
 }
 
-/* From the leaves up: marks the needed nodes, and adds up the sizes of their subtrees. */
+/* From the leaves up, marks the needed nodes and adds up the sizes of their subtrees. */
 static void weigh(struct drafting *d) {
     struct git__node *nodes = d->plan.nodes;
     for (uint32_t at = d->outline->ordered; at > 0; at--) {
@@ -102,7 +103,7 @@ static void arrange(struct drafting *d) {
     }
 }
 
-/* A delta's result is about as large as its base. */
+/* Lists the roots and their sizes. The result of a delta is assumed to be as large as its base. */
 static bool list_roots(const struct drafting *d, uint32_t pack, struct git__units *units) {
     const struct git__plan *plan = &d->plan;
     for (uint32_t i = 0; i < plan->node_count; i++) {
@@ -133,8 +134,8 @@ bool git__plan_init(struct ts_git_repo *repo, uint32_t pack, const struct git__c
                                   .nodes = file->outline->nodes,
                                   .node_count = file->outline->count}};
     ts_assert(!file->outline->is_lent);
-    d.weights = calloc((size_t)d.plan.node_count + 1, sizeof *d.weights);
-    d.heaviest = malloc(((size_t)d.plan.node_count + 1) * sizeof *d.heaviest);
+    d.weights = git__table_new_zeroed((size_t)d.plan.node_count + 1, sizeof *d.weights);
+    d.heaviest = git__table_new((size_t)d.plan.node_count + 1, sizeof *d.heaviest);
     bool done = d.weights != NULL && d.heaviest != NULL;
     if (done) {
         begin(&d);
@@ -160,7 +161,7 @@ void git__plan_release(struct git__plan *plan) {
 /* ---- units ---- */
 
 #define LARGE_MIN   ((uint64_t)1 << 20)
-#define LARGE_PARTS 128 /* of the whole */
+#define LARGE_PARTS 128 /* a large unit is at least this fraction of the whole */
 
 static int compare_units(const void *a, const void *b) {
     const struct git__unit *x = a;
@@ -178,10 +179,10 @@ size_t git__units_arrange(struct git__units *units) {
         total += units->items[i].bytes / LARGE_PARTS;
     uint64_t least = total > LARGE_MIN ? total : LARGE_MIN;
     struct git__unit *large = malloc((LARGE_PARTS + 1) * sizeof *large);
-    if (large == NULL) /* only slower */
+    if (large == NULL) /* without memory for this, the visit is only slower */
         return 0;
     size_t large_count = 0;
-    size_t kept = units->count; /* the small units move to the end, from the back */
+    size_t kept = units->count; /* small units move to the end, starting from the back */
     for (size_t i = units->count; i > 0; i--) {
         struct git__unit unit = units->items[i - 1];
         if (unit.bytes >= least && large_count <= LARGE_PARTS)

@@ -5,8 +5,8 @@
  *         ├─ small subtree ...
  *         └─ the largest subtree, always last
  *
- * Visiting the largest subtree last means that a base is no longer needed when it is entered, so at most
- * log2(nodes) bases are held at once, however deep the tree is.
+ * The largest subtree comes last. Its base is no longer needed when the visit enters it, so at most
+ * log2(nodes) bases are held at once, even in a deep tree.
  *
  * Subtrees without wanted objects are not in the plan. A wanted object that cannot be built is a problem.
  */
@@ -22,20 +22,20 @@
 struct git__problem {
     uint32_t number;
     enum ts_git_error error;
-    uint8_t type; /* enum ts_git_type, as visited; 0 if unknown */
+    uint8_t type; /* enum ts_git_type of the visited object; 0 if unknown */
 };
 
 struct git__problems {
     struct git__problem *items;
     size_t count;
     size_t capacity;
-    bool no_memory; /* memory ran out for a problem */
+    bool no_memory; /* there was no memory to record a problem */
 };
 
 void git__problem_add(struct git__problems *problems, uint32_t number, enum ts_git_error error);
 void git__problem_add_typed(struct git__problems *problems, const struct git__problem *problem);
 
-/* The root of a delta tree, and approximately how many bytes will be built there. */
+/* The root of a delta tree, and approximately how many bytes are built there. */
 struct git__unit {
     uint64_t bytes;
     uint32_t pack;
@@ -48,15 +48,14 @@ struct git__units {
     size_t capacity;
 };
 
-/* Moves units that are large compared with the whole to the front, the largest first: otherwise the thread
- * that gets one of them last would work alone. The other units keep the order of the files. Returns the
- * number of large ones. */
+/* Moves large units to the front, the largest first. Otherwise the thread that takes one of them at the end
+ * would work alone. The other units keep the order of the files. Returns the number of large ones. */
 size_t git__units_arrange(struct git__units *units);
 
 struct git__plan {
     const struct git__pack *pack;
     uint32_t first_number;
-    struct git__node *nodes; /* of the pack's outline, in use until the plan is released */
+    struct git__node *nodes; /* nodes of the pack's outline, in use until the plan is released */
     uint32_t node_count;
 };
 

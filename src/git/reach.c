@@ -1,5 +1,5 @@
 /*
- * The objects that a selection reaches.
+ * Finds the objects that a selection reaches.
  *
  * Trees are stored as differences from their delta bases. If a tree's base is reachable, too, only its own
  * additions are marked: the base marks the rest. Otherwise the chain of bases is followed to a reachable one,
@@ -28,15 +28,16 @@ struct walk {
     struct git__list commits;
     struct git__list others;
     struct git__list missing; /* numbers of missing objects */
-    bool no_memory;
+    size_t steps;
+    bool is_over; /* memory ran out, or the watch ended it */
 };
 
 static void keep(struct walk *walk, struct git__list *list, uint32_t number) {
     if (!git__list_add(list, number))
-        walk->no_memory = true;
+        walk->is_over = true;
 }
 
-/* Includes its replacements. */
+/* Adds the object and its replacements to the queue. */
 static void enqueue(struct walk *walk, uint32_t number) {
     for (unsigned i = 0; number != GIT__NONE && i <= GIT__REPLACED_MAX; i++) {
         if (number >= walk->graph->total)
@@ -52,7 +53,9 @@ static void enqueue(struct walk *walk, uint32_t number) {
 /* Processes the queue, which `from` has filled. */
 static void walk_all(struct walk *walk, bool with_parents) {
     const struct ts_git_graph *graph = walk->graph;
-    while (walk->queue.count > 0 && !walk->no_memory) {
+    while (walk->queue.count > 0 && !walk->is_over) {
+        if (++walk->steps % GIT__STEPS_BETWEEN == 0 && !git__graph_goes_on(graph))
+            walk->is_over = true;
         uint32_t number = walk->queue.items[--walk->queue.count];
         const struct git__edges *edges = &graph->edges[number];
         if (edges->type == TS_GIT_COMMIT) {
@@ -101,8 +104,8 @@ static bool is_branch(const char *name) {
            (len > 5 && strncmp(name, "refs/", 5) != 0 && strcmp(name + len - 5, "/HEAD") == 0);
 }
 
-/* A branch must name a commit. Any other ref may name anything, and says nothing about the type. So if the
- * header of the entry says blob, the object is read: damage can make a commit look like a blob. */
+/* A branch must name a commit. Any other ref may name an object of any type. So if the header of the entry
+ * says blob, the object is read, because damage can make a commit look like a blob. */
 static void check_tip(struct walk *walk, const struct ts_git_ref *ref) {
     struct ts_git_graph *graph = walk->graph;
     uint32_t number = git__number_of(graph->repo, ref->oid.bytes);
@@ -124,7 +127,7 @@ static void check_tip(struct walk *walk, const struct ts_git_ref *ref) {
     git__fault_send(&graph->options.faults, &fault);
 }
 
-/* A ref with a missing target leads to a missing object: other refs still have their history. */
+/* A ref with a missing target leads to a missing object; other refs still have their history. */
 static enum ts_git_error add_refs(struct walk *walk, struct ts_git_fault *ret_fault) {
     struct ts_git_refs refs;
     struct ts_git_graph *graph = walk->graph;
@@ -136,7 +139,7 @@ static enum ts_git_error add_refs(struct walk *walk, struct ts_git_fault *ret_fa
         uint32_t number = git__graph_number(graph, &refs.items[i].oid);
         if (number != GIT__NONE)
             enqueue(walk, number);
-        walk->no_memory = walk->no_memory || number == GIT__NONE;
+        walk->is_over = walk->is_over || number == GIT__NONE;
     }
     ts_git_refs_release(&refs);
     return TS_GIT_OK;
@@ -175,7 +178,7 @@ static enum ts_git_error exclude_common(struct walk *out, const struct ts_git_oi
     for (size_t i = 0; i < 2 && error == TS_GIT_OK; i++) {
         error = add_tip(&walks[i], &two[i], ret_fault);
         walk_all(&walks[i], true);
-        out->no_memory = out->no_memory || walks[i].no_memory;
+        out->is_over = out->is_over || walks[i].is_over;
     }
     for (size_t i = 0; i < walks[0].commits.count && error == TS_GIT_OK; i++)
         if (git__set_has(walks[1].seen, walks[0].commits.items[i]))
@@ -212,6 +215,27 @@ static void choose(struct walk *in, const struct walk *out, const struct ts_git_
         keep(in, &selected->before, out->commits.items[i]);
 }
 
+/* Counts excluded commits without their parents, if a selected commit may be one of their ancestors: it is not newer, and they are not
+ * its own ancestors. */
+static uint64_t count_cut_before(const struct walk *in, const struct walk *out,
+                                 const struct ts_git_selection *selection,
+                                 const struct git__selected *selected) {
+    const struct ts_git_graph *graph = in->graph;
+    int64_t earliest_s = INT64_MAX;
+    uint64_t cut = 0;
+    for (size_t i = 0; out->commits.count > 0 && i < selected->commits.count; i++) {
+        int64_t at_s = git__committed_s(graph, selected->commits.items[i]);
+        earliest_s = at_s < earliest_s ? at_s : earliest_s;
+    }
+    for (size_t i = 0; selected->commits.count > 0 && i < out->commits.count; i++) {
+        uint32_t commit = out->commits.items[i];
+        bool may_hide = selection->has_since ||
+                        (!git__set_has(in->seen, commit) && git__committed_s(graph, commit) >= earliest_s);
+        cut += may_hide && git__set_has(graph->cut, commit);
+    }
+    return cut;
+}
+
 enum ts_git_error git__select(struct ts_git_graph *graph, const struct ts_git_selection *selection,
                               struct git__selected *ret_selected, struct ts_git_fault *ret_fault) {
     struct walk in;
@@ -237,8 +261,9 @@ enum ts_git_error git__select(struct ts_git_graph *graph, const struct ts_git_se
         if (selection->has_since)
             exclude_older(&in, &out, selection->since_s);
         choose(&in, &out, selection, &selected, chosen);
-        if (in.no_memory || out.no_memory)
-            error = no_memory(graph, ret_fault);
+        selected.cut_before = count_cut_before(&in, &out, selection, &selected);
+        if (in.is_over || out.is_over)
+            error = git__graph_ended(graph, ret_fault);
     }
     walk_release(&in);
     walk_release(&out);
@@ -269,15 +294,16 @@ struct spread {
     struct git__list waiting; /* trees with a base */
     struct git__list chain;
     struct git__list touched;
-    int32_t *counts; /* for each object number, also of missing objects; 0 unless in touched */
+    int32_t *counts; /* indexed by object number, including missing objects; 0 unless in touched */
     struct git__list missing;
     uint8_t *is_missed;
-    bool no_memory;
+    size_t steps;
+    bool is_over; /* memory ran out, or the watch ended it */
 };
 
 static void spread_keep(struct spread *s, struct git__list *list, uint32_t number) {
     if (!git__list_add(list, number))
-        s->no_memory = true;
+        s->is_over = true;
 }
 
 static void mark_one(struct spread *s, uint32_t number) {
@@ -296,7 +322,7 @@ static void mark_one(struct spread *s, uint32_t number) {
         spread_keep(s, &s->waiting, number);
 }
 
-/* Includes its replacement. */
+/* Marks the object and its replacement. */
 static void mark(struct spread *s, uint32_t number) {
     mark_one(s, number);
     for (unsigned i = 0; s->graph->replaced_count > 0 && i < GIT__REPLACED_MAX; i++) {
@@ -307,10 +333,12 @@ static void mark(struct spread *s, uint32_t number) {
     }
 }
 
-#define MARK_AHEAD 8 /* overlapping memory accesses */
+#define MARK_AHEAD 8 /* entries to prefetch, so that memory accesses overlap */
 
 static void drain(struct spread *s) {
-    while (s->queue.count > 0) {
+    while (s->queue.count > 0 && !s->is_over) {
+        if (++s->steps % GIT__STEPS_BETWEEN == 0 && !git__graph_goes_on(s->graph))
+            s->is_over = true;
         uint32_t tree = s->queue.items[--s->queue.count];
         const uint32_t *edges = git__edges_of(s->graph, tree);
         uint32_t added = s->graph->edges[tree].added;
@@ -323,14 +351,15 @@ static void drain(struct spread *s) {
 }
 
 static void count(struct spread *s, uint32_t number, int32_t by) {
-    if (s->counts[number] == 0 && by < 0) /* added above the chain by a reachable tree, which keeps it */
+    if (s->counts[number] == 0 && by < 0) /* a reachable tree above the chain added it and keeps it */
         return;
     if (s->counts[number] == 0)
         spread_keep(s, &s->touched, number);
     s->counts[number] += by;
 }
 
-/* A chain that git would not make is followed only once: everything that it adds counts as reachable. */
+/* A chain that is longer than git makes is followed only once, and everything that it adds counts as
+ * reachable. */
 static void sweep_chain(struct spread *s) {
     const struct ts_git_graph *graph = s->graph;
     for (size_t i = 0; i < s->chain.count; i++) {
@@ -341,7 +370,7 @@ static void sweep_chain(struct spread *s) {
     }
 }
 
-/* Additions minus removals, from the far end of the chain to the tree itself. */
+/* Counts additions minus removals, from the far end of the chain to the tree itself. */
 static void count_chain(struct spread *s) {
     const struct ts_git_graph *graph = s->graph;
     s->touched.count = 0;
@@ -362,7 +391,7 @@ static void count_chain(struct spread *s) {
     }
 }
 
-/* Marks the entries that a reachable tree has from unreachable bases. */
+/* Marks the entries that a reachable tree inherits from unreachable bases. */
 static void mark_inherited(struct spread *s, uint32_t tree) {
     s->chain.count = 0;
     for (uint32_t at = tree; at != GIT__NONE; at = s->graph->edges[at].base) {
@@ -379,7 +408,9 @@ static void mark_inherited(struct spread *s, uint32_t tree) {
 /* Marking may make more trees reachable, also bases of waiting ones. */
 static void settle(struct spread *s) {
     drain(s);
-    while (s->waiting.count > 0 && !s->no_memory) {
+    while (s->waiting.count > 0 && !s->is_over) {
+        if (++s->steps % GIT__STEPS_BETWEEN == 0 && !git__graph_goes_on(s->graph))
+            s->is_over = true;
         uint32_t tree = s->waiting.items[--s->waiting.count];
         if (!git__set_has(s->set, s->graph->edges[tree].base))
             mark_inherited(s, tree);
@@ -430,8 +461,8 @@ static void count_reached(const struct ts_git_graph *graph, const struct ts_git_
     }
 }
 
-/* Marks the trees to leave out. With new_only these are only the trees of the base commits: an object that the base no longer has may
- * have come back. Otherwise all trees that the excluded commits reach are left out. */
+/* Marks the trees to omit. With new_only these are only the trees of the base commits, because an object that
+ * the base no longer has may have come back. Otherwise all trees that the excluded commits reach are omitted. */
 static enum ts_git_error reach_excluded(struct ts_git_graph *graph, const struct ts_git_selection *selection,
                                         const struct git__selected *selected, struct spread *out,
                                         struct ts_git_fault *ret_fault) {
@@ -450,7 +481,7 @@ static enum ts_git_error reach_excluded(struct ts_git_graph *graph, const struct
             mark_trees_of(out, &walk.commits);
             for (size_t i = 0; i < walk.others.count; i++)
                 mark(out, walk.others.items[i]);
-            out->no_memory = out->no_memory || walk.no_memory;
+            out->is_over = out->is_over || walk.is_over;
         }
         walk_release(&walk);
     }
@@ -480,10 +511,10 @@ enum ts_git_error ts_git_graph_reach(struct ts_git_graph *graph, const struct ts
         for (size_t i = 0; i < selected.commits.count; i++)
             (void)git__set_add(in.set, selected.commits.items[i]);
         ts_git_set_subtract(in.set, out.set);
-        if (in.no_memory || out.no_memory)
-            error = no_memory(graph, ret_fault);
+        if (in.is_over || out.is_over)
+            error = git__graph_ended(graph, ret_fault);
     }
-    struct ts_git_reach_stats stats = {.commits = 0};
+    struct ts_git_reach_stats stats = {.cut_before = selected.cut_before};
     if (error == TS_GIT_OK)
         error = git__lacks_send(graph, &in.missing, &selected.missing, &stats, ret_fault);
     if (error == TS_GIT_OK) {

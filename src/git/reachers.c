@@ -1,7 +1,7 @@
 /*
  * Finds the branches and tags that reach given groups of commits.
  *
- * Each group has a bit. Bits spread from commits to their children, parents first (times.c), so that in the
+ * Each group has a bit. Bits spread from commits to their children, parents first (times.c), so that at the
  * end the tip of a ref has the bits of all groups that it reaches. One pass handles as many groups as fit into
  * memory.
  */
@@ -10,17 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS_MAX       8
-#define BITS_SHARE      16 /* of the graph's memory */
-#define COMMITS_BETWEEN 4096
+#define WORDS_MAX  8
+#define BITS_SHARE 16 /* the bits may use this fraction of the graph's memory */
 
 struct passing {
     struct ts_git_graph *graph;
     const struct ts_git_marks *marks;
     struct ts_git_refs refs;
-    uint32_t *places; /* by number of a commit: its place in the order, and in bits */
+    uint32_t *places; /* indexed by number of a commit: its index in the order, and in bits */
     uint64_t *bits;
-    size_t words; /* for each commit */
+    size_t words; /* words of bits for each commit */
 };
 
 /* The order that people expect: local branches, remote branches, tags. */
@@ -54,10 +53,9 @@ static void set_marks(struct passing *p, uint32_t first_group) {
     }
 }
 
-/* Returns false when the watch ended it. */
+/* Passes the bits from parents to children. Returns false when the watch ended it. */
 static bool pass_on(struct passing *p) {
     const struct ts_git_graph *graph = p->graph;
-    const struct ts_git_watch *watch = &graph->options.watch;
     for (size_t i = 0; i < graph->order.count; i++) {
         uint32_t commit = graph->order.items[i];
         const uint32_t *edges = git__edges_of(graph, commit);
@@ -69,7 +67,7 @@ static bool pass_on(struct passing *p) {
             for (size_t w = 0; w < p->words; w++)
                 own[w] |= parent[w];
         }
-        if (i % COMMITS_BETWEEN == 0 && watch->go_on != NULL && !watch->go_on(watch->ctx, 0))
+        if (i % GIT__STEPS_BETWEEN == 0 && !git__graph_goes_on(graph))
             return false;
     }
     return true;
@@ -115,7 +113,7 @@ enum ts_git_error ts_git_graph_reachers(struct ts_git_graph *graph, const struct
     if (error != TS_GIT_OK)
         return error;
     if (!git__graph_order_times(graph) || !prepare(&p))
-        error = git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
+        error = git__graph_ended(graph, ret_fault);
     for (uint64_t group = 0; error == TS_GIT_OK && group < marks->group_count; group += p.words * 64) {
         memset(p.bits, 0, (graph->order.count + 1) * p.words * sizeof *p.bits);
         set_marks(&p, (uint32_t)group);

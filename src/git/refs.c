@@ -1,21 +1,22 @@
 /*
  * Refs as files: packed-refs, loose files under refs/, which override it, and HEAD. A linked work tree has
- * its own HEAD, refs/bisect, refs/worktree and refs/rewritten; everything else is in the common folder.
- * HEADs of other work trees are listed under git's names, main-worktree/HEAD and worktrees/ID/HEAD: nothing
- * else reaches a commit on a detached one. Other refs of other work trees are ignored, as by git with --all
+ * its own HEAD, refs/bisect, refs/worktree and refs/rewritten; everything else is in the common folder. HEADs
+ * of other work trees are listed under git's names, main-worktree/HEAD and worktrees/ID/HEAD, because nothing
+ * else reaches a commit of a detached HEAD. Other refs of other work trees are ignored, as by git with --all
  * (and by git gc, so their objects may be gone).
  *
  * Nothing is skipped silently: a ref without a valid id is a fault, and so is a folder that cannot be listed.
  * A broken loose ref hides the packed one of the same name, whose value is outdated.
  *
- * Others write meanwhile: git moves a ref by a rename, packs refs by writing packed-refs and removing the
- * loose files, and renames a branch by removing one file and making another. One pass over the files could
- * miss both the old and the new place. So passes are made until two in a row see the same files and folders,
- * by inode and times, with the same content. Then each file was unchanged from its reading in the first pass
- * to its reading in the second, so the result is the state of all refs at the moment between the passes.
- * Folders count because a ref that moves to and fro can be absent from both passes. Times come from a clock
- * that ticks every few milliseconds, so if something changed just before the first pass, the next one comes a
- * little later. Refs are read once for each repository object: everything else refers to that moment.
+ * Other processes write meanwhile: git moves a ref by a rename, packs refs by writing packed-refs and
+ * removing the loose files, and renames a branch by removing one file and making another. One pass over the
+ * files could miss both the old and the new place. So passes are made until two in a row see the same files
+ * and folders, by inode and times, with the same content. Then each file was unchanged from its reading in
+ * the first pass to its reading in the second, so the result is the state of all refs at the moment between
+ * the passes. Folders are compared, too, because a ref that moves back and forth can be absent from both
+ * passes. Times come from a clock that ticks every few milliseconds, so if something changed just before the
+ * first pass, the next one comes a little later. Refs are read once for each repository object: everything
+ * else refers to that moment.
  */
 #include "packed_refs.h"
 #include "repo_impl.h"
@@ -44,12 +45,13 @@ struct list {
     struct ts_git_repo *repo;
     const struct ts_git_fault_sink *faults;
     const struct git__packed_refs *packed;
-    struct ts_git_ref *items; /* the null id: the ref exists, but is broken */
+    struct ts_git_ref *items; /* an item with the null id exists, but is broken */
     size_t count;
     size_t capacity;
-    struct ts_blake3 seen; /* of loose refs and packed-refs: the files and folders, and their contents */
-    bool is_fresh;         /* something changed so recently that another change may leave the same times */
-    char **folders;        /* of loose refs, still to be listed */
+    /* Hash of loose refs and packed-refs: names and contents of all files and folders. */
+    struct ts_blake3 seen;
+    bool is_fresh;  /* something changed so recently that another change could leave the same times */
+    char **folders; /* folders of loose refs that are not listed yet */
     size_t folder_count;
     size_t folder_capacity;
     bool no_memory;
@@ -134,7 +136,7 @@ static char *target_of(const char *name, const char *target) {
 
 /* ---- one ref ---- */
 
-/* A symbolic link into refs/ is a symbolic ref; any other link is followed, to a file. */
+/* A symbolic link into refs/ is a symbolic ref. Any other link is followed to its file. */
 static enum ts_git_error read_link(const char *path, char **ret_line) {
     char target[PATH_MAX]; /* no link is longer */
     ssize_t len = readlink(path, target, sizeof target - 1);
@@ -148,14 +150,14 @@ static enum ts_git_error read_link(const char *path, char **ret_line) {
     return TS_GIT_OK;
 }
 
-/* A name without a line end may be the beginning of a longer one. An id has a fixed length. */
+/* A name without a line end may be incomplete. An id has a fixed length. */
 static bool is_cut_name(const char *line) {
     size_t len = strlen(line);
     return starts_with(line, "ref:") && line[len - 1] != '\n';
 }
 
-/* The text of a loose ref, without blanks and line ends after it. MISSING if there is none, also if a link
- * leads nowhere. */
+/* The text of a loose ref, without blanks and line ends at its end. MISSING if there is no such ref, or if a
+ * link leads nowhere. */
 static enum ts_git_error read_loose_ref(const struct ts_git_repo *repo, const char *name, char **ret_line) {
     char *path = path_of(repo, name);
     char *line = NULL;
@@ -182,7 +184,7 @@ static enum ts_git_error read_loose_ref(const struct ts_git_repo *repo, const ch
             line[--len] = '\0';
         *ret_line = line;
     }
-    int os_error = errno; /* for the fault */
+    int os_error = errno; /* kept for the fault */
     free(path);
     errno = os_error;
     return error;
@@ -206,8 +208,8 @@ static bool target_is_valid(const char *name, const char *target) {
     return git__ref_name_is_valid(ts_bytes_of_cstring(target)) && (!is_head || starts_with(target, "refs/"));
 }
 
-/* MISSING if there is no such ref, or a symbolic one has a missing target. The fault names the broken ref,
- * which may be the last one of a chain. */
+/* MISSING if there is no such ref, or if the target of a symbolic ref is missing. The fault names the broken
+ * ref, which may be the last one of a chain. */
 static enum ts_git_error resolve(const struct ts_git_repo *repo, const struct git__packed_refs *packed,
                                  const char *given, struct ts_git_oid *ret_oid,
                                  struct ts_git_fault *ret_fault) {
@@ -252,7 +254,7 @@ static enum ts_git_error resolve(const struct ts_git_repo *repo, const struct gi
     return error;
 }
 
-/* A time in the future comes from another clock, and says nothing. */
+/* A time in the future comes from another clock, and does not count. */
 static bool is_fresh(const struct timespec *changed) {
     uint64_t changed_ms = (uint64_t)changed->tv_sec * 1000 + (uint64_t)changed->tv_nsec / 1000000;
     uint64_t now_ms = ts_clock_wall_ms();
@@ -276,7 +278,7 @@ static void see(struct list *list, const char *path) {
     ts_blake3_update(&list->seen, ts_bytes_of(seen, sizeof seen));
 }
 
-/* A broken ref is kept for its name. */
+/* A broken ref is kept, so that its name is known. */
 static void add_resolved(struct list *list, const char *name) {
     struct ts_git_oid oid = {{0}};
     struct ts_git_fault fault;
@@ -305,7 +307,7 @@ static bool head_is_there(const struct ts_git_repo *repo, const char *name) {
     return is;
 }
 
-/* Without a HEAD it is unknown what was checked out; a HEAD whose branch does not exist yet is valid. */
+/* Without a HEAD, the checked-out commit is unknown. A HEAD whose branch does not exist yet is valid. */
 static void add_head(struct list *list, const char *name) {
     if (!head_is_there(list->repo, name))
         send_fault(list, TS_GIT_BAD_REF, name);
@@ -333,7 +335,7 @@ static void add_folder(struct list *list, char *name) {
     }
 }
 
-/* Git's other files among refs: names that begin with a dot, and locks. */
+/* Other files of git among the refs: names that begin with a dot, and locks. */
 static bool is_ref_name(const char *entry) {
     size_t len = strlen(entry);
     return entry[0] != '.' && (len < 5 || strcmp(entry + len - 5, ".lock") != 0);
@@ -460,13 +462,13 @@ static void drop_hidden(struct list *list, size_t loose_count) {
 /* ---- one moment ---- */
 
 struct pass {
-    struct list list; /* loose ones */
+    struct list list; /* loose refs */
     struct git__packed_refs packed;
-    struct git__refs refs; /* its faults, and at the end everything */
+    struct git__refs refs; /* the faults of this pass; after the last pass, all refs */
     struct ts_git_fault_sink sink;
     uint8_t packed_seen[TS_BLAKE3_OUT_LEN];
     uint8_t seen[TS_BLAKE3_OUT_LEN];
-    bool is_packed_read; /* without a fault */
+    bool is_packed_read; /* packed-refs was read without a fault */
 };
 
 static void keep_fault(void *ctx, const struct ts_git_fault *fault) {
@@ -495,8 +497,8 @@ static void move_packed(struct pass *from, struct pass *to) {
 }
 
 /*
- * packed-refs is recorded before it is opened: if it changes in between, the next pass sees that. A file that is still
- * the one that the pass before recorded and read is not read again; its refs move to this pass.
+ * packed-refs is recorded before it is opened: if it changes in between, the next pass sees that. If the file
+ * is still the one that the previous pass read, it is not read again; its refs move to this pass.
  */
 static void pass_over(struct ts_git_repo *repo, struct pass *before, struct pass *pass) {
     struct list *list = &pass->list;
@@ -614,7 +616,7 @@ static bool is_hex(const char *text) {
     return text[0] != '\0' && text[strspn(text, "0123456789abcdefABCDEF")] == '\0';
 }
 
-/* The value from when the refs were read. */
+/* The value that the ref had when the refs were read. */
 static bool find_read(const struct ts_git_repo *repo, const char *name, struct ts_git_oid *ret_oid) {
     char *key = strdup(name);
     struct ts_git_ref wanted = {.name = key};
@@ -632,13 +634,13 @@ static bool find_read(const struct ts_git_repo *repo, const char *name, struct t
 static enum ts_git_error read_packed_for(const struct ts_git_repo *repo, struct git__packed_refs *packed,
                                          struct ts_git_fault *ret_fault) {
     enum ts_git_error error = git__packed_refs_read(repo, NULL, packed, ret_fault);
-    if (error == TS_GIT_OK && packed->bad_line > 0) /* the missing ref may have been there */
+    if (error == TS_GIT_OK && packed->bad_line > 0) /* the missing ref may be in the invalid line */
         error = git__packed_refs_fault(packed, ret_fault);
     return error;
 }
 
-/* In git's order. A broken ref below refs/ is an answer if no other candidate has an id; elsewhere it is just
- * some other file. */
+/* Searches in git's order. A broken ref below refs/ is the answer only if no other candidate has an id.
+ * Elsewhere a broken ref is just another file. */
 static enum ts_git_error resolve_forms(const struct ts_git_repo *repo, const char *name,
                                        struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault) {
     static const char *const forms[] = {

@@ -110,7 +110,7 @@ static bool has(const char *folder, const char *name, bool (*is)(const char *pat
     return found;
 }
 
-/* HEAD may be a symbolic link whose target is not there yet. */
+/* Whether the file exists. HEAD may be a symbolic link whose target does not exist yet. */
 static bool exists_at_all(const char *path) {
     struct stat status;
     return lstat(path, &status) == 0;
@@ -123,7 +123,7 @@ static bool is_git_dir(const char *path) {
            (has(path, "objects", git__is_dir) && has(path, "refs", git__is_dir));
 }
 
-/* An invalid file that should name a repository. */
+/* Refuses an invalid file that should name a repository. */
 static enum ts_git_error refuse_git_file(const char *folder, const char *name, const char *line,
                                          struct ts_git_fault *ret_fault) {
     char thing[2 * PATH_MAX];
@@ -153,7 +153,7 @@ static enum ts_git_error follow_git_file(const char *folder, const char *name, c
     return error;
 }
 
-/* Without permission to read it, its content is unknown. */
+/* Whether there is no permission to read it, so that its content is unknown. */
 static bool is_closed(const char *path) {
     struct stat status;
     char *head = git__path_join(path, "HEAD");
@@ -255,7 +255,7 @@ static enum ts_git_error add_object_dir(struct ts_git_repo *repo, const char *pa
     char *real = realpath(path, NULL);
     if (real == NULL)
         return git__fault(TS_GIT_IO, path, ret_fault);
-    if (is_known_dir(repo, real)) { /* a cycle, or the same one twice */
+    if (is_known_dir(repo, real)) { /* a cycle, or a folder that is listed twice */
         free(real);
         return TS_GIT_OK;
     }
@@ -271,7 +271,7 @@ static enum ts_git_error add_object_dir(struct ts_git_repo *repo, const char *pa
     return TS_GIT_OK;
 }
 
-/* Beyond the nesting that git allows, a folder that is already known is no fault. */
+/* Beyond the nesting that git allows, only an unknown folder is a fault. */
 static enum ts_git_error refuse_unknown_dir(const struct ts_git_repo *repo, const char *path,
                                             const char *named_by, struct ts_git_fault *ret_fault) {
     char *real = realpath(path, NULL);
@@ -318,9 +318,9 @@ static void add_alternates(struct ts_git_repo *repo, const struct ts_git_fault_s
     }
 }
 
-/* If a pack or its index is gone, another one replaced it while the folder was listed, or it is being
- * removed: as in git, it is ignored. Objects that are then missing are searched again, and reported by their
- * ids if they do not exist. */
+/* If a pack or its index is missing, it was replaced while the folder was listed, or is being removed. As in
+ * git, it is ignored. Objects that are then missing are searched again, and reported by their ids if they do
+ * not exist. */
 static void add_pack(struct ts_git_repo *repo, const char *index_path,
                      const struct ts_git_fault_sink *faults) {
     struct ts_git_fault fault;
@@ -356,7 +356,7 @@ static uint32_t pack_named(const struct ts_git_repo *repo, size_t first, const c
     return GIT__NONE;
 }
 
-/* An invalid multi-pack index is a fault, and everything is found without it. */
+/* If a multi-pack index is invalid, reports a fault and works without it. */
 static void add_midx(struct ts_git_repo *repo, const char *pack_dir, size_t first_pack,
                      const struct ts_git_fault_sink *faults) {
     struct ts_git_fault fault;
@@ -366,7 +366,8 @@ static void add_midx(struct ts_git_repo *repo, const char *pack_dir, size_t firs
                                            : git__map_open(path, &file.map, &fault);
     if (error == TS_GIT_OK && !git__midx_init(repo->hash, file.map.bytes, &file.midx))
         error = git__fault(TS_GIT_BAD_FILE, path, &fault);
-    /* A name takes at least two bytes, which limits the number of packs, whatever the header says. */
+    /* A name takes at least two bytes, so the size of the file limits the number of packs, even if the header
+     * says more. */
     if (error == TS_GIT_OK && file.midx.pack_count > file.midx.names.len / 2)
         error = git__fault(TS_GIT_BAD_FILE, path, &fault);
     if (error == TS_GIT_OK) {
@@ -391,7 +392,8 @@ static void add_midx(struct ts_git_repo *repo, const char *pack_dir, size_t firs
     repo->midxs[repo->midx_count++] = file;
 }
 
-/* Keeps the first pack without its index, or index without its pack. Git may be writing or removing it; otherwise it is damage. */
+/* Remembers the first pack without its index, or index without its pack. Git may be writing or removing it;
+ * otherwise it is damage. */
 static void find_half_pack(struct ts_git_repo *repo, const char *pack_dir, char *const *names, size_t count,
                            const char *other_suffix) {
     for (size_t i = 0; i < count && repo->half_pack == NULL; i++) {
@@ -406,7 +408,8 @@ static void find_half_pack(struct ts_git_repo *repo, const char *pack_dir, char 
     }
 }
 
-/* The oldest first: a new pack may repeat objects of an older one, as bases of its deltas, and the object that is read stays the same. */
+/* Oldest first. A new pack may repeat objects of an older one, as bases of its deltas; with this order, the
+ * same copy is read as before. */
 static int compare_packs(const void *a, const void *b) {
     const struct git__pack *x = a;
     const struct git__pack *y = b;

@@ -1,6 +1,6 @@
 /*
- * A git repository, opened for reading. Nothing in it is executed; hooks, filters, attributes, includes and
- * aliases are ignored; and nothing is written to it.
+ * A git repository, opened for reading. Nothing in it is executed, and nothing is written to it. Hooks,
+ * filters, attributes, includes and aliases are ignored.
  *
  * A repository object belongs to one thread; ts_git_visit uses its own threads inside. Files are mapped: if
  * another process truncates a pack during reading, this process ends, as git would; git itself never
@@ -16,7 +16,7 @@ struct ts_git_repo;
 
 struct ts_git_open_options {
     bool search_upward; /* search for the repository in the folders above, too */
-    /* Folders, separated by colons, at which the search upward stops; NULL: none. */
+    /* Folders, separated by colons, that end the upward search; NULL: none. */
     const char *ceilings;
     const char *work_tree; /* the work tree, also of a bare repository; NULL: its own */
     bool refs_first;       /* read the refs before objects are listed, so that the list has their targets */
@@ -35,21 +35,21 @@ const char *ts_git_repo_common_dir(const struct ts_git_repo *repo);
 const char *ts_git_repo_work_tree(const struct ts_git_repo *repo); /* NULL when it is bare */
 bool ts_git_repo_is_shallow(const struct ts_git_repo *repo);
 
-/* Returns whether a server may have promised a missing object (src/git/lacks.h). Call it when something is
- * missing: it reads all indexes. */
+/* Returns whether a server may have promised a missing object (src/git/lacks.h). It reads all indexes, so
+ * call it only when something is missing. */
 bool ts_git_repo_keeps_promises(struct ts_git_repo *repo);
 
-/* The URL of a remote as in the configuration: it may contain a password. Returns false if there is no URL,
- * or it does not fit. */
+/* The URL of a remote in the configuration. It may contain a password. Returns false if there is no URL, or
+ * if it does not fit. */
 bool ts_git_repo_remote_url(const struct ts_git_repo *repo, const char *remote, char *ret_url, size_t size);
 
-/* The size of its objects on disk, including those of alternates. Asks for the size of every loose object. */
+/* The size of all objects on disk, including those of alternates. Queries the size of every loose object. */
 uint64_t ts_git_repo_disk_bytes(const struct ts_git_repo *repo);
 
 /* Refs, by name; HEAD is one of them. */
 struct ts_git_ref {
     char *name;
-    struct ts_git_oid oid; /* symbolic refs followed */
+    struct ts_git_oid oid; /* the id that symbolic refs lead to */
 };
 
 struct ts_git_refs {
@@ -57,9 +57,9 @@ struct ts_git_refs {
     size_t count;
 };
 
-/* The refs of one moment: that of the first call or, with refs_first, of opening the repository. A ref that
- * is broken or cannot be read goes to the sink, which may be NULL; the others are listed. Objects are not
- * read: the target of a ref may be missing. A symbolic ref to a missing one (HEAD of an empty repository) is
+/* The refs at one moment: the first call or, with refs_first, the opening of the repository. A ref that is
+ * broken or cannot be read goes to the sink, which may be NULL; the others are listed. Objects are not read:
+ * the target of a ref may be missing. A symbolic ref to a missing one (HEAD of an empty repository) is
  * omitted. HEADs of other work trees are included, as main-worktree/HEAD and worktrees/ID/HEAD. */
 enum ts_git_error ts_git_refs_list(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults,
                                    struct ts_git_refs *ret_refs, struct ts_git_fault *ret_fault);
@@ -77,8 +77,8 @@ enum ts_git_error ts_git_repo_substitutes(struct ts_git_repo *repo,
                                           struct ts_git_fault *ret_fault);
 
 /* A ref as users write it (main, v1.0, origin/main, refs/…, HEAD), or a unique prefix of an object's id with
- * at least 4 digits. A ref that was read before keeps that value. Tags are not peeled. NO_SUCH_REF if it is
- * unknown; other errors mean that it cannot be read. */
+ * at least 4 digits. If the refs were already read, the ref has the value from then. Tags are not peeled.
+ * NO_SUCH_REF if it is unknown; other errors mean that it cannot be read. */
 enum ts_git_error ts_git_repo_resolve(struct ts_git_repo *repo, const char *name, struct ts_git_oid *ret_oid,
                                       struct ts_git_fault *ret_fault);
 
@@ -99,7 +99,7 @@ enum ts_git_error ts_git_object_read(struct ts_git_repo *repo, const struct ts_g
 enum ts_git_error ts_git_blob_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                    struct ts_git_content *ret_content, struct ts_git_fault *ret_fault);
 
-/* Follows tags to their target; OK with the last id if that object is missing. */
+/* Follows tags to their target. If the target is missing, returns OK with the last id. */
 enum ts_git_error ts_git_object_peel(struct ts_git_repo *repo, const struct ts_git_oid *oid,
                                      struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault);
 

@@ -12,13 +12,13 @@
 struct git__midx_file {
     struct git__map map;
     struct git__midx midx;
-    uint32_t *packs; /* by the midx's number: our number, or GIT__NONE */
+    uint32_t *packs; /* indexed by number in the multi-pack index: our number, or GIT__NONE */
 };
 
 /* The refs of one moment. */
 struct git__refs {
     bool is_read;
-    struct ts_git_refs all; /* the null id: broken, or symbolic with a missing target */
+    struct ts_git_refs all; /* an item with the null id is broken, or a symbolic ref with a missing target */
     struct ts_git_fault *faults;
     size_t fault_count;
     size_t fault_capacity;
@@ -33,11 +33,11 @@ struct ts_git_repo {
     bool is_partial;
     bool no_alternates;
 
-    char **object_dirs; /* the repository's own, then alternates in the order of discovery */
+    char **object_dirs; /* the repository's own folder, then alternates in the order of discovery */
     size_t object_dir_count;
     size_t object_dir_capacity;
 
-    struct git__pack *packs; /* by object folder, then by time and name */
+    struct git__pack *packs; /* sorted by object folder, then by time and name */
     size_t pack_count;
     size_t pack_capacity;
     char *half_pack; /* path of a pack without its index or of an index without its pack; NULL: none */
@@ -55,7 +55,8 @@ struct ts_git_repo {
 
     struct git__refs refs;         /* read when first needed, or before the objects are listed */
     struct git__inflater inflater; /* for reading single objects */
-    struct git__numbers numbers;   /* filled when first needed */
+    unsigned packed_reads;         /* single objects that were read from packs */
+    struct git__numbers numbers;   /* listed when first needed */
 
     struct ts_git_repo *again; /* the same repository, opened later, for missing objects; NULL until needed */
     unsigned vain_looks;       /* how often it was opened without finding the object */
@@ -72,7 +73,7 @@ enum ts_git_error git__list_dir(const char *path, const char *suffix, char ***re
                                 struct ts_git_fault *ret_fault);
 void git__free_names(char **names, size_t count);
 
-/* Reads the refs, if that was not done before. Refs that cannot be read are kept as faults. */
+/* Reads the refs, unless they were read before. Refs that cannot be read are kept as faults. */
 enum ts_git_error git__refs_fill(struct ts_git_repo *repo, struct ts_git_fault *ret_fault);
 void git__refs_release(struct git__refs *refs);
 
@@ -81,7 +82,7 @@ struct git__work {
     uint64_t steps_left;
 };
 
-/* Like ts_git_object_read, but within a limit, which is counted down, and without the damaged copy at not_at
+/* Like ts_git_object_read, but within a limit, which is decremented, and without the damaged copy at not_at
  * (may be NULL). */
 enum ts_git_error git__object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                    const struct git__spot *not_at, struct git__work *work,
@@ -95,11 +96,11 @@ enum ts_git_error git__object_read_start(struct ts_git_repo *repo, const struct 
 enum ts_git_error git__object_read_again(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                          struct git__work *work, struct ts_git_content *ret_content);
 
-/* Finds which of these unlisted objects exist now. False for all if that is unknown. */
+/* Finds out which of these unlisted objects exist now. All are false if that is unknown. */
 void git__are_there_now(struct ts_git_repo *repo, const struct ts_git_oid *oids, size_t count,
                         bool *ret_are_there);
 
-/* Returns true if the refs had changed since they were read, when they were last checked. */
+/* Returns true if the last check of the refs found that they had changed since they were read. */
 bool git__refs_have_changed(const struct ts_git_repo *repo);
 
 /* The number of ids that begin with these hex digits, and the first of them. */

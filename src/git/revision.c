@@ -1,10 +1,13 @@
 #include "git/revision.h"
 
 #include "config.h"
+#include "date.h"
 #include "file.h"
+#include "message.h"
 #include "repo_impl.h"
 
 #include "base/number.h"
+#include "os/clock.h"
 #include "os/grow.h"
 
 #include <ctype.h>
@@ -18,10 +21,11 @@
 #define REFLOG_MAX  ((size_t)64 << 20)
 #define NESTED_MAX  8 /* @{-1} may name @{-1} */
 #define PARENTS_MAX 4096
+#define ENTRIES_MAX 100000000u /* as in git: a larger number in @{…} is a time, in seconds since 1970 */
 
 struct reading {
     struct ts_git_repo *repo;
-    const char *whole; /* for messages */
+    const char *whole; /* the whole text, for messages */
     unsigned nested;
     struct ts_git_fault *fault;
 };
@@ -48,7 +52,7 @@ static enum ts_git_error peel_commit(const struct reading *r, struct ts_git_oid 
     return error;
 }
 
-/* Returns TS_GIT_CUT for a commit whose parents a shallow clone leaves out. The caller frees the parents. */
+/* Returns TS_GIT_CUT for a commit whose parents a shallow clone omits. The caller frees the parents. */
 static enum ts_git_error read_parents(const struct reading *r, const struct ts_git_oid *oid,
                                       struct parents *ret_parents) {
     struct ts_git_content content;
@@ -163,7 +167,30 @@ static void take_refspec(void *ctx, const char *value) {
     mapping->to.is_set = true;
 }
 
-static enum ts_git_error find_upstream(const struct reading *r, const char *name,
+/* Where 'git push' would push the branch to: the remote, and the name there. Sets neither if it would refuse. */
+static void find_push(const char *config, const char *branch, struct setting *remote, struct setting *merge) {
+    struct setting other = {.is_set = false};
+    struct setting manner = {.text = "simple"};
+    char same[TEXT_MAX];
+    bool has_name = snprintf(same, sizeof same, "refs/heads/%s", branch) < (int)sizeof same;
+    git__config_each(config, "remote", NULL, "pushdefault", take_setting, &other);
+    git__config_each(config, "branch", branch, "pushremote", take_setting, &other);
+    git__config_each(config, "push", NULL, "default", take_setting, &manner);
+    if (strcmp(manner.text, "upstream") == 0 || strcmp(manner.text, "tracking") == 0)
+        return;
+    bool is_central = remote->is_set && (!other.is_set || strcmp(other.text, remote->text) == 0);
+    bool is_same = is_central && merge->is_set && strcmp(merge->text, same) == 0;
+    if (!remote->is_set)
+        take_setting(remote, "origin");
+    if (other.is_set)
+        *remote = other;
+    take_setting(merge, same);
+    if (!has_name || strcmp(manner.text, "nothing") == 0 || (strcmp(manner.text, "simple") == 0 && !is_same))
+        remote->is_set = merge->is_set = false;
+}
+
+/* The ref that follows the upstream of a branch, or the branch that it is pushed to. */
+static enum ts_git_error find_upstream(const struct reading *r, const char *name, bool is_push,
                                        struct ts_git_oid *ret_oid) {
     static const char heads[] = "refs/heads/";
     char branch[TEXT_MAX];
@@ -179,6 +206,8 @@ static enum ts_git_error find_upstream(const struct reading *r, const char *name
         return refuse(r, TS_GIT_NO_MEMORY);
     git__config_each(config, "branch", shorter, "remote", take_setting, &remote);
     git__config_each(config, "branch", shorter, "merge", take_setting, &merge);
+    if (is_push)
+        find_push(config, shorter, &remote, &merge);
     struct mapping mapping = {.from = merge.text};
     if (remote.is_set && merge.is_set && strcmp(remote.text, ".") == 0)
         mapping.to = merge;
@@ -190,8 +219,8 @@ static enum ts_git_error find_upstream(const struct reading *r, const char *name
     return ts_git_repo_resolve(r->repo, mapping.to.text, ret_oid, r->fault);
 }
 
-/* Reads the log of a ref by any of its names. */
-static char *read_reflog(const struct ts_git_repo *repo, const char *name) {
+/* Reads the log of a ref by any of its names. ret_ref is its full name, and may be NULL. */
+static char *read_reflog(const struct ts_git_repo *repo, const char *name, char *ret_ref) {
     static const char *const forms[] = {"logs/", "logs/refs/", "logs/refs/tags/", "logs/refs/heads/",
                                         "logs/refs/remotes/"};
     char branch[TEXT_MAX];
@@ -199,12 +228,17 @@ static char *read_reflog(const struct ts_git_repo *repo, const char *name) {
     char *text = NULL;
     if (name[0] == '\0')
         name = current_branch(repo, branch) ? branch : "HEAD";
+    if (ret_ref != NULL)
+        (void)snprintf(ret_ref, TEXT_MAX, "%s", name);
     if (strcmp(name, "HEAD") == 0)
         return read_file(repo->git_dir, "logs/HEAD", REFLOG_MAX, &text) ? text : NULL;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0] && strstr(name, "..") == NULL; i++) {
         (void)snprintf(path, sizeof path, "%s%s", forms[i], name);
-        if (read_file(repo->common_dir, path, REFLOG_MAX, &text))
-            return text;
+        if (!read_file(repo->common_dir, path, REFLOG_MAX, &text))
+            continue;
+        if (ret_ref != NULL)
+            (void)snprintf(ret_ref, TEXT_MAX, "%.*s", TEXT_MAX - 1, path + strlen(forms[0]));
+        return text;
     }
     return NULL;
 }
@@ -223,7 +257,8 @@ static bool previous_line(const char *text, const char **end, const char **ret_l
     return stop > text;
 }
 
-/* A line is "OLD NEW who time zone<tab>message". The entry after the oldest one is the OLD value of the oldest line. */
+/* A line is "OLD NEW who time zone<tab>message". One entry more than there are lines is the OLD value of the
+ * oldest line. */
 static bool find_logged(const struct ts_git_repo *repo, const char *text, uint32_t which,
                         struct ts_git_oid *ret_oid) {
     size_t hex = 2 * ts_git_hash_len(repo->hash);
@@ -241,7 +276,52 @@ static bool find_logged(const struct ts_git_repo *repo, const char *text, uint32
     return false;
 }
 
-/* The branch or commit before the Nth last checkout. */
+struct entry {
+    struct ts_git_oid before;
+    struct ts_git_oid after;
+    int64_t time_s;
+};
+
+static bool read_entry(const struct ts_git_repo *repo, const char *line, size_t len,
+                       struct entry *ret_entry) {
+    size_t hex = 2 * ts_git_hash_len(repo->hash);
+    const char *mail_end = len > 2 * hex + 1 ? memchr(line + 2 * hex, '>', len - 2 * hex) : NULL;
+    if (mail_end == NULL || (size_t)(line + len - mail_end) < 2 || mail_end[1] != ' ')
+        return false;
+    size_t digits = strspn(mail_end + 2, "0123456789");
+    return ts_git_oid_parse(repo->hash, ts_bytes_of(line, hex), &ret_entry->before) &&
+           ts_git_oid_parse(repo->hash, ts_bytes_of(line + hex + 1, hex), &ret_entry->after) &&
+           ts_i64_parse(ts_bytes_of(mail_end + 2, digits), &ret_entry->time_s) == TS_NUMBER_OK;
+}
+
+/* The value at a time. As in git, a time before the oldest entry means what the ref was before that entry, and
+ * the newest entry means the ref itself, which may have been moved without an entry. */
+static bool find_at(const struct ts_git_repo *repo, const char *text, int64_t at_s,
+                    const struct ts_git_oid *now, struct ts_git_oid *ret_oid) {
+    static const struct ts_git_oid null;
+    struct entry entry;
+    struct entry newer = {.time_s = 0}; /* all zero: there is none */
+    const char *end = text + strlen(text);
+    const char *line;
+    size_t len;
+    bool has_any = false;
+    while (previous_line(text, &end, &line, &len)) {
+        if (!read_entry(repo, line, len, &entry))
+            continue;
+        has_any = true;
+        if (entry.time_s <= at_s) {
+            bool is_newest = ts_git_oid_equal(&newer.before, &null) && entry.time_s < at_s;
+            *ret_oid = is_newest ? *now : entry.after;
+            return true;
+        }
+        newer = entry;
+    }
+    if (has_any)
+        *ret_oid = ts_git_oid_equal(&newer.before, &null) ? newer.after : newer.before;
+    return has_any;
+}
+
+/* The branch or commit that was left by the Nth last checkout. */
 static bool find_left(const char *text, uint32_t which, char ret_name[static TEXT_MAX]) {
     static const char moving[] = "\tcheckout: moving from ";
     const char *end = text + strlen(text);
@@ -263,23 +343,46 @@ static bool find_left(const char *text, uint32_t which, char ret_name[static TEX
 
 static enum ts_git_error resolve_left(const struct reading *r, uint32_t which, struct ts_git_oid *ret_oid) {
     char name[TEXT_MAX];
-    char *text = read_reflog(r->repo, "HEAD");
+    char *text = read_reflog(r->repo, "HEAD", NULL);
     bool is_found = text != NULL && which > 0 && find_left(text, which, name);
     free(text);
     return is_found ? resolve(r, name, ret_oid) : refuse(r, TS_GIT_NO_REFLOG);
+}
+
+static enum ts_git_error resolve_time(const struct reading *r, const char *name, int64_t at_s,
+                                      struct ts_git_oid *ret_oid) {
+    char ref[TEXT_MAX];
+    struct ts_git_oid now;
+    struct ts_git_oid found;
+    char *text = read_reflog(r->repo, name, ref);
+    enum ts_git_error error =
+        text != NULL ? ts_git_repo_resolve(r->repo, ref, &now, r->fault) : refuse(r, TS_GIT_NO_REFLOG);
+    if (error == TS_GIT_OK && !find_at(r->repo, text, at_s, &now, &found))
+        error = refuse(r, TS_GIT_NO_REFLOG);
+    free(text);
+    if (error == TS_GIT_OK)
+        *ret_oid = found;
+    return error;
 }
 
 static enum ts_git_error resolve_at(const struct reading *r, const char *name, const char *what,
                                     struct ts_git_oid *ret_oid) {
     uint32_t number;
     if (strcasecmp(what, "u") == 0 || strcasecmp(what, "upstream") == 0)
-        return find_upstream(r, name, ret_oid);
+        return find_upstream(r, name, false, ret_oid);
+    if (strcasecmp(what, "push") == 0)
+        return find_upstream(r, name, true, ret_oid);
     if (what[0] == '-' && name[0] == '\0' &&
         ts_u32_parse(ts_bytes_of_cstring(what + 1), &number) == TS_NUMBER_OK)
         return resolve_left(r, number, ret_oid);
+    int64_t at_s;
+    if (git__date_read(what, (int64_t)(ts_clock_wall_ms() / 1000), &at_s))
+        return resolve_time(r, name, at_s, ret_oid);
     if (ts_u32_parse(ts_bytes_of_cstring(what), &number) != TS_NUMBER_OK)
-        return refuse(r, TS_GIT_BAD_REVISION);
-    char *text = read_reflog(r->repo, name);
+        return refuse(r, TS_GIT_BAD_DATE);
+    if (number >= ENTRIES_MAX)
+        return resolve_time(r, name, number, ret_oid);
+    char *text = read_reflog(r->repo, name, NULL);
     bool is_found = text != NULL && find_logged(r->repo, text, number, ret_oid);
     free(text);
     return is_found ? TS_GIT_OK : refuse(r, TS_GIT_NO_REFLOG);
@@ -319,6 +422,38 @@ static bool take_number(const char **at, uint32_t *ret_number) {
     return done;
 }
 
+/* Only the user may search: a name in a reflog is the repository's, and an expression can cost any memory. */
+static enum ts_git_error search(const struct reading *r, const char *text, const struct ts_git_oid *from,
+                                struct ts_git_oid *ret_oid) {
+    if (r->nested > 1)
+        return refuse(r, TS_GIT_BAD_REVISION);
+    enum ts_git_error error = git__message_find(r->repo, text, from, ret_oid, r->fault);
+    bool is_about_text = error == TS_GIT_BAD_PATTERN || error == TS_GIT_NO_MATCH;
+    return is_about_text ? refuse(r, error) : error;
+}
+
+/* Applies ^{/TEXT}, with *at after the slash. The text may contain braces. It ends at the last brace before the
+ * next ^{ or the end, with only ~N and ^N between. */
+static enum ts_git_error take_search(const struct reading *r, const char **at, struct ts_git_oid *oid) {
+    char text[TEXT_MAX];
+    struct ts_git_oid found;
+    const char *next = strstr(*at, "^{");
+    const char *end = next != NULL ? next : *at + strlen(*at);
+    while (end > *at && strchr("~^0123456789", end[-1]) != NULL)
+        end--;
+    if (end == *at || end[-1] != '}' || end - *at > TEXT_MAX)
+        return refuse(r, TS_GIT_BAD_REVISION);
+    (void)snprintf(text, sizeof text, "%.*s", (int)(end - *at - 1), *at);
+    *at = end;
+    enum ts_git_error error = peel_commit(r, oid);
+    if (error != TS_GIT_OK || text[0] == '\0')
+        return error;
+    error = search(r, text, oid, &found);
+    if (error == TS_GIT_OK)
+        *oid = found;
+    return error;
+}
+
 /* Applies one suffix at *at: ~N, ^N or ^{…}. */
 static enum ts_git_error take_step(const struct reading *r, const char **at, struct ts_git_oid *oid) {
     uint32_t number;
@@ -330,6 +465,10 @@ static enum ts_git_error take_step(const struct reading *r, const char **at, str
     if (sign == '^' && strncmp(*at, "{commit}", 8) == 0) {
         *at += 8;
         return peel_commit(r, oid);
+    }
+    if (sign == '^' && strncmp(*at, "{/", 2) == 0) {
+        *at += 2;
+        return take_search(r, at, oid);
     }
     if ((sign != '^' && sign != '~') || !take_number(at, &number))
         return refuse(r, TS_GIT_BAD_REVISION);
@@ -351,6 +490,8 @@ static enum ts_git_error resolve(const struct reading *r, const char *text, stru
         at++;
     if (strlen(text) >= TEXT_MAX || inner.nested++ >= NESTED_MAX)
         return refuse(r, TS_GIT_BAD_REVISION);
+    if (strncmp(text, ":/", 2) == 0 && text[2] != '\0') /* no suffix: all that follows is the text */
+        return search(&inner, text + 2, NULL, ret_oid);
     (void)snprintf(name, sizeof name, "%.*s", (int)(at - text), text);
     enum ts_git_error error;
     if (*at == '@') {

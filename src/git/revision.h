@@ -3,21 +3,26 @@
  *
  *   revision   a ref or an id (ts_git_repo_resolve), @ for HEAD, or what git-describe prints (v1.2-3-gabc1234), then any of
  *              ~N ^N ^{} ^{commit}     ancestors, parents, what a tag names
- *              @{upstream} @{u}        of a branch, or of the current one when none is named
+ *              @{upstream} @{u}        the upstream of a branch, or of the current branch when none is named
+ *              @{push}                 the branch that 'git push' would change, by the repository's configuration
  *              @{N} @{-N}              the reflog's Nth entry; the branch before the Nth last checkout
+ *              @{DATE}                 the ref's value at that time, by its reflog (date.h)
+ *              ^{/TEXT}                the youngest commit that it reaches whose message matches TEXT (message.h)
+ *              :/TEXT                  the same for all refs and HEAD; nothing may come before or after it
  *   range      A..B    what B reaches and A does not         an empty side is HEAD
  *              A...B   what one of them reaches and not both
  *              A^!     A alone                               A^-N  what A brought to its Nth parent (default: first)
  *
- * Searches by text or date, and paths in trees, are not supported.
+ * Paths in trees and in the index are not supported. Parents are the stored ones, without grafts and replacements.
  */
 #ifndef TS_GIT_REVISION_H
 #define TS_GIT_REVISION_H
 
 #include "git/repo.h"
 
-/* A plain ref or id is not peeled. With a suffix, the result is a commit. NO_SUCH_REF, BAD_REVISION, NO_SUCH_PARENT, NO_UPSTREAM
- * and NO_REFLOG are about the text; CUT is a parent that a shallow clone leaves out. */
+/* A plain ref or id is not peeled. With a suffix, the result is a commit. NO_SUCH_REF, BAD_REVISION,
+ * NO_SUCH_PARENT, NO_UPSTREAM, NO_REFLOG, BAD_DATE, BAD_PATTERN and NO_MATCH are errors of the text; CUT means
+ * a parent that a shallow clone omits. */
 enum ts_git_error ts_git_revision_resolve(struct ts_git_repo *repo, const char *text,
                                           struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault);
 

@@ -8,7 +8,7 @@
 
 struct ts_git_set;
 
-/* An empty set. Lists the repository's objects, if that was not done before. */
+/* An empty set. Lists the repository's objects, unless they are already listed. */
 enum ts_git_error ts_git_set_new(struct ts_git_repo *repo, struct ts_git_set **ret_set,
                                  struct ts_git_fault *ret_fault);
 void ts_git_set_free(struct ts_git_set *set);

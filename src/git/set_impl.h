@@ -28,7 +28,8 @@ static inline void git__set_remove(struct ts_git_set *set, uint32_t number) {
     set->words[number / 64] &= ~(UINT64_C(1) << (number % 64));
 }
 
-/* Returns true if the set has no object of the pack, whose outline is then not needed. NULL has all objects. */
+/* Returns true if the set has no object of the pack, so that its outline is not needed. NULL means the set of
+ * all objects. */
 bool git__is_unwanted(const struct ts_git_repo *repo, uint32_t pack, const struct ts_git_set *wanted);
 
 #endif

@@ -14,8 +14,9 @@ struct git__split {
     struct ts_bytes bitmaps;  /* borrowed from the file */
 };
 
-/* Parses one file. BAD_FILE if it is not an index, TOO_LARGE if entries take more than memory_max, NO_MEMORY.
- * In a split index, entries that replace a shared one have empty paths and come first. */
+/* Parses one file. Returns BAD_FILE if it is not an index, TOO_LARGE if its entries take more than
+ * memory_max, or NO_MEMORY. In a split index, entries that replace a shared entry have empty paths and come
+ * first. */
 enum ts_git_error git__staged_parse(enum ts_git_hash hash, struct ts_bytes file, uint64_t memory_max,
                                     struct ts_git_staged *ret_staged, struct git__split *ret_split);
 
@@ -27,8 +28,8 @@ bool git__split_parse(enum ts_git_hash hash, struct ts_bytes content, struct git
 bool git__split_join(const struct git__split *split, struct ts_git_staged *shared, struct ts_git_staged *own,
                      struct ts_git_staged *ret_staged);
 
-/* Checks the path of an entry: inside the work tree, and with a slash at the end if and only if it is a
- * folder. */
+/* Checks the path of an entry: it must be inside the work tree, and end with a slash exactly if the entry is
+ * a folder. */
 bool git__staged_is_safe(const struct ts_git_staged_entry *entry);
 
 #endif

@@ -24,9 +24,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIXED_SIZE  40u /* before the id */
+#define FIXED_SIZE  40u /* bytes of an entry before its id */
 #define PATH_MAX_   (1u << 20)
-/* Memory of an entry besides its path: its row, in a list with room for twice as many, and the overhead of
+/* The memory for an entry besides its path: its row in a list that grows by doubling, and the overhead of
  * malloc. */
 #define ENTRY_BYTES (2 * sizeof(struct ts_git_staged_entry) + 32)
 
@@ -138,10 +138,6 @@ static bool take_entry(struct parser *p) {
         .mode = ts_be32_load(at + 24),
         .stage = (flags >> 12) & 3u,
         .is_intent_to_add = (more & 0x2000u) != 0,
-        .is_skipped = (more & 0x4000u) != 0,
-        .mtime_s = ts_be32_load(at + 8),
-        .mtime_ns = ts_be32_load(at + 12),
-        .file_size = ts_be32_load(at + 36),
     };
     p->rest = ts_bytes_skip(p->rest, head);
     if (!take_path(p, head, &entry.path, &entry.path_len))
@@ -211,7 +207,7 @@ static bool is_sound(enum ts_git_hash hash, struct ts_bytes file) {
            (memcmp(file.data + file.len - len, none, len) == 0 || git__has_checksum(hash, file));
 }
 
-/* The shared file is in the folder of the repository, or beside the index. */
+/* The shared file is in the folder of the repository, or next to the index. */
 static enum ts_git_error open_shared(const struct ts_git_repo *repo, const char *index, const char *name,
                                      char **ret_path, struct git__map *ret_map,
                                      struct ts_git_fault *ret_fault) {
@@ -319,7 +315,7 @@ void ts_git_staged_release(struct ts_git_staged *staged) {
     *staged = (struct ts_git_staged){NULL, 0};
 }
 
-/* ---- what it builds on ---- */
+/* ---- the parents of the next commit ---- */
 
 #define PARENTS_MAX 256 /* at most this many lines of MERGE_HEAD are read */
 

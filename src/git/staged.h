@@ -1,7 +1,7 @@
 /*
- * The index of a work tree, which lists the staged files. Versions 2 to 4, read completely. It supports the
- * extensions that change this list: a sparse index has folders among its entries, and a split index keeps
- * most entries in another file. Other extensions are ignored.
+ * The index of a work tree, which lists the staged files. Reads versions 2 to 4, and the extensions that
+ * change this list: a sparse index has folders among its entries, and a split index keeps most entries in
+ * another file. Other extensions are ignored.
  */
 #ifndef TS_GIT_STAGED_H
 #define TS_GIT_STAGED_H
@@ -17,24 +17,20 @@ struct ts_git_staged_entry {
     uint32_t mode;
     unsigned stage;        /* 0; 1 to 3 are sides of a conflict */
     bool is_intent_to_add; /* there is no object with its oid yet */
-    bool is_skipped;       /* sparse: not in the work tree */
-    int64_t mtime_s; /* of the file when it was staged; a file with the same size and time is unchanged */
-    uint32_t mtime_ns;
-    uint32_t file_size; /* modulo 2^32 */
 };
 
 struct ts_git_staged {
-    struct ts_git_staged_entry *items; /* by path, then stage, as in git */
+    struct ts_git_staged_entry *items; /* sorted by path, then by stage, as in git */
     size_t count;
 };
 
-/* OK and empty if there is no index yet; NO_SHARED_INDEX if the other file of a split one is missing;
- * TOO_LARGE if the entries of either file take more than half of memory_max: paths in a file of version 4 can
- * be a thousand times as long as the file. */
+/* OK and empty if there is no index yet. NO_SHARED_INDEX if the shared file of a split index is missing.
+ * TOO_LARGE if the entries of either file take more than half of memory_max, because paths in a file of
+ * version 4 can be a thousand times as long as the file. */
 enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, uint64_t memory_max,
                                      struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault);
 
-/* Reads another index file than the repository's own: for a commit of only some files, git makes such a file
+/* Reads an index file other than the repository's own. When git commits only some files, it makes such a file
  * and passes its name to hooks. */
 enum ts_git_error ts_git_staged_read_file(struct ts_git_repo *repo, const char *path, uint64_t memory_max,
                                           struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault);

@@ -1,9 +1,9 @@
 /*
  * The order of commits: by time, ancestors first.
  *
- * Clocks are wrong, and commits of one second are common, so a commit may seem to be as old as its parent, or
- * older. Then its time is moved to one second after the latest of its parents. The graph has the moved
- * times. The time of the committer's clock is kept separately, for the few commits that are moved.
+ * Clocks may be wrong, and several commits in one second are common. So a commit may seem to be as old as its
+ * parent, or older. Then its time is moved to one second after the latest of its parents. The graph has the
+ * moved times. The time of the committer's clock is kept separately, for the few commits that are moved.
  */
 #include "graph.h"
 
@@ -17,6 +17,8 @@ struct pass {
     struct ts_git_set *begun; /* commits whose parents are on the stack, or done */
     struct ts_git_set *done;
     struct git__list stack;
+    size_t steps;
+    bool is_stopped; /* by the watch */
 };
 
 static bool is_commit(const struct ts_git_graph *graph, uint32_t number) {
@@ -33,7 +35,7 @@ static bool push_parents(struct pass *pass, uint32_t commit) {
     return has_room;
 }
 
-/* Returns whether its parents are done, except parents that grafts make its own descendants. */
+/* Returns whether its parents are done. Parents that grafts turn into descendants of the commit do not count. */
 static bool move_behind_parents(struct pass *pass, uint32_t commit) {
     struct ts_git_graph *graph = pass->graph;
     uint32_t *edges = graph->lists[graph->edges[commit].worker].items + graph->edges[commit].start;
@@ -60,7 +62,9 @@ static bool move_behind_parents(struct pass *pass, uint32_t commit) {
 /* Lists the commit and its ancestors, parents before children. */
 static bool order_from(struct pass *pass, uint32_t commit) {
     bool has_room = git__list_add(&pass->stack, commit);
-    while (has_room && pass->stack.count > 0) {
+    while (has_room && pass->stack.count > 0 && !pass->is_stopped) {
+        if (++pass->steps % GIT__STEPS_BETWEEN == 0)
+            pass->is_stopped = !git__graph_goes_on(pass->graph);
         uint32_t top = pass->stack.items[pass->stack.count - 1];
         if (git__set_add(pass->begun, top)) {
             has_room = push_parents(pass, top);
@@ -85,20 +89,23 @@ bool git__graph_order_times(struct ts_git_graph *graph) {
         return true;
     bool done = ts_git_set_new(graph->repo, &pass.begun, NULL) == TS_GIT_OK &&
                 ts_git_set_new(graph->repo, &pass.done, NULL) == TS_GIT_OK;
-    for (size_t i = 0; i < graph->order.count && done; i++) { /* of an earlier history (past.h) */
+    /* The order of an earlier history (past.h), or of a call that the watch ended. */
+    for (size_t i = 0; i < graph->order.count && done; i++) {
         (void)git__set_add(pass.begun, graph->order.items[i]);
         (void)git__set_add(pass.done, graph->order.items[i]);
     }
-    graph->has_order = done; /* moved times stay, even if memory runs out for the rest */
-    for (uint32_t i = 0; i < graph->total && done; i++)
+    bool has_begun = done;
+    for (uint32_t i = 0; i < graph->total && done && !pass.is_stopped; i++)
         if (is_commit(graph, i) && !git__set_has(pass.done, i))
             done = order_from(&pass, i);
-    if (graph->late_count > 0)
+    if (graph->late_count > 0 && !pass.is_stopped) /* the next call sorts them */
         qsort(graph->late, graph->late_count, sizeof *graph->late, compare_late);
+    /* Moved times stay, even if memory runs out for the rest. */
+    graph->has_order = has_begun && !pass.is_stopped;
     ts_git_set_free(pass.begun);
     ts_git_set_free(pass.done);
     free(pass.stack.items);
-    return done;
+    return done && !pass.is_stopped;
 }
 
 int64_t git__committed_s(const struct ts_git_graph *graph, uint32_t number) {
@@ -111,6 +118,6 @@ int64_t git__committed_s(const struct ts_git_graph *graph, uint32_t number) {
 
 int64_t ts_git_graph_order_time(struct ts_git_graph *graph, const struct ts_git_oid *commit) {
     uint32_t number = git__number_of(graph->repo, commit->bytes);
-    (void)git__graph_order_times(graph); /* if memory runs out, the committers' clocks decide */
+    (void)git__graph_order_times(graph); /* if memory runs out, the order follows the committers' clocks */
     return number != GIT__NONE && is_commit(graph, number) ? git__commit_time(graph, number) : 0;
 }

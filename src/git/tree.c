@@ -12,13 +12,13 @@ static uint32_t start_of(const struct git__tree *tree, uint32_t entry) {
 
 /* ---- copied entries ---- */
 
-/* The first entry from `from` on that ends after `at`, or count. */
+/* The first entry, starting at `from`, that ends after `at`; or count. */
 static uint32_t entry_behind(const struct git__tree *tree, uint32_t from, uint64_t at) {
     if (from >= tree->count || tree->ends[from] > at)
         return from;
     if (tree->ends[tree->count - 1] <= at)
         return tree->count;
-    uint32_t low = from; /* ends at or before `at` */
+    uint32_t low = from; /* this entry ends at or before `at` */
     uint32_t len = tree->count - 1 - from;
     while (len > 1) {
         uint32_t half = len / 2;
@@ -74,9 +74,9 @@ static bool add_part(struct git__tree_reader *reader, struct git__tree_part part
     return true;
 }
 
-/* Reuses entries at the current position. *ret_count is 0 if none is copied here, or if they are before
- * entries that are already reused: each entry of the base is reused at most once, so that the others are the
- * removed ones. */
+/* Reuses entries at the current position. *ret_count is 0 if the delta copies no entry here, or if later
+ * entries of the base were already reused. Each entry of the base is reused at most once, so the entries that
+ * are not reused are the removed ones. */
 static bool take_over(struct git__tree_reader *reader, struct matching *m, uint32_t *ret_count) {
     *ret_count = 0;
     while (m->copy < m->copy_count && m->copies[m->copy].at + m->copies[m->copy].len <= m->at)
@@ -234,7 +234,7 @@ static void copy_part(struct git__tree *to, uint32_t at, const struct git__tree 
     memcpy(to->names + at, base->names + part->first, part->count * sizeof *to->names);
 }
 
-/* is_spared: omitted because memory was short. */
+/* is_spared: omit the entries by position, because memory is short. */
 static struct git__tree *arrange(const struct git__tree_reader *reader, const struct git__tree *base,
                                  bool is_spared) {
     uint32_t count = 0;

@@ -6,8 +6,8 @@
  *             copied  │ ╳ │ copied
  *   tree    | a | b | C'| d | e |          added: C', removed: c
  *
- * A copied range begins and ends anywhere; only entries that are completely inside it, and begin where an
- * entry of the tree begins, are reused.
+ * A copied range may begin and end anywhere. Only entries that are completely inside the range, and begin
+ * where an entry of the tree begins, are reused.
  */
 #ifndef TS_GIT_TREE_H
 #define TS_GIT_TREE_H
@@ -17,10 +17,10 @@
 
 /* The entries of a tree by position, for its deltas. */
 struct git__tree {
-    size_t bytes; /* its memory */
+    size_t bytes; /* size of its memory */
     uint32_t count;
-    uint32_t *ends;     /* where each ends in the content */
-    uint32_t *children; /* numbers; GIT__NONE: a commit of another repository */
+    uint32_t *ends;     /* where each entry ends in the content */
+    uint32_t *children; /* numbers of objects; GIT__NONE: a commit of another repository */
     uint32_t *names;
 };
 
@@ -32,18 +32,18 @@ struct git__change {
 
 /* A part of a tree: entries of the base, or added entries. */
 struct git__tree_part {
-    uint32_t first; /* in the base, or among the added ones */
+    uint32_t first; /* index in the base, or among the added entries */
     uint32_t count;
-    uint32_t shift; /* from ends in the base to ends in the tree */
+    uint32_t shift; /* difference between ends in the base and in the tree */
     bool is_added;
 };
 
-/* The state of one thread, reused from tree to tree. */
+/* The state of one thread, reused for all its trees. */
 struct git__tree_reader {
     struct ts_git_graph *graph;
     struct git__name_cache *names;
     struct git__added {
-        const uint8_t *id; /* in the content */
+        const uint8_t *id; /* points into the content */
         struct ts_bytes name;
         uint32_t mode;
         uint32_t end;
@@ -55,11 +55,11 @@ struct git__tree_reader {
     struct git__change *removed;
     size_t removed_count;
     size_t removed_capacity;
-    bool has_folders; /* among the added or removed ones */
+    bool has_folders; /* some added or removed entries are trees */
     struct git__tree_part *parts;
     size_t part_count;
     size_t part_capacity;
-    const uint8_t **ids; /* of the added ones */
+    const uint8_t **ids; /* ids of the added entries */
     size_t id_capacity;
     uint32_t *numbers;
     size_t number_capacity;

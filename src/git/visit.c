@@ -16,7 +16,9 @@
 #define COPIES_MAX         ((size_t)1 << 18) /* 6 MiB a thread; a delta with more is scanned completely */
 #define OTHER_COPY_STEPS   UINT64_C(4000000) /* limit of entries read for other copies of damaged objects */
 #define UNITS_AT_ONCE      8
-#define POOL_MAX           ((uint64_t)256 << 20) /* of all threads; at most a quarter of the limit */
+#define NODES_AHEAD        4                     /* objects to prefetch while one is built: in a delta tree */
+#define UNITS_AHEAD        3                     /* and their roots */
+#define POOL_MAX           ((uint64_t)256 << 20) /* pool of all threads; at most a quarter of the limit */
 
 /* ---- one thread ---- */
 
@@ -33,7 +35,7 @@ static struct git__job job_of(const struct git__plan *plan, uint32_t at, struct 
     };
 }
 
-/* Passes a subtree to an idle thread. Returns false if all are busy; then it stays here. */
+/* Passes a subtree to an idle thread. Returns false if all threads are busy; then this thread visits it. */
 static bool give_away(struct git__worker *worker, const struct git__plan *plan, uint32_t node,
                       struct git__held *base) {
     struct git__run *run = worker->run;
@@ -54,16 +56,44 @@ static bool give_away(struct git__worker *worker, const struct git__plan *plan, 
     return is_given;
 }
 
-/* Prefetches the next object while another one is built: it may be anywhere in files of many megabytes. */
+/* Prefetches an object, because it may be anywhere in files of many megabytes. */
 static void expect_node(const struct git__plan *plan, uint32_t node) {
-    if (node == GIT__NONE)
-        return;
     const struct git__pack_index *index = &plan->pack->index;
     uint32_t position = plan->nodes[node].position;
-    __builtin_prefetch(plan->pack->map.bytes.data + plan->nodes[node].offset);
+    const uint8_t *entry = plan->pack->map.bytes.data + plan->nodes[node].offset;
+    __builtin_prefetch(entry);
+    __builtin_prefetch(entry + 64);
     __builtin_prefetch(git__pack_index_id(index, position));
     if (index->crcs != NULL)
         __builtin_prefetch(index->crcs + (size_t)position * 4);
+}
+
+/* The node that is visited after this one in the subtree of `top`. */
+static uint32_t node_after(const struct git__plan *plan, uint32_t top, uint32_t node) {
+    const struct git__node *nodes = plan->nodes;
+    if (nodes[node].first_child != GIT__NONE)
+        return nodes[node].first_child;
+    while (node != top && nodes[node].next_sibling == GIT__NONE)
+        node = nodes[node].parent;
+    return node != top ? nodes[node].next_sibling : GIT__NONE;
+}
+
+/* Small objects are built faster than memory answers, so several of them are prefetched. The distance grows
+ * by one with each object, so that the first ones need not wait for all nodes. */
+static void look_ahead(struct git__worker *worker, const struct git__plan *plan, uint32_t top) {
+    unsigned steps = worker->ahead_by < NODES_AHEAD ? 2 : 1;
+    worker->ahead_by += steps - 1;
+    for (; steps > 0 && worker->ahead != GIT__NONE; steps--) {
+        expect_node(plan, worker->ahead);
+        worker->ahead = node_after(plan, top, worker->ahead);
+        if (worker->ahead != GIT__NONE)
+            __builtin_prefetch(&plan->nodes[worker->ahead]);
+    }
+}
+
+static void begin_ahead(struct git__worker *worker, uint32_t from) {
+    worker->ahead = from;
+    worker->ahead_by = 0;
 }
 
 static bool push_frame(struct git__worker *worker, struct git__held *held) {
@@ -85,6 +115,8 @@ static void note_lost(struct git__worker *worker, struct git__held *held) {
 static void visit_tree(struct git__worker *worker, const struct git__plan *plan, uint32_t top,
                        struct git__held *base) {
     struct git__job job = job_of(plan, top, base);
+    begin_ahead(worker, plan->nodes[top].first_child);
+    look_ahead(worker, plan, top);
     struct git__held *held = git__build(worker, &job);
     if (!push_frame(worker, held))
         note_lost(worker, held);
@@ -99,10 +131,11 @@ static void visit_tree(struct git__worker *worker, const struct git__plan *plan,
         }
         frame->next_child = plan->nodes[child].next_sibling;
         bool is_last = frame->next_child == GIT__NONE;
-        if (!is_last && give_away(worker, plan, child, parent))
+        if (!is_last && give_away(worker, plan, child, parent)) {
+            begin_ahead(worker, frame->next_child);
             continue;
-        expect_node(plan, plan->nodes[child].first_child);
-        expect_node(plan, frame->next_child);
+        }
+        look_ahead(worker, plan, top);
         job = job_of(plan, child, parent);
         held = git__build(worker, &job);
         if (is_last) {
@@ -138,7 +171,7 @@ struct work {
     uint64_t to;
 };
 
-/* Returns false if no work is left for any thread. */
+/* Takes the next work. Returns false if there is no work left for any thread. */
 static bool take_work(struct git__run *run, struct work *ret_work) {
     bool found = false;
     pthread_mutex_lock(&run->lock);
@@ -160,7 +193,7 @@ static bool take_work(struct git__run *run, struct work *ret_work) {
             break;
         }
         if (atomic_fetch_add(&run->idle, 1) + 1 == run->threads) {
-            /* The state is left unchanged, so that the other threads see the end, too. */
+            /* The state stays unchanged, so that the other threads see the end, too. */
             pthread_cond_broadcast(&run->more);
             break;
         }
@@ -184,12 +217,12 @@ static void *work(void *argument) {
             git__held_unref(worker, work.task.base);
         }
         for (uint64_t unit = work.from; unit < work.to && !atomic_load(&run->is_stopped); unit++) {
-            expect_unit(run, unit + 1);
+            expect_unit(run, unit + UNITS_AHEAD);
             visit_unit(worker, unit);
         }
         git__ledger_leave(&run->ledger);
     }
-    /* Others may wait for this memory. */
+    /* Other threads may wait for this memory. */
     git__pool_release(&worker->pool);
     return NULL;
 }
@@ -326,7 +359,7 @@ static int compare_problems(const void *a, const void *b) {
 
 /* ---- objects that could not be built ---- */
 
-/* Returns whether the copy itself is damaged. After another error the same copy may still be readable, with
+/* Returns whether the copy itself is damaged. After another error the same copy may still be readable with
  * another copy of its base. */
 static bool is_damage(enum ts_git_error error) {
     return error == TS_GIT_BAD_ENTRY || error == TS_GIT_BAD_DEFLATE || error == TS_GIT_BAD_CHECKSUM ||
@@ -341,7 +374,7 @@ static bool visit_other_copy(struct git__worker *worker, const struct git__probl
     struct ts_git_oid oid = ts_git_oid_of(run->repo->hash, git__number_id(run->repo, problem->number));
     struct git__spot spot = git__number_spot(run->repo, problem->number);
     struct ts_git_content content;
-    /* Windows of the object may have been visited: do not visit it twice. */
+    /* Windows of the object may already have been visited, and it must not be visited twice. */
     if (problem->error == TS_GIT_TOO_LARGE ||
         git__object_read(run->repo, &oid, run->whole_max, is_damage(problem->error) ? &spot : NULL, work,
                          &content) != TS_GIT_OK)

@@ -1,6 +1,6 @@
 /*
- * Visits every object once, fast, on several threads: from the roots of delta trees, so that each object is
- * inflated once.
+ * Visits every object once, on several threads. It starts at the roots of delta trees, so that each object is
+ * inflated only once.
  *
  * The visitor is called for each wanted object: with its whole content, or, if it is too large to hold, in
  * windows from front to back. For a delta whose base was visited, too, the visitor gets the base, the list of
@@ -23,45 +23,46 @@ struct ts_git_base {
     struct ts_git_oid oid;
     uint32_t number;
     uint64_t size;
-    struct ts_bytes content; /* whole */
-    void *result;            /* from the visitor */
+    struct ts_bytes content; /* the whole content */
+    void *result;            /* the visitor's result for the base */
     const struct ts_git_copy *copies;
     size_t copy_count;
 };
 
 struct ts_git_object {
     struct ts_git_oid oid;
-    uint32_t number; /* of the object: the same in every visit while the repository does not change */
+    uint32_t number; /* number of the object: the same in every visit while the repository does not change */
     enum ts_git_type type;
     uint64_t size;
     struct ts_bytes content; /* borrowed for the call */
     uint64_t content_at;     /* position of content in the object; 0 if it is whole */
-    size_t overlap;          /* bytes at the start of content that repeat the end of the window before */
-    bool is_last;            /* of its windows; true if it is whole */
+    size_t overlap;          /* bytes at the start of content that repeat the end of the previous window */
+    bool is_last;            /* the last window of the object, or the whole object */
     const struct ts_git_base *base; /* NULL: scan everything */
-    struct ts_bytes loose_file;     /* of a loose object: its whole file */
-    bool is_base;                   /* it has deltas, which get *result */
-    bool is_other_copy; /* the copy with this number is damaged: this is the content of another one */
+    struct ts_bytes loose_file;     /* loose objects: the whole file */
+    bool is_base;                   /* the object has deltas, which receive *result */
+    bool is_other_copy; /* the copy with this number is damaged: the content comes from another copy */
 };
 
 /*
- * Called on any of the threads; `worker`, below options.threads, says which. *result is NULL at the first
- * call for an object and is kept between its windows; it may be replaced. Deltas of this object get it as
- * base->result, on several threads at the same time, so it must not change later. release is called on any
- * thread: when the last of these deltas is done, at once if there are none, or if the object turns out to be
- * damaged after its first window. If visit returns false, the whole visit stops.
+ * Called on any of the threads; `worker` is the number of the thread, below options.threads. *result is NULL
+ * at the first call for an object and is kept between its windows; it may be replaced. Deltas of this object
+ * receive it as base->result, on several threads at the same time, so it must not change later. release is
+ * called on any thread: when the last of these deltas is done, at once if there are none, or if the object
+ * turns out to be damaged after its first window. If visit returns false, the whole visit stops.
  */
 struct ts_git_visitor {
     bool (*visit)(void *ctx, unsigned worker, const struct ts_git_object *object, void **result);
-    void (*release)(void *ctx, void *result); /* NULL if results need none */
+    void (*release)(void *ctx, void *result); /* NULL if results need no release */
     void *ctx;
 };
 
 #define TS_GIT_TYPE_BIT(type) (1u << (type))
 
 /*
- * Can end long work. go_on is called on any thread, with the number of bytes that were built there since its
- * last call, wanted or not. If it returns false, the work ends with STOPPED. May be NULL.
+ * Can end long work. go_on is called on any thread, with the number of bytes that this thread has built since
+ * its last call, including objects that are not wanted. If it returns false, the work ends with STOPPED. May
+ * be NULL.
  */
 struct ts_git_watch {
     bool (*go_on)(void *ctx, uint64_t bytes);
@@ -85,9 +86,9 @@ struct ts_git_visit_options {
 };
 
 struct ts_git_visit_stats {
-    uint64_t objects; /* visited */
+    uint64_t objects; /* visited objects */
     uint64_t bytes;   /* their sizes */
-    uint64_t deltas;  /* visited with a base */
+    uint64_t deltas;  /* objects visited with a base */
     uint64_t faults;
     uint64_t spilled_bytes;
     uint64_t rebuilt;        /* bases that were dropped for lack of memory and built again */

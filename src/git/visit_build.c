@@ -34,7 +34,7 @@ void git__held_unref(struct git__worker *worker, struct git__held *held) {
     free(held);
 }
 
-/* The nearest frame is never dropped: it is the base in use. */
+/* The nearest frame is never dropped, because it is the base in use. */
 bool git__spare_frame(void *owner) {
     struct git__worker *worker = owner;
     for (size_t i = 0; i + 1 < worker->frame_count; i++) {
@@ -236,7 +236,7 @@ static enum ts_git_error build_delta(struct git__worker *worker, const struct gi
     return error;
 }
 
-/* If an object cannot be built, everything below it is damaged, too. Trees may be deep: no recursion. */
+/* If an object cannot be built, all its deltas are damaged, too. Trees may be deep, so there is no recursion. */
 static void note_subtree(struct git__worker *worker, const struct git__plan *plan, uint32_t top) {
     uint32_t at = plan->nodes[top].first_child;
     while (at != GIT__NONE && at != top) {
@@ -289,7 +289,7 @@ struct git__held *git__build(struct git__worker *worker, const struct git__job *
     return NULL;
 }
 
-/* Builds the chain of bases again, from the nearest that is still held, without visiting. */
+/* Builds the chain of bases again, starting at the nearest base that is still held, without visiting. */
 bool git__held_restore(struct git__worker *worker, struct git__held *held) {
     if (held->buffer.bytes != NULL || held->mapped.data != NULL)
         return true;

@@ -1,6 +1,6 @@
 /*
- * Objects that are too large to hold: they are visited in windows as they come out of the stream. If one is a
- * base, it is also written to an unlinked file, and its deltas read that file mapped.
+ * Visits objects that are too large to hold, in windows, while they are inflated. If such an object is a
+ * base, it is also written to an unlinked file, and its deltas read that file through a mapping.
  */
 #include "hash.h"
 #include "visit_run.h"
@@ -15,11 +15,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The source of bytes: one of the two. */
+/* The source of bytes: exactly one of the two is set. */
 struct source {
     struct git__inflate_stream *inflate;
     struct git__delta_stream *delta;
-    const struct git__entry *entry; /* being inflated; NULL if it has no CRC of its own */
+    const struct git__entry *entry; /* the entry that is inflated; NULL if it has no CRC of its own */
 };
 
 static enum ts_git_error source_read(const struct source *source, uint8_t *bytes, size_t len) {
@@ -63,7 +63,7 @@ static bool spill_map(int fd, uint64_t size, struct ts_bytes *ret_mapped) {
     return true;
 }
 
-/* Reads the object window by window: each begins with the end of the one before. */
+/* Reads the object window by window. Each window begins with the end of the previous one. */
 static enum ts_git_error go_through(struct git__worker *worker, const struct git__job *job, uint64_t size,
                                     const struct source *source, int spill, void **result) {
     struct git__run *run = worker->run;
@@ -156,7 +156,7 @@ enum ts_git_error git__large_delta(struct git__worker *worker, const struct git_
                                    const struct git__delta_head *head, struct git__held **ret_held) {
     struct git__delta_stream stream;
     struct source source = {.delta = &stream};
-    /* Making the list before the first window finds errors of the delta before anything is visited. */
+    /* Makes the list first, so that errors in the delta are found before anything is visited. */
     if (!git__delta_copies(job->base->size, head, &worker->copies))
         return TS_GIT_BAD_DELTA;
     git__delta_stream_init(&stream, git__held_content(job->base), head);

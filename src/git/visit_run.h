@@ -2,7 +2,7 @@
  * A visit in progress: the state that its threads share, the state of each thread, and the objects that are
  * held as bases.
  *
- * An object in a delta tree goes through
+ * The life of an object in a delta tree:
  *
  *   built ──visited──> held, while deltas of it follow ──last one built──> released
  *                        │  ▲
@@ -28,13 +28,13 @@ struct git__held {
     const struct git__plan *plan;
     uint32_t node;
     uint64_t size;
-    struct git__buffer buffer; /* bytes NULL: dropped */
-    struct ts_bytes mapped;    /* the mapped file of a spilled base, instead of a buffer */
+    struct git__buffer buffer; /* dropped if its bytes are NULL */
+    struct ts_bytes mapped;    /* the mapping of a spilled base, used instead of a buffer */
     bool is_visited;
     void *result;
 };
 
-/* A subtree that a thread passes on to another one. */
+/* A subtree that one thread passes to another. */
 struct git__task {
     const struct git__plan *plan;
     uint32_t node;
@@ -47,7 +47,7 @@ struct git__run {
     struct ts_git_watch watch;
     unsigned threads;
     unsigned types;
-    unsigned verify; /* types whose contents are compared with their ids, besides those without a CRC */
+    unsigned verify; /* types whose contents are compared with their ids; contents without a CRC always are */
     uint64_t object_max;
     size_t whole_max; /* larger objects come in windows */
     size_t window;
@@ -55,16 +55,16 @@ struct git__run {
     const char *spill_dir;
 
     struct git__plan *plans; /* one for each pack */
-    struct git__units units; /* roots */
-    size_t large_count;      /* the first of them: taken one at a time */
-    uint32_t *loose;         /* positions of those to read */
+    struct git__units units; /* roots of delta trees */
+    size_t large_count;      /* number of large units, which come first; threads take them one at a time */
+    uint32_t *loose;         /* positions of the loose objects to read */
     uint32_t loose_count;
 
     struct git__ledger ledger;
     struct git__resident resident;
     atomic_bool is_stopped;
 
-    pthread_mutex_t lock; /* guards the rest */
+    pthread_mutex_t lock; /* guards the fields below */
     pthread_cond_t more;
     uint64_t next_unit;
     struct git__task *tasks;
@@ -89,17 +89,19 @@ struct git__worker {
     struct git__frame *frames; /* bases of the current object, the nearest last */
     size_t frame_count;
     size_t frame_capacity;
+    uint32_t ahead;    /* the next node to prefetch */
+    unsigned ahead_by; /* how many objects it is before the visit */
     struct git__problems problems;
     struct ts_git_visit_stats stats;
 };
 
-/* The object to build, its base, and the purpose. */
+/* The object to build, its base, and what to do with it. */
 struct git__job {
     enum ts_git_type type;
     uint32_t number;
     const struct git__plan *plan; /* NULL for loose objects */
     uint32_t node;
-    struct git__held *base; /* with its bytes; NULL for a whole object */
+    struct git__held *base; /* the base with its bytes; NULL for a whole object */
     bool is_wanted;         /* visit it */
     bool is_base;           /* keep the content */
     struct ts_bytes loose_file;
@@ -114,12 +116,13 @@ static inline struct ts_bytes git__held_content(const struct git__held *held) {
 
 void git__held_unref(struct git__worker *worker, struct git__held *held);
 
-/* Builds an object and visits it. Returns it as a base if the job says so; then NULL means a failure that was
- * noted, or the end of the visit. */
+/* Builds an object and visits it. Returns it as a base if the job requests that. NULL then means a failure,
+ * which was recorded, or the end of the visit. */
 struct git__held *git__build(struct git__worker *worker, const struct git__job *job);
 void git__build_loose(struct git__worker *worker, uint32_t position);
 
-/* The type of a loose object that is not visited. One thread reads each, so this needs no lock. */
+/* Records the type of a loose object that is not visited. One thread reads each object, so this needs no
+ * lock. */
 void git__note_loose_type(struct ts_git_repo *repo, uint32_t number, enum ts_git_type type);
 
 /* Restores the bytes of a base that was dropped. */
@@ -141,14 +144,14 @@ enum ts_git_error git__check_crc(const struct git__job *job, const struct git__e
  * damage. */
 bool git__is_verified(const struct git__worker *worker, const struct git__job *job);
 
-/* Objects, or deltas, that are too large to hold: visit_large.c. entry is NULL for loose ones. */
+/* Handle objects, or deltas, that are too large to hold: visit_large.c. entry is NULL for loose objects. */
 enum ts_git_error git__large_whole(struct git__worker *worker, const struct git__job *job,
                                    const struct git__entry *entry, uint64_t size,
                                    struct git__inflate_stream *stream, struct git__held **ret_held);
 enum ts_git_error git__large_delta(struct git__worker *worker, const struct git__job *job,
                                    const struct git__delta_head *head, struct git__held **ret_held);
 
-/* Inflates into an unlinked file and maps that. The caller unmaps it. */
+/* Inflates into an unlinked file and maps it. The caller unmaps it. */
 enum ts_git_error git__spill_stream(struct git__worker *worker, struct git__inflate_stream *stream,
                                     uint64_t size, struct ts_bytes *ret_mapped);
 
