@@ -1,4 +1,4 @@
-/* The rules of rules/, which are part of the program. The build has read them: adding them parses nothing. */
+/* The rules of rules/, which are part of the program. The build has already parsed them. */
 #ifndef TS_BUILTIN_BUILTIN_H
 #define TS_BUILTIN_BUILTIN_H
 
@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* Adds them. Returns false when memory runs out, and the set is unchanged. */
+/* Adds the built-in rules. Returns false when memory runs out, and the set is unchanged. */
 bool ts_builtin_add(struct ts_ruleset *set, struct ts_detect_error *ret_error);
 
 #endif

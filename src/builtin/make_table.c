@@ -1,8 +1,8 @@
 /*
  * builtin_table OUTPUT FILE...: reads rule files, and writes their rules as a C file.
  *
- * Everything that reading a rule derives from its pattern is in the table. Lists of texts, examples and requests of
- * all rules are in one array each, and a rule points into them:
+ * The table contains everything that reading a rule derives from its pattern. Lists of texts, examples and
+ * requests of all rules are in one array each, and a rule points into them:
  *
  *     static const char *const texts[];
  *     static const struct ts_rule_example examples[];
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 /* A new field must be written here, and compared in tests/unit/builtin. */
-_Static_assert(sizeof(void *) != 8 || sizeof(struct ts_rule) == 272, "the fields of a rule have changed");
+_Static_assert(sizeof(void *) != 8 || sizeof(struct ts_rule) == 288, "the fields of a rule have changed");
 _Static_assert(sizeof(void *) != 8 || sizeof(struct ts_rule_request) == 120,
                "the fields of a request have changed");
 
@@ -30,7 +30,7 @@ struct table {
     size_t request_count;
 };
 
-/* Three octal digits never run into what follows them. */
+/* Escapes with three octal digits, so that a following digit is not read as part of the escape. */
 static void put_literal(FILE *out, struct ts_bytes text) {
     fputc('"', out);
     for (size_t i = 0; i < text.len; i++) {
@@ -63,6 +63,7 @@ static void put_texts_of(FILE *out, const struct ts_rule *rule) {
     put_texts(out, &rule->paths);
     put_texts(out, &rule->not_paths);
     put_texts(out, &rule->keywords);
+    put_texts(out, &rule->pair);
     if (rule->verify == NULL)
         return;
     put_texts(out, &rule->verify->headers);
@@ -90,7 +91,7 @@ static void put_examples(FILE *out, const struct ts_rule_example *examples, size
     }
 }
 
-/* A list in the array of texts. */
+/* Writes a field that refers to its texts in the array `texts`. */
 static void refer_to_texts(struct table *table, const char *name, const struct ts_rule_texts *texts) {
     if (texts->count > 0)
         fprintf(table->out, "        .%s = {texts + %zu, %zu},\n", name, table->text_count, texts->count);
@@ -109,7 +110,7 @@ static void put_answer(struct table *table, const char *name, const struct ts_ru
 /* Texts are counted as in put_texts_of. */
 static void put_request(struct table *table, const struct ts_rule *rule) {
     table->text_count += rule->literals.count + rule->anchors.count + rule->paths.count +
-                         rule->not_paths.count + rule->keywords.count;
+                         rule->not_paths.count + rule->keywords.count + rule->pair.count;
     if (rule->verify == NULL)
         return;
     fputs("    {\n", table->out);
@@ -141,8 +142,9 @@ static void put_numbers(FILE *out, const struct ts_rule *rule) {
             (int)rule->severity, (int)rule->confidence);
     fprintf(out, "        .reach = %u,\n        .derived = {%d, %d, %d},\n        .generic = %d,\n",
             rule->reach, rule->derived.reach, rule->derived.gate, rule->derived.lead, rule->generic);
-    fprintf(out, "        .scored = %d,\n        .match_count = %zu,\n        .non_match_count = %zu,\n",
-            rule->scored, rule->match_count, rule->non_match_count);
+    fprintf(out, "        .scored = %d,\n        .context = %d,\n        .match_count = %zu,\n", rule->scored,
+            rule->context, rule->match_count);
+    fprintf(out, "        .non_match_count = %zu,\n", rule->non_match_count);
     fprintf(out, "        .line = %u,\n        .origin = TS_RULE_OF_PROGRAM,\n", rule->line);
 }
 
@@ -162,6 +164,7 @@ static void put_rule(struct table *table, const struct ts_rule *rule) {
     refer_to_texts(table, "paths", &rule->paths);
     refer_to_texts(table, "not_paths", &rule->not_paths);
     refer_to_texts(table, "keywords", &rule->keywords);
+    refer_to_texts(table, "pair", &rule->pair);
     refer_to_examples(table, "matches", rule->match_count);
     refer_to_examples(table, "non_matches", rule->non_match_count);
     if (rule->verify != NULL) {

@@ -10,7 +10,7 @@
 /* The six bits of each character plus one; 0 for characters that are not base64. */
 extern const uint8_t detect__base64_bits[256];
 
-/* Decodes up to the first byte that is not base64, a blank, a line break or a literal "\n". Returns the
+/* Decodes base64, and skips blanks, line breaks and a literal "\n". Stops at any other byte. Returns the
  * number of decoded bytes, at most size. */
 size_t detect__base64_decode(struct ts_bytes text, uint8_t *ret_bytes, size_t size);
 

@@ -37,8 +37,7 @@ static void classify_portable(const uint8_t *bytes, size_t blocks, struct detect
 
 #if HAS_X86
 
-/* Each range test is one saturating subtraction: x is in [low, low + width] if (x - low) minus width is
- * 0. */
+/* A range test is one saturating subtraction: x is in [low, low + width] if (x - low) - width saturates to 0. */
 static inline __m128i in_range_sse2(__m128i x, char low, char width) {
     __m128i moved = _mm_sub_epi8(x, _mm_set1_epi8(low));
     return _mm_cmpeq_epi8(_mm_subs_epu8(moved, _mm_set1_epi8(width)), _mm_setzero_si128());
@@ -69,7 +68,7 @@ static void classify_sse2(const uint8_t *bytes, size_t blocks, struct detect_mas
  *     1 digits: high 3, low 0-9     2 '=': high 3, low d      4 A-O a-o: high 4 6, low 1-f
  *     8 P-Z p-z: high 5 7, low 0-a  16 '_': high 5, low f     32 + - . /: high 2, low b d e f
  *
- * vpshufb gives 0 for bytes of 128 and above, which are never token characters.
+ * vpshufb returns 0 for bytes of 128 and above, which are never token characters.
  */
 #define LOW_SETS                                                                                             \
     _mm_setr_epi8(1 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8,        \

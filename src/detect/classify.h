@@ -1,6 +1,6 @@
 /*
- * Finds token characters, digits and zeros, 64 bytes at a time: the vector part of the token gate. The
- * program chooses the fastest implementation for the processor at run time; all give the same masks.
+ * Finds token characters, digits and zeros, 64 bytes at a time. This is the vector part of the token gate.
+ * The program chooses the fastest implementation for the processor at run time; all give the same masks.
  */
 #ifndef TS_DETECT_CLASSIFY_H
 #define TS_DETECT_CLASSIFY_H

@@ -1,11 +1,11 @@
 /*
  * The inside of a detector.
  *
- * Gates are the literals and anchors of all rules, each once, with the rules that name it. There are two
- * databases of them: all, and those of rules with a long reach. A scan of changed bytes searches a narrow
- * margin with the first database, and a wide margin with the second, which is cheap because it has few
- * gates. A third database has the keywords of the rules with the gate `token`; it runs only over the
- * neighbourhood of token-shaped runs.
+ * Gates are the literals and anchors of all rules. Each text is stored once, with the rules that have it. Two
+ * databases contain gates: one has all of them, the other only those of rules with a long reach. A scan of
+ * changed bytes searches a narrow margin with the first database, and a wide margin with the second, which is
+ * cheap because it has few gates. A third database has the keywords of the rules with the gate `token`; it
+ * runs only over the neighbourhood of token-shaped runs.
  */
 #ifndef TS_DETECT_COMPILED_H
 #define TS_DETECT_COMPILED_H
@@ -22,7 +22,8 @@
 #define DETECT_SHORT_REACH   512
 /* The longest text that an anchor may match. */
 #define DETECT_ANCHOR_MAX    256
-/* The most bytes of the input that a match in decoded text may depend on: enough for a key of 4096 bits in UTF-16. */
+/* The maximum number of input bytes that a match in decoded text may depend on: enough for a key of 4096 bits
+ * in UTF-16. */
 #define DETECT_ENCODED_REACH 8192
 
 /* The largest number that the group `secret` may have in a pattern. */
@@ -30,7 +31,7 @@
 
 enum detect_database { DETECT_GATES, DETECT_LONG_GATES, DETECT_KEYWORDS, DETECT_DATABASES };
 
-/* The rules of a database's entry: rules[starts[id]] to rules[starts[id + 1] - 1]. */
+/* The rules of entry `id` of a database: rules[starts[id]] to rules[starts[id + 1] - 1]. */
 struct detect_entries {
     const char **texts;
     bool *is_anchor;
@@ -55,16 +56,18 @@ struct detect_ready_rule {
 
 struct ts_detector {
     const struct ts_ruleset *rules;
+    uint8_t rules_digest[TS_RULESET_DIGEST_LEN]; /* kept, because hashing many rules takes a millisecond */
     struct detect_ready_rule *ready;
     struct detect_entries gates;
     struct detect_entries keywords;
     hs_database_t *databases[DETECT_DATABASES]; /* NULL if it would be empty */
     enum ts_detector_cache cache_state;
-    uint32_t short_before, short_after; /* the maximum over rules that are not long */
-    uint32_t long_before, long_after;   /* the maximum over all rules; 0 if no rule is long */
-    uint32_t token_before, token_after; /* the maximum over rules with the gate token */
-    uint32_t distance_max;              /* of rules with the gate token: before a run, including their lead */
-    uint32_t gate_width;                /* of the longest text of a gate */
+    uint32_t short_before, short_after; /* maximum of the rules that are not long */
+    uint32_t long_before, long_after;   /* maximum of all rules; 0 if no rule is long */
+    uint32_t token_before, token_after; /* maximum of the rules with the gate token */
+    /* Rules with the gate token: the maximum distance before a run at which a match may begin. */
+    uint32_t distance_max;
+    uint32_t gate_width; /* length of the longest text of a gate */
     bool has_token_rules;
 };
 
@@ -75,8 +78,8 @@ const struct detect_code *detect__code_get(struct detect_ready_rule *ready);
 struct detect_code *detect__code_new(const struct ts_rule *rule, struct ts_detect_error *ret_error);
 void detect__code_free(struct detect_code *code);
 
-/* Checks that the pattern is bounded, within its reach, and in the common subset of both engines; likewise
- * the anchors. */
+/* Checks that the pattern is bounded, within its reach, and in the subset that both engines support. Checks
+ * the anchors in the same way. */
 bool detect__rule_verify(const struct ts_rule *rule, struct ts_detect_error *ret_error);
 
 /* Gates and keywords of all rules. Returns false when memory runs out. */

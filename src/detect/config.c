@@ -47,7 +47,7 @@ static struct ts_rule_texts read_texts(struct detect_yaml *yaml, yaml_node_t *ma
     size_t count = detect__yaml_count(yaml, node, field);
     if (count == 0) {
         if (node)
-            detect__yaml_fail(yaml, detect__yaml_line(node), field, "is empty; remove it or name something");
+            detect__yaml_fail(yaml, detect__yaml_line(node), field, "is empty; remove it, or add an item");
         return texts;
     }
     const char **list = ts_arena_take(yaml->arena, count * sizeof *list);
@@ -226,7 +226,8 @@ static bool has_path(const struct ts_rule_texts *globs, const char *path) {
     return globs->count == 0;
 }
 
-/* A pattern that needs too many steps allows nothing: a false positive is better than a missed secret. */
+/* A pattern that needs too many steps allows nothing: a reported false positive is better than a missed
+ * secret. */
 static bool has_pattern(const struct ts_allow_patterns *patterns, uint32_t match_limit,
                         struct ts_bytes text) {
     if (patterns->count == 0)

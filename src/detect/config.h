@@ -22,7 +22,8 @@ struct ts_allow_patterns {
     size_t count;
 };
 
-/* A match is allowed if all conditions in the entry hold; a list holds if one of its items does. */
+/* An entry allows a match if all its conditions hold. A condition with a list holds if one item of the list
+ * holds. */
 struct ts_allow {
     struct ts_rule_texts paths; /* globs */
     struct ts_rule_texts rules;
@@ -30,11 +31,11 @@ struct ts_allow {
     struct ts_allow_patterns secrets;
     struct ts_allow_patterns lines;
     const char *reason; /* "" if absent */
-    unsigned line;      /* in the file */
+    unsigned line;      /* line in the file */
 };
 
 struct ts_detect_config {
-    const char *file;     /* as the caller named it */
+    const char *file;     /* name from the caller */
     struct ts_bytes salt; /* empty: none */
     bool without_builtin;
     struct ts_rule_texts rule_files; /* relative to the folder of the file */
@@ -54,7 +55,7 @@ void ts_detect_config_release(struct ts_detect_config *config);
 struct ts_allow_question {
     const char *path;
     const char *rule;
-    const char *finding; /* its id */
+    const char *finding; /* id of the finding */
     /* The id with the project's own salt, if `finding` was made with another salt; otherwise NULL. */
     const char *project_finding;
     struct ts_bytes secret;
@@ -63,12 +64,12 @@ struct ts_allow_question {
 };
 
 /*
- * Finds the entry that allows a match, in two steps, because callers learn the path last. First step: lists
- * the entries, by their index in allows, that allow the match if their paths match; the path in the question
- * is ignored. After the first entry without paths, only entries that name the finding follow: these do not
- * change the answer, but count as used. ret_entries has room for allow_count. Returns their number. Second
- * step: the first of them for which ts_allow_has_path holds allows the match; otherwise the pragma that
- * ts_pragma_find finds. Any thread may call them.
+ * Finds the entry that allows a match, in two steps, because callers learn the path last. The first step
+ * lists the entries (indexes in allows) that allow the match if the path matches; it ignores the path in the
+ * question. After the first entry without paths, it lists only entries that name the finding: these do not
+ * change the answer, but count as used. ret_entries has room for allow_count. Returns their number. In the
+ * second step, the first listed entry for which ts_allow_has_path holds allows the match. If there is none,
+ * the pragma that ts_pragma_find finds allows it. Any thread may call these functions.
  */
 size_t ts_detect_config_consider(const struct ts_detect_config *config,
                                  const struct ts_allow_question *question, uint32_t *ret_entries);

@@ -1,7 +1,7 @@
 /*
- * Texts that every match contains. It walks through a pattern from left to right and joins parts that match
- * only a few texts. Where it cannot join any further, the texts so far are a candidate. The rarest candidate
- * wins.
+ * Finds texts that every match contains. Walks through a pattern from left to right and joins parts that
+ * match only a few texts. When no further part can be joined, the texts so far are a candidate. The rarest
+ * candidate wins.
  */
 #include "derive.h"
 
@@ -19,11 +19,12 @@ enum {
     TEXT_LEN_MAX = 24,
     BYTE_CHOICES_MAX = 6,
     GATE_LEN_MIN = 3,
-    /* If a rule has keywords, texts that are less rare than this cost more than the gate `token`. In bits. */
+    /* If a rule has keywords, the gate `token` is cheaper than texts with fewer bits of rarity than this. */
     RARE_ENOUGH = 18,
-    /* Rarity above this does not make texts better. */
+    /* More bits of rarity than this make no difference. */
     RARE = 30,
-    /* The maximum number of generated texts for one pattern, which an attacker may have written. */
+    /* The maximum number of texts to generate for one pattern, because an attacker may have written the
+     * pattern. */
     WORK_MAX = 20000,
 };
 
@@ -44,13 +45,13 @@ struct texts {
 
 /* Facts about a part of a pattern. */
 struct facts {
-    struct texts *exact; /* exactly the texts that it matches; or NULL */
+    struct texts *exact; /* exactly the texts that the part matches; or NULL */
     struct texts *best;  /* each match contains one of these; or NULL */
     uint32_t longest;
 };
 
 struct derivation {
-    struct ts_arena *arena; /* for this work only */
+    struct ts_arena *arena; /* temporary memory */
     size_t work;
     bool failed;
 };
@@ -122,7 +123,7 @@ static struct texts *empty_text(struct derivation *d) {
     return texts;
 }
 
-/* Joins each text of a with each of b; returns NULL if there are too many or they are too long. */
+/* Joins each text of a with each text of b. Returns NULL if the results are too many or too long. */
 static struct texts *join(struct derivation *d, const struct texts *a, const struct texts *b) {
     if (a->count * b->count > TEXTS_MAX)
         return NULL;
@@ -214,7 +215,7 @@ static struct facts look_at_choice(struct derivation *d, const struct detect_lan
     return facts;
 }
 
-/* Texts of min to max repetitions of the part; NULL if there are too many or they are too long. */
+/* The texts of min to max repetitions of the part; NULL if they are too many or too long. */
 static struct texts *repeat(struct derivation *d, const struct texts *part, struct detect_counts counts) {
     struct texts *all = NULL;
     struct texts *times = empty_text(d);
@@ -260,7 +261,7 @@ static struct facts look_at(struct derivation *d, const struct detect_language *
 /* ---- the gate token ---- */
 
 /* The maximum distance from the start of a match to the start of its secret, and whether all bytes of the
- * secret are token characters. A secret in a repeat has no such distance. */
+ * secret are token characters. Not defined for a secret in a repeat. */
 struct secret_place {
     bool is_found;
     bool is_repeated;
@@ -319,7 +320,8 @@ static bool token_lead(struct derivation *d, const struct detect_language *langu
 
 /* ---- the rule ---- */
 
-/* A text as a regular expression that matches only this text, or unchanged if no letter has ANY_CASE. */
+/* Converts a text to a regular expression that matches only this text. Without letters in ANY_CASE the text
+ * stays unchanged. */
 static char *write_text(const struct text *text, bool as_pattern, struct ts_arena *arena) {
     char *made = ts_arena_take(arena, (size_t)text->len * 4 + 1);
     char *to = made;
@@ -404,7 +406,7 @@ static const char *derive(struct derivation *d, struct ts_rule *rule, struct ts_
         return NULL;
     }
     if (rule->derived.reach && facts.longest > TS_RULE_REACH_MAX)
-        return "is missing, and a match can be longer than any rule may reach; bound the pattern";
+        return "is missing, and a match can be longer than the maximum reach; bound the pattern";
     if (rule->derived.reach)
         rule->reach = facts.longest;
     *ret_field = "gate";

@@ -70,6 +70,7 @@ struct ts_detector *ts_detector_new(const struct ts_ruleset *rules, const struct
         detector->ready = calloc(rules->count + 1, sizeof *detector->ready);
     }
     if (detector && detector->ready) {
+        ts_ruleset_digest(rules, detector->rules_digest);
         make_ready(detector);
         if (detect__entries_init(detector)) {
             if (come_by_databases(detector, options, ret_error))
@@ -99,16 +100,10 @@ void ts_detector_free(struct ts_detector *detector) {
 void ts_detector_digest(const struct ts_detector *detector,
                         uint8_t ret_digest[static TS_RULESET_DIGEST_LEN]) {
     struct ts_blake3 hasher;
-    uint8_t rules[TS_RULESET_DIGEST_LEN];
     char pcre2[64] = "";
-    ts_ruleset_digest(detector->rules, rules);
     (void)pcre2_config(PCRE2_CONFIG_VERSION, pcre2);
     ts_blake3_init_derive_key(&hasher, TS_BYTES("turnstone 2026 what a detector finds"));
-    ts_blake3_update(&hasher, ts_bytes_of(rules, sizeof rules));
-    for (size_t i = 0; i < detector->rules->count; i++) {
-        ts_blake3_update(&hasher, ts_bytes_of_cstring(detector->rules->rules[i].id));
-        ts_blake3_update(&hasher, TS_BYTES("\n"));
-    }
+    ts_blake3_update(&hasher, ts_bytes_of(detector->rules_digest, sizeof detector->rules_digest));
     ts_blake3_update(&hasher, ts_bytes_of_cstring(hs_version()));
     ts_blake3_update(&hasher, TS_BYTES("\n"));
     ts_blake3_update(&hasher, ts_bytes_of_cstring(pcre2));

@@ -2,7 +2,7 @@
  * Rules compiled for scanning. Any number of threads may read a detector at the same time; each of them scans
  * with its own scanner (scanner.h).
  *
- * Compiling takes a large part of a second, so the result is kept in a folder of the user: a file for each
+ * Compiling takes a large part of a second, so a cache folder of the user keeps the result: one file for each
  * combination of rules, library and processor. The file is written under another name and renamed, and
  * checked when it is read; if it is damaged, the rules are compiled again. Processes that start together may
  * compile at the same time; the file of the last one stays.
@@ -20,13 +20,13 @@
 struct ts_detector;
 
 struct ts_detector_options {
-    const char *cache_folder; /* NULL: the user's (XDG_CACHE_HOME, else ~/.cache); "": none */
+    const char *cache_folder; /* NULL: the user's (XDG_CACHE_HOME, or ~/.cache); "": no cache */
 };
 
 /* Where the compiled sets came from. */
 enum ts_detector_cache {
     TS_DETECTOR_CACHE_OFF,     /* compiled; there is no cache folder */
-    TS_DETECTOR_CACHE_HIT,     /* read */
+    TS_DETECTOR_CACHE_HIT,     /* read from the cache */
     TS_DETECTOR_CACHE_MISS,    /* compiled and written to the cache */
     TS_DETECTOR_CACHE_DAMAGED, /* the file was damaged: compiled and written to the cache */
 };
@@ -39,14 +39,15 @@ void ts_detector_free(struct ts_detector *detector);
 
 enum ts_detector_cache ts_detector_cache_state(const struct ts_detector *detector);
 
-/* A digest of the rules, including their ids, and the libraries: of everything besides this program that
+/* A digest of the rules, including their ids, and of the libraries: everything outside this program that
  * decides which secrets are found. */
 void ts_detector_digest(const struct ts_detector *detector, uint8_t ret_digest[static TS_RULESET_DIGEST_LEN]);
 
-/* The maximum number of bytes that one match can depend on: windows of a large input overlap by this much. */
+/* The maximum number of bytes that one match can depend on. Windows of a large input overlap by this many
+ * bytes. */
 size_t ts_detector_reach(const struct ts_detector *detector);
 
-/* The number of bytes before its end that decide whether a text is a landmark (scanner.h). */
+/* How many bytes before the end of a text decide whether it is a landmark (scanner.h). */
 size_t ts_detector_landmark_before(const struct ts_detector *detector);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * Encoded text: finds it, decodes it in parts, and scans each part as a frame.
+ * Finds encoded text, decodes it in parts, and scans each part as a frame.
  *
  * A part is DETECT_PART_CORE of encoded text with DETECT_PART_MARGIN on both sides. A match that depends on
  * at most DETECT_ENCODED_REACH bytes of the input is completely in one of the parts, wherever the input is
- * cut. report() in search.c drops matches that touch the cut end of a part; the next part has them.
+ * cut. report() in search.c drops matches that touch the cut end of a part, because the next part contains
+ * them.
  *
  * base64 does not show where a group of four begins. The beginning of the text may be far away, and line
  * breaks shift it, so all four groupings are tried. Only one gives readable text; the other three are
@@ -59,7 +60,7 @@ static void scan_decoded(struct ts_scanner *scanner, const struct detect_frame *
 
 /* --- base64 --- */
 
-/* The characters of a text without blanks: their bits and positions, in part->bits and part->places. */
+/* The characters of a text without its blanks: their bits are in part->bits, their positions in part->places. */
 struct base64_text {
     struct ts_scanner *scanner;
     struct detect_frame *frame;
@@ -69,7 +70,7 @@ struct base64_text {
     struct cut cut;
 };
 
-/* Returns true if it decodes to text, or to a part of UTF-16: characters with zeros between them. */
+/* Returns true if the bytes are text, or a part of UTF-16: characters with zeros between them. */
 static bool decode_group(const uint8_t *bits, uint8_t ret_bytes[static 3]) {
     ret_bytes[0] = (uint8_t)(bits[0] << 2 | bits[1] >> 4);
     ret_bytes[1] = (uint8_t)(bits[1] << 4 | bits[2] >> 2);
@@ -87,7 +88,7 @@ struct groups {
     size_t count;
 };
 
-/* The byte of two neighbouring characters of a group. */
+/* The byte that is made from characters i and i + 1 of a group. */
 static uint8_t byte_of(const uint8_t *group, size_t i) {
     return (uint8_t)(group[i] << (2 + 2 * i) | group[i + 1] >> (4 - 2 * i));
 }
@@ -116,7 +117,7 @@ static void scan_groups(const struct base64_text *text, struct groups groups) {
             made = put_byte(part, groups.phase + 4 * group, i, made);
     bool is_last = groups.end == groups.count;
     if (!is_last || !text->cut.after) {
-        /* Two or three characters at the end give one or two bytes. */
+        /* Two or three characters at the end make one or two bytes. */
         size_t behind = groups.phase + 4 * groups.end;
         size_t left = text->count - behind;
         for (size_t i = 0; i < 3 && i + 1 < left && is_text_or_zero(byte_of(part->bits + behind, i)); i++)
@@ -154,7 +155,8 @@ static void scan_base64_text(const struct base64_text *text) {
         scan_phase(text, phase);
 }
 
-/* Returns where the text continues after a line break at `at`, or `at` itself if it does not. */
+/* Returns where the text continues after a line break at `at`. Returns `at` itself if the text does not
+ * continue there. */
 static size_t over_break(struct ts_bytes bytes, size_t at) {
     size_t next = at;
     if (next < bytes.len && bytes.data[next] == '\r')
@@ -169,7 +171,8 @@ static size_t over_break(struct ts_bytes bytes, size_t at) {
     return next < bytes.len && detect__base64_bits[bytes.data[next]] ? next : at;
 }
 
-/* Returns the end of the text before a line break that ends at `at`, or `at` if there is none. */
+/* Returns the end of the text before a line break that ends at `at`. Returns `at` itself if there is no such
+ * line break. */
 static size_t over_break_back(struct ts_bytes bytes, size_t at) {
     size_t before = at;
     for (size_t blanks = 0; before > 0 && blanks < INDENT_MAX &&
@@ -308,7 +311,7 @@ void detect__decode_base64(struct ts_scanner *scanner, struct detect_frame *fram
     text.cut.after = at < bytes.len && text.count > 0;
     if (text.count > 0)
         scan_base64_text(&text);
-    /* Matches that touch the cut are dropped, and the line that reveals the text may be before the cut: so
+    /* Matches that touch the cut are dropped, and the line that reveals the text may be before the cut. So
      * the margin is scanned again. */
     frame->base64_to = text.cut.after && at > DETECT_PART_MARGIN ? at - DETECT_PART_MARGIN : at;
 }
@@ -385,7 +388,7 @@ static bool is_unbroken(uint8_t c) {
     return c > 0x20 && c < 0x7f;
 }
 
-/* Decodes the text around an escape. Returns where to look for the next escape. */
+/* Decodes the text around an escape. Returns where to search for the next escape. */
 static size_t decode_around(struct ts_scanner *scanner, struct detect_frame *frame, size_t escape) {
     struct ts_bytes bytes = frame->bytes;
     size_t begin = escape;
@@ -410,7 +413,8 @@ static size_t decode_around(struct ts_scanner *scanner, struct detect_frame *fra
     return cut.after ? escape + DETECT_PART_CORE : at;
 }
 
-/* Text without percent signs may be long: processes many bytes at once, which compilers vectorise. */
+/* Text without percent signs may be long, so this loop processes many bytes at once, and compilers can
+ * vectorise it. */
 enum { STRIP = 64 };
 
 static bool is_unbroken_strip(const uint8_t *bytes) {
@@ -438,8 +442,8 @@ static size_t unbroken_end(struct ts_bytes bytes, size_t at, size_t ceiling) {
 
 void detect__decode_percent(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span block) {
     struct ts_bytes bytes = frame->bytes;
-    /* A text without blanks may begin before the block and end after it: all of it is decoded. Text that an
-     * earlier block has decoded is skipped. */
+    /* A text without blanks may begin before the block and end after it. All of the text is decoded. Text
+     * that an earlier block has decoded is skipped. */
     size_t known = frame->percent_to;
     size_t floor = block.from > DETECT_PART_MARGIN ? block.from - DETECT_PART_MARGIN : 0;
     size_t ceiling =

@@ -1,4 +1,4 @@
-/* Gates and keywords of all rules, each text once, and the databases from them. */
+/* Collects gates and keywords of all rules, each text once, and builds the databases. */
 #include "compiled.h"
 
 #include "error.h"
@@ -56,7 +56,7 @@ static bool group(const struct ts_detector *detector, struct pair *pairs, size_t
         if (detector->ready[pairs[i].rule].is_long)
             entries->is_long[entries->count - 1] = true;
     }
-    /* One more entry, which has no rule: see `strangers`. */
+    /* The last entry has no rule: see `strangers`. */
     entries->starts[entries->count] = (uint32_t)count;
     entries->starts[entries->count + 1] = (uint32_t)count;
     return true;
@@ -95,7 +95,7 @@ void detect__entries_release(struct detect_entries *entries) {
     *entries = (struct detect_entries){0};
 }
 
-/* Every byte of a literal as \xNN, so that none is special. */
+/* Writes every byte of a literal as \xNN, so that no byte has a special meaning. */
 static char *escape_literal(const char *literal) {
     size_t len = strlen(literal);
     char *escaped = malloc(4 * len + 1);

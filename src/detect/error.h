@@ -6,7 +6,7 @@
 
 #include <stdarg.h>
 
-/* The place of an error; NULL and 0 are omitted. */
+/* The place of an error; fields that are NULL or 0 are omitted. */
 struct detect_place {
     const char *file;
     unsigned line;

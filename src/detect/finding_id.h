@@ -1,10 +1,10 @@
 /*
- * Finding ids: the same for the same rule and secret, wherever the secret is and whoever scans.
+ * Finding ids. The same rule and secret always have the same id, in any place and in any scan.
  *
  * An id is BLAKE3 over the rule's id and the secret, keyed by the project's salt, as 32 hexadecimal digits.
- * Line ends of a secret of several lines count as LF, so that a key is the same finding in a checkout with
- * CRLF. Without the salt nobody can try passwords against the ids of a committed baseline. Projects without
- * their own salt use the public one. It does not protect weak passwords, but makes ids comparable everywhere.
+ * Line ends in a secret are read as LF, so that a key is the same finding in a checkout with CRLF. A secret
+ * salt prevents guessing passwords from the ids of a committed baseline. Projects without their own salt use
+ * the public salt. The public salt does not protect weak passwords, but makes ids comparable everywhere.
  */
 #ifndef TS_DETECT_FINDING_ID_H
 #define TS_DETECT_FINDING_ID_H

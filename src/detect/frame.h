@@ -1,6 +1,6 @@
 /*
  * The internals of a scanner. A frame is a text that is being scanned: the input itself, or the decoded form
- * of an encoded part of another frame, with a map from each of its bytes to the bytes of that frame.
+ * of an encoded part of another frame. In that case each of its bytes is mapped to bytes of the other frame.
  */
 #ifndef TS_DETECT_FRAME_H
 #define TS_DETECT_FRAME_H
@@ -10,13 +10,13 @@
 #include "landmarks.h"
 #include "scanner.h"
 
-/* Characters of an encoded text that are decoded at a time, and how far beyond them the decoding continues,
- * so that every match is completely in one of the parts. */
+/* The number of characters of an encoded text that are decoded at a time, and how far beyond them decoding
+ * continues, so that every match is completely in one of the parts. */
 #define DETECT_PART_CORE   16384
 #define DETECT_PART_MARGIN (DETECT_ENCODED_REACH + 64)
 #define DETECT_PART_MAX    (DETECT_PART_CORE + 2 * DETECT_PART_MARGIN)
-/* Bytes around a decoded text that decide where it begins and ends: each of four base64 characters may be in
- * its own line, with a break of two bytes and an indent of 16. */
+/* The number of bytes around a decoded text that decide where it begins and ends. Each of four base64
+ * characters may be in its own line, with a break of two bytes and an indent of 16. */
 #define DETECT_PART_EDGE   80
 
 struct detect_frame {
@@ -29,8 +29,8 @@ struct detect_frame {
     const uint32_t *from; /* byte i comes from the parent's bytes from[i] to to[i] - 1 */
     const uint32_t *to;
     size_t origin;       /* added to from and to */
-    size_t *searched_to; /* for each rule: all starts below this were tried */
-    /* Encoded parts below these were decoded. */
+    size_t *searched_to; /* for each rule: starts below this offset were tried */
+    /* Encoded text below these offsets was already decoded. */
     size_t base64_to;
     size_t percent_to;
     size_t utf16_to;
@@ -45,14 +45,14 @@ struct detect_part {
     uint32_t places[DETECT_PART_MAX];
 };
 
-/* Short pieces of the input, one after another. */
+/* Short pieces of the input, joined into one text. */
 #define DETECT_GATHERED_MAX 16384
 #define DETECT_PIECES_MAX   128
 #define DETECT_PIECE_MAX    2048
 
 struct detect_piece {
     size_t at;   /* start of the piece in the gathered text */
-    size_t from; /* in the input */
+    size_t from; /* start of the piece in the input */
 };
 
 struct detect_gathered {
@@ -63,7 +63,7 @@ struct detect_gathered {
     uint8_t bytes[DETECT_GATHERED_MAX];
 };
 
-/* The rules that a gate may start now. */
+/* The rules that gates may start at the moment. */
 enum detect_rules {
     DETECT_ALL_RULES,
     DETECT_SHORT_RULES,
@@ -80,7 +80,7 @@ enum detect_rules {
 enum {
     DETECT_MATCH_LIMIT = 200000,
     DETECT_OWN_STEPS = 1000,
-    DETECT_OWN_LEAST = 2000, /* units, plus one for every OWN_BYTES bytes */
+    DETECT_OWN_LEAST = 2000, /* budget in units, plus one for every OWN_BYTES bytes */
     DETECT_OWN_BYTES = 16,
 };
 
@@ -93,27 +93,30 @@ struct ts_scanner {
     detect_classify *classify;
     size_t *searched_to; /* for each depth and rule */
     struct detect_searched {
-        uint32_t *rules; /* whose searched_to is not 0 */
+        uint32_t *rules; /* rules whose searched_to is not 0 */
         size_t count;
     } searched[TS_ENCODING_DEPTH + 1];
     struct detect_part *parts[TS_ENCODING_DEPTH];
-    struct ts_scan_counts counts;
-    uint64_t own_left; /* budget of the target's own rules in this input, in units of search.c */
+    struct ts_scanner_work counts;
+    uint64_t own_left; /* remaining budget of the target's own rules in this input, in units of search.c */
     bool own_is_spent;
     bool failed;
 
     /* Fields of the current scan. */
-    const struct ts_scan *scan;
+    const struct ts_scanner_input *scan;
     ts_match_found *found;
     void *context;
     enum detect_rules rules;
     struct detect_frame *frame;
     size_t scan_origin;                /* where the text that Vectorscan reads begins in the frame */
-    struct detect_landmarks landmarks; /* of the input, as far as it was scanned */
+    struct detect_landmarks landmarks; /* landmarks of the input, as far as it was scanned */
     struct detect_gathered gathered;
 };
 
-/* Runs a rule's pattern at every untried start of [from, to). */
+/* Returns true if the scan should end early. */
+bool detect__is_stopped(const struct ts_scanner *scanner);
+
+/* The starts in [from, to) at which a rule's pattern is run, unless they were tried before. */
 struct detect_starts {
     size_t from;
     size_t to;
@@ -122,19 +125,19 @@ void detect__search(struct ts_scanner *scanner, struct detect_frame *frame, uint
                     struct detect_starts starts);
 
 /* Returns true if a match that depends on these bytes of the input may touch a changed byte. */
-bool detect__is_near_change(const struct ts_scan *scan, struct detect_starts depends);
+bool detect__is_near_change(const struct ts_scanner_input *scan, struct detect_starts depends);
 
 /* Scans all of a frame. */
 void detect__frame_scan(struct ts_scanner *scanner, struct detect_frame *frame);
 
 /* Find encoded text in a frame, from a run of token characters, a zero byte, or percent signs in a block.
- * They read at most up to `limits`, or a part with its margins. */
+ * They read at most `limits`, or one part with its margins. */
 void detect__decode_base64(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span run,
                            struct ts_span limits);
 
-/* Extends the zone by base64 text that crosses its ends, as far as a match in that text may reach. The
- * line that shows that this is base64 may be outside the zone, and the lines inside may be too short to
- * show it. */
+/* Extends the zone to include base64 text that crosses its ends, as far as a match in that text may reach.
+ * The line that identifies the base64 may be outside the zone, and the lines inside may be too short to
+ * identify it. */
 struct ts_span detect__base64_around(struct ts_bytes bytes, struct ts_span zone);
 
 void detect__decode_utf16(struct ts_scanner *scanner, struct detect_frame *frame, size_t zero,

@@ -88,8 +88,9 @@ static void step_pattern(struct rows *rows, const char *at) {
 }
 
 /*
- * Most patterns are names, such as those of lock files: they have no slash, no class, no escape and no '**', and match one
- * part of the path. A report tries dozens of them for each place, so these need no rows.
+ * Most patterns are names, such as those of lock files: they have no slash, no class, no escape and no '**',
+ * and match one part of the path. A report tries dozens of them for each place, so a fast path without rows
+ * handles them.
  */
 static bool is_simple(struct ts_bytes body) {
     for (size_t i = 0; i < body.len; i++)
@@ -99,7 +100,7 @@ static bool is_simple(struct ts_bytes body) {
     return body.len > 0;
 }
 
-/* After a mismatch the last star takes one more character. */
+/* After a mismatch, tries again with one more character for the last star. */
 static bool part_matches(struct ts_bytes body, struct ts_bytes part) {
     size_t after_star = 0; /* position after the last star; 0: no star yet */
     size_t taken = 0;
@@ -148,7 +149,7 @@ bool ts_glob_matches(const char *pattern, const char *path) {
     char body[TS_GLOB_PATTERN_MAX + 1];
     memcpy(body, pattern, pattern_len + 1);
     body[simple.len] = '\0';
-    struct rows rows; /* not zeroed: it has 4 KiB, and paths are short */
+    struct rows rows; /* not zeroed, because it has 4 KiB and paths are short */
     rows.path = path;
     rows.len = path_len;
     memset(rows.here, 0, path_len + 1);

@@ -12,13 +12,13 @@
 
 #include <stdbool.h>
 
-/* Longer paths and patterns match nothing. The time is proportional to the product of both lengths. */
+/* Longer paths and patterns match nothing, because the time is proportional to the product of both lengths. */
 #define TS_GLOB_PATH_MAX    4096
 #define TS_GLOB_PATTERN_MAX 512
 
 bool ts_glob_matches(const char *pattern, const char *path);
 
-/* Returns NULL if it is a valid pattern, otherwise the problem. */
+/* Returns NULL if the pattern is valid, otherwise the problem. */
 const char *ts_glob_problem(const char *pattern);
 
 #endif

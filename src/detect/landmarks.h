@@ -1,5 +1,5 @@
 /*
- * A list of landmarks that are added in nearly the right order: gates come in the order of their ends in a
+ * A list of landmarks, which are added in nearly sorted order: gates come in the order of their ends within a
  * block, blocks overlap a little, and unchanged landmarks are added at the end.
  */
 #ifndef TS_DETECT_LANDMARKS_H
@@ -8,7 +8,7 @@
 #include "scanner.h"
 
 struct detect_landmarks {
-    bool is_lost; /* incomplete: there are too many, or a part was not scanned */
+    bool is_lost; /* incomplete: the list is full, or a part was not scanned */
     size_t count;
     struct ts_landmark items[TS_LANDMARKS_MAX]; /* sorted, each once */
 };

@@ -90,8 +90,8 @@ static bool read_hex(struct parser *p, unsigned *ret_byte) {
     return true;
 }
 
-/* Parses the text after a backslash: one byte, or a set that is added to `set` (then *ret_is_byte is
- * false). */
+/* Parses the text after a backslash. It is one byte, or a set that is added to `set`; then *ret_is_byte is
+ * false. */
 static bool read_escape(struct parser *p, uint64_t set[4], bool *ret_is_byte, unsigned *ret_byte) {
     static const char names[] = "nrtfea";
     static const char bytes[] = "\n\r\t\f\033\a";

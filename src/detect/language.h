@@ -1,5 +1,6 @@
 /*
- * The language of a pattern, from the pattern's text, to check a rule before it is used.
+ * The language of a pattern: the texts that it matches. It is parsed from the pattern's text, to check a rule
+ * before it is used.
  *
  * It covers nearly everything that both engines accept: literals, escapes, classes, groups, alternatives,
  * repeats, case. \b, ^ and $ are ignored, so some generated texts do not match the pattern. Upper bounds stay
@@ -32,10 +33,10 @@ struct detect_counts {
 
 struct detect_language {
     enum detect_language_kind kind;
-    struct detect_language *first; /* its parts */
+    struct detect_language *first; /* its first part */
     struct detect_language *next;  /* the next part of its parent */
-    struct detect_counts counts;   /* of a repeat */
-    uint64_t bytes[4];             /* of a byte: a bit for each possible value */
+    struct detect_counts counts;   /* for a repeat: how often */
+    uint64_t bytes[4];             /* for a byte: a bit for each possible value */
 };
 
 static inline bool detect__bytes_has(const uint64_t bytes[4], unsigned byte) {
@@ -47,7 +48,7 @@ struct detect_language *detect__language_parse(const char *pattern, struct ts_ar
 
 enum detect_token_start {
     DETECT_TOKEN_STARTS,  /* ret_most is set */
-    DETECT_TOKEN_NEVER,   /* no secret is token-shaped (token_runs.h) */
+    DETECT_TOKEN_NEVER,   /* no secret contains a token-shaped run (token_runs.h) */
     DETECT_TOKEN_UNKNOWN, /* too much work, or no memory */
 };
 

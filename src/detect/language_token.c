@@ -1,4 +1,4 @@
-/* Where the first token of a secret begins: follows all paths through a pattern at once. */
+/* Finds where the first token of a secret begins: follows all paths through a pattern at once. */
 #include "language.h"
 
 #include "classify.h"
@@ -10,8 +10,9 @@
 static const uint64_t walk_work_max = UINT64_C(1) << 29;
 
 /*
- * A state on a path through a pattern: in the secret, a run of token characters that began at start, has len bytes and `digits` digits so far (2 means two or more). Without a run, start is the number of bytes so far,
- * and the others are 0.
+ * A state on a path through a pattern. Inside a run of token characters of the secret: the run began at
+ * `start`, and has `len` bytes and `digits` digits so far (2 means two or more). Outside a run: start is the
+ * number of bytes so far, and the other fields are 0.
  */
 struct place {
     uint32_t digits;
@@ -21,12 +22,12 @@ struct place {
 
 /* All paths through a pattern at once: the states that they have reached. */
 struct ways {
-    uint8_t *cells; /* by place */
+    uint8_t *cells; /* indexed by place */
     uint32_t end;   /* start + len of every state is below this */
 };
 
 struct walk {
-    uint32_t size; /* of start and len */
+    uint32_t size; /* number of elements of start and len */
     bool in_secret;
     bool is_found;
     bool failed;
@@ -70,7 +71,7 @@ static void ways_unite(struct walk *w, struct ways *ways, const struct ways *oth
     ways->end = other->end > ways->end ? other->end : ways->end;
 }
 
-/* Moves the states of a run to the next byte: the run becomes longer. */
+/* Moves the states of a run to the next byte, which makes the run longer. */
 static void lengthen(struct walk *w, struct ways *ways, struct place place) {
     place.digits = place.digits < DETECT_DIGITS_MIN ? place.digits : DETECT_DIGITS_MIN;
     if (place.len < DETECT_RUN_MIN || place.digits < DETECT_DIGITS_MIN) {
@@ -186,7 +187,7 @@ static void walk_node(struct walk *w, const struct detect_language *node, struct
         w->in_secret = true;
         walk_node(w, node->first, ways);
         w->in_secret = false;
-        /* The rest of the pattern is irrelevant. */
+        /* The rest of the pattern does not matter. */
         free(ways->cells);
         *ways = ways_new(w);
         break;

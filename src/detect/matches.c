@@ -49,7 +49,7 @@ static bool is_validated_as(const struct ts_ruleset *rules, const struct ts_matc
     return false;
 }
 
-/* Both are the same private key, and a has more context, which shows the owner of the key. */
+/* Both are the same private key, but a has more context, which shows the owner of the key. */
 static bool knows_key_better(const struct ts_ruleset *rules, const struct ts_match *a,
                              const struct ts_match *b) {
     return is_validated_as(rules, a, TS_VALIDATOR_PEM) && is_validated_as(rules, b, TS_VALIDATOR_PEM) &&
@@ -57,8 +57,31 @@ static bool knows_key_better(const struct ts_ruleset *rules, const struct ts_mat
            a->span.len > b->span.len;
 }
 
+/* How specific a rule is. 0: it has only keywords (gate token); 1: only a literal; 2: a literal and keywords. */
+static int specificity(const struct ts_rule *rule) {
+    return rule->gate == TS_GATE_TOKEN ? 0 : rule->keywords.count > 0 ? 2 : 1;
+}
+
+/* Two specific rules claim the secret. The more specific rule wins, then the higher confidence, then the
+ * longer secret, then the rule that is read first. */
+static bool claims_better(const struct ts_ruleset *rules, const struct ts_match *a,
+                          const struct ts_match *b) {
+    const struct ts_rule *x = &rules->rules[a->rule];
+    const struct ts_rule *y = &rules->rules[b->rule];
+    if (x->generic || y->generic || x->paths.count > 0 || y->paths.count > 0 || a->depth != b->depth ||
+        a->secret_span.from != b->secret_span.from || x->context != y->context)
+        return false;
+    if (specificity(x) != specificity(y))
+        return specificity(x) > specificity(y);
+    if (a->confidence != b->confidence)
+        return a->confidence > b->confidence;
+    if (a->secret_span.len != b->secret_span.len)
+        return a->secret_span.len > b->secret_span.len;
+    return a->rule < b->rule;
+}
+
 /* Returns whether a removes b. Every pair is compared, even if one of them is already removed, so that the
- * result does not depend on the order. */
+ * order does not matter. */
 static bool stands_for(const struct ts_ruleset *rules, const struct ts_match *a, const struct ts_match *b) {
     struct ts_span x = a->secret_span;
     struct ts_span y = b->secret_span;
@@ -68,8 +91,9 @@ static bool stands_for(const struct ts_ruleset *rules, const struct ts_match *a,
     bool contains = x.from <= y.from && end_of(x) >= end_of(y);
     bool a_generic = rules->rules[a->rule].generic;
     bool b_generic = rules->rules[b->rule].generic;
-    /* A rule for some paths only removes no other match: its finding may not be reported. A generic rule does not remove its
-     * match either: the path decides which of them counts. */
+    /* A rule with paths does not remove another match, because its own match may not be reported. A generic
+     * rule does not remove the match of a rule with paths either. The path decides later which of them
+     * counts. */
     if (a->rule != b->rule &&
         (rules->rules[a->rule].paths.count > 0 || (a_generic && rules->rules[b->rule].paths.count > 0)))
         return false;
@@ -77,12 +101,14 @@ static bool stands_for(const struct ts_ruleset *rules, const struct ts_match *a,
         return contains && (!same_span || compare(a, b) < 0);
     if (!a_generic && b_generic)
         return true;
-    /* A key and the base64 that contains it are one secret, and the decoded key is the same finding
-     * everywhere. */
+    /* A key and the base64 text that contains it are one secret. The decoded key remains, because it is the
+     * same finding everywhere. */
     if (a->depth > b->depth && y.from <= x.from && end_of(y) >= end_of(x) &&
         is_validated_as(rules, b, TS_VALIDATOR_PEM_BASE64))
         return true;
     if (contains && knows_key_better(rules, a, b))
+        return true;
+    if (!knows_key_better(rules, b, a) && claims_better(rules, a, b))
         return true;
     return a_generic && b_generic && contains && (!same_span || a->rule < b->rule);
 }

@@ -27,11 +27,11 @@ const char *ts_encoding_name(enum ts_encoding encoding);
 /* Maximum depth of nested encodings. */
 #define TS_ENCODING_DEPTH 2
 
-/* Spans refer to the input, also for a match in decoded text; only `secret` is the decoded text itself. */
+/* Spans refer to the input, even for a match in decoded text. Only `secret` is the decoded text itself. */
 struct ts_match {
-    uint32_t rule;                 /* its index in the rule set */
-    enum ts_confidence confidence; /* of a scored rule: at a path without weights */
-    int16_t score;                 /* of a scored rule (model.h) */
+    uint32_t rule;                 /* index of the rule in the rule set */
+    enum ts_confidence confidence; /* scored rules: the confidence at a path without weights */
+    int16_t score;                 /* scored rules only (model.h) */
     struct ts_span span;
     struct ts_span secret_span;
     struct ts_span depends;
@@ -46,12 +46,13 @@ struct ts_match {
  * Sorts the matches of one input by place and rule, removes duplicates, and returns how many remain. For the
  * same rule, a secret inside a larger secret is removed; of equal secrets, only the least encoded and
  * leftmost remains. A secret of a generic rule is removed if it overlaps a secret of a specific rule. Of two
- * secrets of generic rules, the inner one is removed; if they are equal, that of the later rule. A private
- * key is removed if another rule for private keys has it with more context. Between a generic
- * rule and a rule for some paths the path decides, which is not known here: both matches remain.
+ * secrets of generic rules, the inner one is removed; if they are equal, the secret of the later rule is
+ * removed. A private key is removed if another rule for private keys has it with more context. If two
+ * specific rules find a secret at the same place, the more specific one remains. Between a generic rule and a
+ * rule with paths the path decides; it is not known here, so both matches remain.
  *
- * Settle only complete lists: parts that are settled separately give another result. So matches that are kept
- * for a later version of the input must be unsettled.
+ * Settle only complete lists, because separate parts of a list would give another result. So matches that are
+ * kept for a later version of the input must be unsettled.
  */
 size_t ts_matches_settle(const struct ts_ruleset *rules, struct ts_match *matches, size_t count);
 

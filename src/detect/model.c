@@ -72,14 +72,15 @@ static const char *const feature_names[] = {
 /* Letters without case, then digits, then everything else. */
 enum { SYMBOL_DIGIT = 26, SYMBOL_OTHER = 27, SYMBOLS = 28 };
 
-/* A hash table of the words of the model; its size is a power of two. */
+/* Size of the hash table of the model's words, a power of two; longest word; the kind of feature for plain
+ * words. */
 enum { TABLE_SIZE = 16384, WORD_MAX = 24, KIND_WORD = 'w' };
 
-/* A path that lowers the score this much belongs to tests, examples or documents. */
+/* A path that lowers the score by this much belongs to tests, examples or documents. */
 enum { UNLIKELY_PATH = 1000 };
 
 struct entry {
-    uint32_t hash; /* 0: none */
+    uint32_t hash; /* 0: empty slot */
     int16_t weight;
 };
 
@@ -93,7 +94,7 @@ static struct {
 
 /* ---- reading it ---- */
 
-/* FNV-1a of a letter for the kind of word, and the word in lower case. Never 0. */
+/* FNV-1a over the letter of the kind of word and the word in lower case. Never 0. */
 static uint32_t hash_of(char kind, struct ts_bytes word) {
     uint32_t hash = (UINT32_C(2166136261) ^ (uint8_t)kind) * UINT32_C(16777619);
     for (size_t i = 0; i < word.len; i++) {
@@ -277,7 +278,7 @@ static struct counts count(struct ts_bytes secret) {
     return counts;
 }
 
-/* The letters of known words, of three letters or more. */
+/* Counts the letters that belong to known words of at least three letters. */
 static size_t count_known(struct ts_bytes secret) {
     struct ts_bytes rest = secret;
     struct ts_bytes word;
@@ -303,7 +304,7 @@ static enum feature step(enum feature first, size_t value, size_t most) {
     return (enum feature)(first + (value < most ? value : most));
 }
 
-/* How unusual its pairs of letters are, in steps of 0.8 bits from 4 bits on. */
+/* How unusual the secret's pairs of letters are, in steps of 0.8 bits, starting at 4 bits. */
 static enum feature surprise_feature(struct ts_bytes secret) {
     unsigned surprise = detect__model_surprise(secret);
     return step(FEATURE_SURPRISE_0, surprise < 40 ? 0 : (surprise - 40) / 8 + 1, 5);
@@ -314,8 +315,8 @@ static bool is_uuid(struct ts_bytes text) {
            text.data[23] == '-';
 }
 
-/* Returns whether the name says that the value is a password. Such a value with 32 hexadecimal digits is the
- * hash of a password. */
+/* Returns whether the name says that the value is a password. If such a value has 32 hexadecimal digits, it
+ * is the hash of a password. */
 static bool is_password_name(struct ts_bytes name) {
     for (size_t i = 0; i + 3 <= name.len; i++)
         if ((i + 5 <= name.len && strncasecmp((const char *)name.data + i, "passw", 5) == 0) ||
@@ -408,17 +409,18 @@ enum ts_confidence ts_model_confidence(int32_t score) {
                                    : TS_CONFIDENCE_LOW;
 }
 
-static bool is_chosen_by_people(const struct ts_rule *rule) {
+static bool is_made_by_people(const struct ts_rule *rule) {
     for (size_t i = 0; i < rule->validator_count; i++)
         if (rule->validators[i] == TS_VALIDATOR_PASSWORD || rule->validators[i] == TS_VALIDATOR_BASIC ||
-            rule->validators[i] == TS_VALIDATOR_STORED || rule->validators[i] == TS_VALIDATOR_PASSWORD_HASH)
+            rule->validators[i] == TS_VALIDATOR_STORED || rule->validators[i] == TS_VALIDATOR_PASSWORD_HASH ||
+            rule->validators[i] == TS_VALIDATOR_JWT)
             return true;
     return false;
 }
 
 enum ts_confidence ts_model_confidence_at(const struct ts_rule *rule, struct ts_model_match match,
                                           const char *path) {
-    if (!rule->scored && !is_chosen_by_people(rule))
+    if (!rule->scored && !is_made_by_people(rule))
         return match.confidence;
     int32_t by_path = ts_model_path_score(path, NULL, NULL);
     if (!rule->scored)
@@ -453,4 +455,24 @@ int32_t ts_model_explain(const struct ts_rule *rule, struct ts_bytes text, const
                                  .before = detect__line_before(text, name, match->span.from),
                                  .rule = rule->id};
     return detect__model_score(&sight, visit, context);
+}
+
+/* Product names have some pairs of letters that words lack; random letters have more of them. */
+bool ts_model_is_word(struct ts_bytes text) {
+    enum { MOST = 24, SURPRISE_OF_NAMES = 78, SURPRISE_OF_MIXED = 50 };
+    bool is_mixed = false; /* a capital after a small letter */
+    uint8_t before = '-';
+    if (text.len > MOST)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t c = text.data[i];
+        bool is_separator = c == '-' || c == '_' || c == '.';
+        bool is_upper = c >= 'A' && c <= 'Z';
+        if (is_separator ? strchr("-_.", before) != NULL : !is_upper && !(c >= 'a' && c <= 'z'))
+            return false;
+        is_mixed = is_mixed || (is_upper && before >= 'a');
+        before = c;
+    }
+    return strchr("-_.", before) == NULL &&
+           detect__model_surprise(text) < (is_mixed ? SURPRISE_OF_MIXED : SURPRISE_OF_NAMES);
 }

@@ -1,8 +1,8 @@
 /*
- * The scoring model of generic findings: a logistic regression over features that cost little. It decides the
- * confidence of findings of rules with `scored`, whose secrets have no typical shape.
+ * The scoring model of generic findings: a logistic regression over features that are cheap to compute. It
+ * decides the confidence of findings of rules with `scored`, whose secrets have no typical shape.
  *
- *     score = bias + weights of the value + weights of its name and of what precedes it + weight of the rule
+ *     score = bias + weights of the value + weights of its name and of the line before it + weight of the rule
  *     score at a path = score + weights of the path
  *
  * A score is the logarithm of the odds that the value is a secret, in thousandths. The weights are data:
@@ -16,21 +16,21 @@
 
 #include "base/bytes.h"
 
-/* The score of a value that another check finds unlikely: low confidence at every path. */
+/* The score of a value that another check has found unlikely. It means low confidence at every path. */
 #define TS_MODEL_SCORE_LEAST INT16_MIN
 
-/* One feature of a value and its weight, which it adds to the score. Features without a weight are visited,
+/* One feature of a value, and the weight that it adds to the score. Features without a weight are visited,
  * too. */
 typedef void ts_model_visit(void *context, const char *feature, int32_t weight);
 
-/* The sum that the path adds to the score: tests, documents and settings have weights. */
+/* The sum of the path's weights: tests, documents and settings have weights. */
 int32_t ts_model_path_score(const char *path, ts_model_visit *visit, void *context);
 
-/* The confidence of this score, the path's part included. */
+/* The confidence for this score, which must include the path's weights. */
 enum ts_confidence ts_model_confidence(int32_t score);
 
-/* The confidence of a match of the rule in a file of this path. Values that people choose, such as passwords,
- * have low confidence in tests and documents, even if the rule is not scored. */
+/* The confidence of a match of the rule in a file of this path. Values that people choose or make,
+ * such as passwords and JSON Web Tokens, have low confidence in tests and documents, even if the rule is not scored. */
 struct ts_model_match {
     enum ts_confidence confidence; /* as in struct ts_match, and so is the score */
     int16_t score;
@@ -41,7 +41,12 @@ enum ts_confidence ts_model_confidence_at(const struct ts_rule *rule, struct ts_
 /* The probability in thousandths: 731 for a score of 1000. */
 unsigned ts_model_probability(int32_t score);
 
-/* The features of a match that a scored rule has found in this text, which is not encoded. Returns the score. */
+/* Returns whether the text is a word or a name made of words, such as "postgres" or "SECRET_KEY": short, only
+ * letters and separators, and with pairs of letters that are usual in words. */
+bool ts_model_is_word(struct ts_bytes text);
+
+/* Visits the features of a match that a scored rule has found in this text. The text must not be decoded
+ * text. Returns the score. */
 int32_t ts_model_explain(const struct ts_rule *rule, struct ts_bytes text, const struct ts_match *match,
                          ts_model_visit *visit, void *context);
 

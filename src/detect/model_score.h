@@ -10,17 +10,17 @@
 struct detect_sight {
     struct ts_bytes secret;
     struct ts_bytes name;   /* the name that the value is assigned to */
-    struct ts_bytes before; /* its line before the name, at most TS_RULE_NAME_BEFORE bytes before the match */
-    const char *rule;       /* id */
+    struct ts_bytes before; /* the line before the name, at most TS_RULE_NAME_BEFORE bytes before the match */
+    const char *rule;       /* id of the rule */
 };
 
 /* The part of the line before the name of a secret. */
 struct ts_bytes detect__line_before(struct ts_bytes text, struct ts_bytes name, size_t match_from);
 
-/* The score, within int16_t and above TS_MODEL_SCORE_LEAST. visit may be NULL. */
+/* The score, limited to int16_t and always above TS_MODEL_SCORE_LEAST. visit may be NULL. */
 int32_t detect__model_score(const struct detect_sight *sight, ts_model_visit *visit, void *context);
 
-/* Returns whether a score is so low that there is no match at all. */
+/* Returns whether a score is so low that the match is dropped. */
 bool detect__model_rejects(int32_t score);
 
 /* Tenths of bits per pair of characters, from how often the pairs occur in words: about 40 for words, 60 and

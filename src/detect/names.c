@@ -1,7 +1,7 @@
 /*
- * Decides by the name before a secret whether the value is a credential. Names are read from their end: the
- * last word says what the value is, and the words before it say whose. NextToken, next_token, nexttoken and
- * NEXT-TOKEN are the same words.
+ * Decides from the name before a secret whether the value is a credential. Names are read from the end: the
+ * last word says what the value is, and the words before it say what it belongs to. NextToken, next_token,
+ * nexttoken and NEXT-TOKEN are the same words.
  */
 #include "validate.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* The last word: a property of a secret, not the secret. */
+/* Last words of names whose value is a property of a secret, not the secret itself. */
 static const char *const about[] = {
     "id",
     "ids",
@@ -60,28 +60,42 @@ static const char *const about[] = {
     "secretsmanager",
     "sha",
     "md",
+    "rev",
+    "revision",
+    "commit",
+    "etag",
 };
 
-/* Before "token": page tokens, idempotency tokens, version tokens. */
+/* Words before "token" that show that it is not a credential: page tokens, idempotency tokens, version
+ * tokens. */
 static const char *const passing[] = {
-    "next",       "prev",   "previous",    "page",       "pagination", "paging",   "continuation",
-    "continue",   "cursor", "start",       "starting",   "end",        "resume",   "sync",
-    "delta",      "lock",   "idempotency", "idempotent", "marker",     "position", "cancellation",
-    "collection", "import", "export",      "snapshot",   "watch",      "scroll",   "changeset",
+    "next",         "prev",     "previous",     "page",       "pagination",  "paging",
+    "continuation", "continue", "cursor",       "start",      "starting",    "end",
+    "resume",       "sync",     "delta",        "lock",       "idempotency", "idempotent",
+    "marker",       "position", "cancellation", "collection", "import",      "export",
+    "snapshot",     "watch",    "scroll",       "changeset",  "postman",
 };
 
-/* Before "token": not a credential if the value is a uuid; otherwise it may be one. */
+/* Words before "token" that show that a uuid is not a credential. Other values may be credentials. */
 static const char *const often_passing[] = {
     "client", "request",  "change", "creator", "operation", "transaction",
     "task",   "activity", "action", "update",  "provision",
 };
 
-/* Anywhere in the name: every user of the page or the program has such a value, or it cannot be used by
- * itself. */
+/* Words anywhere in the name. Such a value is public, because every user of the page or program has it, or it
+ * is useless by itself. */
 static const char *const open[] = {
-    "csrf",   "xsrf",        "csrfmiddleware", "antiforgery", "verification",
-    "public", "publishable", "ciphertext",     "encrypted",   "sealed",
-    "nonce",  "dummy",       "hash",           "hashed",      "integrity",
+    "csrf",        "xsrf",       "csrfmiddleware", "antiforgery", "verification", "public",
+    "publishable", "ciphertext", "encrypted",      "sealed",      "nonce",        "dummy",
+    "hash",        "hashed",     "integrity",      "username",
+};
+
+/* Suffixes after the last dot. The name is a file name, and the value belongs to the file, such as its
+ * checksum. */
+static const char *const extensions[] = {
+    "php", "js",   "ts",   "jsx",  "tsx", "py",  "java", "go",    "rb",  "cs",    "vue",
+    "css", "scss", "html", "json", "md",  "yml", "yaml", "swift", "kt",  "scala", "cpp",
+    "rs",  "svg",  "gz",   "tgz",  "zip", "jar", "gem",  "whl",   "deb", "rpm",
 };
 
 #define LEN(table) (sizeof(table) / sizeof((table)[0]))
@@ -171,11 +185,36 @@ static bool is_uuid(struct ts_bytes text) {
     return true;
 }
 
+static bool is_file_name(struct ts_bytes name) {
+    size_t from = name.len;
+    while (from > 0 && name.data[from - 1] != '.')
+        from--;
+    return from > 1 && is_one_of(ts_bytes_skip(name, from), extensions, LEN(extensions));
+}
+
+static bool is_hex(struct ts_bytes text) {
+    for (size_t i = 0; i < text.len; i++)
+        if (!isxdigit(text.data[i]))
+            return false;
+    return true;
+}
+
+/* In git's configuration, user.signingkey is the id or fingerprint of a public key. authKey, 48 bytes in
+ * base64, is a public part of links to QQ groups. */
+static bool names_public_value(struct ts_bytes name, struct ts_bytes secret) {
+    enum { KEY_ID = 16, FINGERPRINT = 40, INVITATION = 64 };
+    if (is_word(name, "signingkey"))
+        return (secret.len == KEY_ID || secret.len == FINGERPRINT) && is_hex(secret);
+    return ts_bytes_equal(name, TS_BYTES("authKey")) && secret.len == INVITATION && !is_hex(secret);
+}
+
 enum detect_verdict detect__validate_name(struct ts_bytes name, struct ts_bytes secret) {
     struct ts_bytes rest = name;
     struct ts_bytes last = take_word(&rest);
     struct ts_bytes before = take_word(&rest);
-    /* A "secret id" with a uuid is the secret part of a login, not a property. */
+    if (is_file_name(name) || names_public_value(name, secret))
+        return DETECT_REJECT;
+    /* A "secret id" with a uuid is the secret part of a login, not a property of a secret. */
     if (is_word(before, "secret") && is_word(last, "id") && is_uuid(secret))
         return DETECT_KEEP;
     if (is_one_of(last, about, LEN(about)))

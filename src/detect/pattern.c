@@ -49,12 +49,12 @@ struct detect_code *detect__code_new(const struct ts_rule *rule, struct ts_detec
     }
     if (group <= 0) {
         detect__error_set(ret_error, TS_DETECT_BAD_PATTERN, place_of(rule, "pattern"),
-                          "has no group named secret; put (?<secret>...) around what is to be reported");
+                          "has no group named secret; put (?<secret>...) around the part to report");
         detect__code_free(made);
         return NULL;
     }
     made->secret_group = (uint32_t)group;
-    /* Without JIT it is slower, with the same results. */
+    /* Without JIT matching is slower, but the results are the same. */
     (void)pcre2_jit_compile(made->code, PCRE2_JIT_COMPLETE);
     return made;
 }
@@ -74,7 +74,7 @@ const struct detect_code *detect__code_get(struct detect_ready_rule *ready) {
     return code;
 }
 
-/* Syntax that looks beyond the window of a match, or differs between the engines. */
+/* Syntax that looks beyond the window of a match, or that differs between the two engines. */
 static const char *find_forbidden(const char *pattern) {
     static const char *const escapes[] = {"\\A", "\\Z", "\\z", "\\G", "\\K", "\\X", "\\R", "\\C"};
     for (const char *at = pattern; *at; at++) {
@@ -93,13 +93,13 @@ static bool verify_expression(const struct ts_rule *rule, const char *text, cons
                               uint32_t width_max, struct ts_detect_error *ret_error) {
     if (strlen(text) > PATTERN_LEN_MAX) {
         detect__error_set(ret_error, TS_DETECT_BAD_PATTERN, place_of(rule, field),
-                          "is longer than %d bytes; make several rules of it", PATTERN_LEN_MAX);
+                          "is longer than %d bytes; divide it into several rules", PATTERN_LEN_MAX);
         return false;
     }
     const char *forbidden = find_forbidden(text);
     if (forbidden) {
         detect__error_set(ret_error, TS_DETECT_BAD_PATTERN, place_of(rule, field),
-                          "has %s, which depends on where a window ends; use ^, $ or \\b", forbidden);
+                          "has %s, whose result depends on the end of a window; use ^, $ or \\b", forbidden);
         return false;
     }
     hs_expr_info_t *info = NULL;
@@ -110,7 +110,7 @@ static bool verify_expression(const struct ts_rule *rule, const char *text, cons
                           "Vectorscan rejects it: %s", why ? why->message : "out of memory");
     if (good && info->min_width == 0) {
         detect__error_set(ret_error, TS_DETECT_BAD_PATTERN, place_of(rule, field),
-                          "matches the empty text; make something in it required");
+                          "matches the empty text; make a part of it required");
         good = false;
     } else if (good && info->max_width == UINT32_MAX) {
         detect__error_set(ret_error, TS_DETECT_BAD_PATTERN, place_of(rule, field),

@@ -3,10 +3,10 @@
 #include <string.h>
 
 /*
- * A token of letters, digits and _ starts at a word boundary, or directly after something that ends with a
- * letter or a digit and does not belong to the token: an escape in a string of a program (\n, \x22, \u003d,
+ * A token of letters, digits and _ starts at a word boundary, or directly after one of these, which end with
+ * a letter or digit but do not belong to the token: an escape in a string of a program (\n, \x22, \u003d,
  * \075), a percent escape (%22), or a colour sequence of a terminal, with its ESC byte or another spelling of
- * that byte. It takes at most 19 bytes, as docs/rules.md says.
+ * that byte. These take at most 19 bytes, as docs/rules.md says.
  */
 #define HEX "[0-9A-Fa-f]"
 #define ESCAPE                                                                                               \
@@ -119,10 +119,32 @@ static const char *const lock_files[] = {
     ".terraform.lock.hcl",
 };
 
-/* Translations: there, "password" is a word for people. */
+/* Files of translations, in which "password" is a word of the user interface. */
 static const char *const translations[] = {
-    "locale/", "locales/", "i18n/",   "l10n/", "translations/", "_locales/", "*.po",
-    "*.pot",   "*.xlf",    "*.xliff", "*.arb", "*.resx",        "*.lproj/",  "messages_*.properties",
+    "locale/",
+    "locales/",
+    "i18n/",
+    "l10n/",
+    "translations/",
+    "_locales/",
+    "*.po",
+    "*.pot",
+    "*.xlf",
+    "*.xliff",
+    "*.arb",
+    "*.resx",
+    "*.lproj/",
+    "[Mm]essages*.properties",
+    "*Messages*.properties",
+    "*Bundle*.properties",
+    "LocalStrings*.properties",
+    "*_[a-z][a-z].properties",
+    "*_[a-z][a-z]_[A-Z][A-Z].properties",
+    "**/lang/*.js",
+    "**/lang/*.json",
+    "**/lang/*.php",
+    "**/lang/*/*.php",
+    "**/lang/*/*.json",
 };
 
 size_t detect__path_name(const char *text, const char *const **ret_globs) {

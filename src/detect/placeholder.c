@@ -16,11 +16,37 @@ static const char *const documented[] = {
     "ASIAIOSFODNN7EXAMPLE",
     "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
     "je7MtGbClwBF/2Zp9Utk/h3yCo8nvbEXAMPLEKEY",
-    /* of devstoreaccount1, in every emulator of Azure's storage */
+    /* the key of devstoreaccount1, the same in every emulator of Azure's storage */
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
+    /* the secret of one-time passwords in the documents of authenticators */
+    "JBSWY3DPEHPK3PXP",
+    /* the tokens of RFC 6749 and RFC 6750 */
+    "2YotnFZFEjr1zCsicMWpAA",
+    "tGzv3JOkF0XG5Qx2TlKWIA",
+    "mF_9.B5f-4.1JqM",
+    /* the tokens and secrets of RFC 5849 */
+    "ad180jjd733klru7",
+    "kkk9d7dh3k39sjv7",
+    "nnch734d00sl2jdk",
+    "pfkkdhi9sl3r4s00",
+    "kd94hf93k423kf44",
+    /* the public beta key of Giphy */
+    "dc6zaTOxFJmzC",
+    "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY",
+    /* the test keys of Stripe's documents */
+    "sk_test_4eC39HqLyjWDarjtT1zdp7dc",
+    "sk_test_BQokikJOvBiI2HlWgH4olfQ2",
+    "sk_test_26PHem9AhJZvU623DfE1x4sd",
+    /* the first accounts of Hardhat's and Anvil's local networks */
+    "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
+    "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d",
+    "5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a",
 };
 
-/* Anywhere in the secret, in any case. */
+/* The claims of the token that jwt.io shows: {"sub":"1234567890","name":"John Doe". */
+#define DOCUMENTED_CLAIMS ".eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9l"
+
+/* Texts that make the secret a placeholder, anywhere in it, in any case. */
 static const char *const parts[] = {
     "example", "changeme",  "change_me",  "change-me", "placeholder", "your_",    "your-",
     "yourkey", "yourtoken", "yoursecret", "xxxxx",     "*****",       "redacted", "insert_",
@@ -28,7 +54,8 @@ static const char *const parts[] = {
     "sample-", "<your",     "my_secret",  "my-secret", "enter_",      ".....",    "put your unique",
 };
 
-/* Anywhere in the secret, in any case: signs of a made-up value that may be in use nevertheless. */
+/* Texts anywhere in the secret, in any case, that suggest a made-up value; such a value may nevertheless be
+ * in use. */
 static const char *const invented[] = {"fake",   "123456",   "abcdef",  "qwerty",
                                        "foobar", "deadbeef", "testtest"};
 
@@ -60,15 +87,20 @@ static bool is_call(const char *text, size_t len) {
     return at == len - 1;
 }
 
-/* ${VAR}, $(VAR), {{ var }}, <var>, %VAR%, $VAR: the secret is inserted later. */
+/* ${VAR}, $(VAR), {{ var }}, <var>, %VAR%, $VAR: the text is replaced by the secret later. */
 static bool is_reference(const char *text, size_t len) {
     char first = text[0];
     char last = text[len - 1];
     if (strstr(text, "${") || has_substitution(text) || is_call(text, len) || strstr(text, "{{") ||
-        strstr(text, "<%") || strstr(text, "#{"))
+        strstr(text, "{%") || strstr(text, "<%") || strstr(text, "#{"))
         return true;
-    if ((first == '<' && last == '>') || (first == '[' && last == ']') ||
-        (first == '%' && last == '%' && len > 2))
+    /* an option of a command */
+    if (strncmp(text, "--", 2) == 0 && isalpha((unsigned char)text[2]))
+        return true;
+    if ((first == '<' && last == '>') || (first == '[' && last == ']'))
+        return true;
+    /* %NAME%; other characters between the signs are those of a password */
+    if (first == '%' && last == '%' && len > 2 && strcspn(text + 1, "!@#$^&*(=+)") == len - 1)
         return true;
     if (first == '{' && last == '}')
         return true;
@@ -81,7 +113,7 @@ static bool is_reference(const char *text, size_t len) {
     return first == '$' && (isalpha((unsigned char)text[1]) || text[1] == '_') && name == len;
 }
 
-/* One byte is more than half of it, or a few bytes repeat. */
+/* One byte is more than half of the text, or a few bytes repeat. */
 static bool is_repeated(const char *text, size_t len) {
     size_t counts[256] = {0};
     size_t most = 0;
@@ -101,7 +133,7 @@ static bool is_repeated(const char *text, size_t len) {
     return false;
 }
 
-/* A part such as abcdefghi or 123456789 is more than half of it. */
+/* A sequence such as abcdefghi or 123456789 is more than half of the text. */
 static bool is_sequence(const char *text, size_t len) {
     size_t run = 1;
     size_t longest = 1;
@@ -114,7 +146,16 @@ static bool is_sequence(const char *text, size_t len) {
     return longest >= SEQUENCE_MIN && longest * 2 >= len;
 }
 
-/* $2b$12$..., {SSHA}..., pbkdf2_sha256$...: hashes of passwords. */
+/* Most letters and digits follow the one before them, in any case, as in aBc123DeF456Ghi789. */
+static bool is_stepped(const char *lower, size_t len) {
+    enum { LEAST = 16 };
+    size_t steps = 0;
+    for (size_t i = 1; i < len; i++)
+        steps += isalnum((unsigned char)lower[i]) && lower[i] == lower[i - 1] + 1;
+    return len >= LEAST && steps * 2 > len;
+}
+
+/* Hashes of passwords: $2b$12$..., {SSHA}..., pbkdf2_sha256$... */
 static bool is_password_hash(const char *lower) {
     static const char *const beginnings[] = {"$2a$",    "$2b$",   "$2x$",     "$2y$",     "$argon2",
                                              "$1$",     "$5$",    "$6$",      "$y$",      "$7$",
@@ -129,7 +170,7 @@ static bool is_password_hash(const char *lower) {
     return false;
 }
 
-/* A JSON Web Token whose header says that it is not signed, or a header without the rest. */
+/* A JSON Web Token whose header says that it is not signed, or only the header of a token. */
 static bool is_unsigned(struct ts_bytes secret) {
     uint8_t header[128];
     if (!ts_bytes_starts_with(secret, TS_BYTES("eyJ")))
@@ -139,7 +180,7 @@ static bool is_unsigned(struct ts_bytes secret) {
     return memmem(header, len, "\"alg\"", 5) && (is_alone || memmem(header, len, "\"none\"", 6));
 }
 
-/* As text that ends with a zero byte; false if it is longer than LONGEST. */
+/* Copies the secret as text with a zero byte at its end. Returns false if it is longer than LONGEST. */
 static bool copy_text(struct ts_bytes secret, char text[LONGEST + 1], char lower[LONGEST + 1]) {
     if (secret.len > LONGEST)
         return false;
@@ -152,6 +193,29 @@ static bool copy_text(struct ts_bytes secret, char text[LONGEST + 1], char lower
     return true;
 }
 
+static bool has_part(const char *lower) {
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (contains(lower, parts[i]))
+            return true;
+    return false;
+}
+
+/* The base64 of a text such as "example-secret". */
+static bool is_encoded_placeholder(struct ts_bytes secret) {
+    enum { LEAST = 12, MOST = 200 };
+    uint8_t decoded[MOST + 1];
+    if (secret.len < LEAST || secret.len > MOST)
+        return false;
+    size_t len = detect__base64_decode(secret, decoded, MOST);
+    for (size_t i = 0; i < len; i++) {
+        if (decoded[i] < ' ' || decoded[i] > '~')
+            return false;
+        decoded[i] = (uint8_t)tolower(decoded[i]);
+    }
+    decoded[len] = '\0';
+    return has_part((const char *)decoded);
+}
+
 enum detect_verdict detect__placeholder(struct ts_bytes secret) {
     if (secret.len == 0)
         return DETECT_REJECT;
@@ -162,16 +226,17 @@ enum detect_verdict detect__placeholder(struct ts_bytes secret) {
     for (size_t i = 0; i < sizeof documented / sizeof documented[0]; i++)
         if (strcmp(text, documented[i]) == 0)
             return DETECT_LOWER;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        if (contains(lower, parts[i]))
-            return DETECT_REJECT;
+    if (has_part(lower))
+        return DETECT_REJECT;
     if (is_password_hash(lower) || is_reference(text, secret.len) || is_repeated(text, secret.len) ||
         is_sequence(lower, secret.len))
         return DETECT_REJECT;
     for (size_t i = 0; i < sizeof invented / sizeof invented[0]; i++)
         if (contains(lower, invented[i]))
             return DETECT_LOWER;
-    return is_unsigned(secret) ? DETECT_LOWER : DETECT_KEEP;
+    bool is_made_up = is_stepped(lower, secret.len) || is_unsigned(secret) ||
+                      strstr(text, DOCUMENTED_CLAIMS) || is_encoded_placeholder(secret);
+    return is_made_up ? DETECT_LOWER : DETECT_KEEP;
 }
 
 enum detect_verdict detect__validate_stored(struct ts_bytes secret) {
@@ -184,7 +249,7 @@ enum detect_verdict detect__validate_stored(struct ts_bytes secret) {
         return DETECT_KEEP;
     if (is_reference(text, secret.len) || is_password_hash(lower))
         return DETECT_REJECT;
-    /* A digest is perhaps what a program compares with, and nothing to sign in with. */
+    /* A digest is probably a value that a program compares something with, not a credential. */
     bool is_digest = secret.len >= DIGEST && strspn(text, "0123456789abcdef") == secret.len;
     bool is_weak =
         secret.len < LEAST || is_digest || detect__is_password_word(secret) || detect__names_itself(secret);
@@ -203,8 +268,8 @@ enum detect_verdict detect__validate_password_hash(struct ts_bytes secret) {
     return is_password_hash(lower) || is_crypt || is_hex ? DETECT_KEEP : DETECT_REJECT;
 }
 
-/* The logarithm of a number of at least 1, to 20 binary places: enough to compare with a floor, without the
- * mathematics library. */
+/* The logarithm of a number of at least 1, to 20 binary places. That is enough to compare with a floor, and
+ * needs no mathematics library. */
 static double log2_of(size_t number) {
     unsigned whole = 63 - (unsigned)__builtin_clzll(number);
     double rest = (double)number / (double)(UINT64_C(1) << whole);
@@ -232,7 +297,7 @@ double detect__entropy(struct ts_bytes bytes) {
     return bytes.len == 0 ? 0 : log2_of(bytes.len) - sum / (double)bytes.len;
 }
 
-/* @example.com and other reserved domains (RFC 2606, RFC 6761), as in a URL. */
+/* Reserved domains such as @example.com (RFC 2606, RFC 6761), as in a URL. */
 static bool is_at_example(struct ts_bytes after) {
     static const char *const names[] = {"example.com", "example.org", "example.net",
                                         "example",     "test",        "invalid"};
@@ -253,7 +318,7 @@ static bool is_at_example(struct ts_bytes after) {
     return false;
 }
 
-/* The model decides, except for values that show by themselves that they are made up. */
+/* For scored rules the model decides, except for values that are obviously made up. */
 static bool judge_by_model(const struct ts_rule *rule, const struct detect_around *around,
                            struct ts_bytes secret, bool is_invented, struct detect_judgement *ret) {
     struct detect_sight sight = {
@@ -276,10 +341,18 @@ static bool takes_any_value(const struct ts_rule *rule) {
     return false;
 }
 
+/* Keys that web pages publish. */
+static bool is_publishable(struct ts_bytes secret) {
+    return ts_bytes_starts_with(secret, TS_BYTES("pk_live_")) ||
+           ts_bytes_starts_with(secret, TS_BYTES("pk_test_"));
+}
+
 bool detect__judge_secret(const struct ts_rule *rule, const struct detect_around *around,
                           struct ts_bytes secret, struct detect_judgement *ret) {
     enum detect_verdict verdict = takes_any_value(rule) ? DETECT_KEEP : detect__placeholder(secret);
     if (verdict == DETECT_REJECT || (rule->entropy > 0 && detect__entropy(secret) < rule->entropy))
+        return false;
+    if (rule->generic && is_publishable(secret))
         return false;
     bool raised = false;
     bool lowered = verdict == DETECT_LOWER || is_at_example(around->after);

@@ -35,7 +35,7 @@ static bool is_word(uint8_t c) {
     return isalnum(c) || c == '_' || c == '-' || c == ':';
 }
 
-/* The next byte from `at` that is c, a letter in either case; NULL if there is none before end. */
+/* Finds the next byte from `at` that equals c, ignoring case. Returns NULL if there is none before end. */
 static const uint8_t *next_byte(const uint8_t *at, const uint8_t *end, char c) {
     if (!isalpha((unsigned char)c))
         return memchr(at, c, (size_t)(end - at));
@@ -45,8 +45,8 @@ static const uint8_t *next_byte(const uint8_t *at, const uint8_t *end, char c) {
     return at < end ? at : NULL;
 }
 
-/* The end of the mark that begins here, in any case, or NULL. As in detect-secrets, the blank after a colon
- * may be missing, and other blanks may be dashes. */
+/* The end of the mark that begins here, ignoring case, or NULL. As in detect-secrets, the blank after a colon
+ * is optional, and other blanks may be dashes. */
 static const uint8_t *mark_end(const uint8_t *at, const uint8_t *end, const char *mark) {
     for (char before = 0; *mark; before = *mark++) {
         if (*mark == ' ' && before == ':') {
@@ -60,9 +60,9 @@ static const uint8_t *mark_end(const uint8_t *at, const uint8_t *end, const char
     return at;
 }
 
-/* The end of the next occurrence of a mark as a separate word, or as the beginning of a word if it ends with
- * a colon; NULL if there is none. Searches for its colon first, which is rare: a finding may be in a line of
- * many kilobytes. */
+/* The end of the next occurrence of a mark; NULL if there is none. The mark must be a separate word; if it
+ * ends with a colon, it may be the beginning of a word. Searches for the colon first, which is rare, because
+ * a finding may be in a line of many kilobytes. */
 static const uint8_t *behind(struct ts_bytes text, const uint8_t *from, const char *mark) {
     const char *colon = strchr(mark, ':');
     size_t pivot = colon != NULL ? (size_t)(colon - mark) : 0;
@@ -86,8 +86,8 @@ static const uint8_t *over_blanks(const uint8_t *at, const uint8_t *end) {
     return at;
 }
 
-/* "=jwt,github-pat" after our own mark names its rules, also with blanks around the '='; without it, the mark
- * is for all rules. */
+/* After our own mark, "=jwt,github-pat" names rules, also with blanks around the '='. Without it, the mark
+ * applies to all rules. */
 static bool names_rule(const uint8_t *at, const uint8_t *end, const char *rule) {
     at = over_blanks(at, end);
     if (at == end || *at != '=')
@@ -105,8 +105,8 @@ static bool names_rule(const uint8_t *at, const uint8_t *end, const char *rule) 
     }
 }
 
-/* The code for passwords in a program, if the list after "noqa:" contains one, as flake8 and ruff read it:
- * "E501, S105", with commas or blanks between them. Otherwise NULL. */
+/* Returns the code for passwords in programs if the list after "noqa:" contains one, otherwise NULL. As in
+ * flake8 and ruff, commas or blanks separate the codes: "E501, S105". */
 static const char *find_code(const uint8_t *at, const uint8_t *end) {
     static const char *const marks[] = {"noqa: S105", "noqa: S106", "noqa: S107"};
     enum { CODE_AT = 6, CODE_LEN = 4 };

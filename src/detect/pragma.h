@@ -1,5 +1,5 @@
 /*
- * Marks in a line that allow a finding: ours, and those of the common tools.
+ * Marks in a line that allow a finding: our own, and those of common tools.
  */
 #ifndef TS_DETECT_PRAGMA_H
 #define TS_DETECT_PRAGMA_H
@@ -11,7 +11,7 @@
 #define TS_LINES_MAX 4096
 struct ts_span ts_lines_of(struct ts_bytes text, struct ts_span span);
 
-/* The line before those, or an empty span at its start. */
+/* The line before these lines, or an empty span at their start. */
 struct ts_span ts_line_before(struct ts_bytes text, struct ts_span lines);
 
 /*

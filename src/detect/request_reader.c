@@ -8,8 +8,8 @@
 
 enum { HEADER_MAX = 512, TEXT_MAX = 256, STATUS_MIN = 100, STATUS_MAX = 599 };
 
-/* Apart from the places of the secret, the URL has only these characters: none that clients interpret
- * differently. */
+/* Apart from the places of the secret, the URL may have only these characters, which all clients interpret in
+ * the same way. */
 static const char url_characters[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/?&=%,+@";
 static const char host_characters[] = "abcdefghijklmnopqrstuvwxyz0123456789-.:";
@@ -114,7 +114,7 @@ static void check(struct detect_yaml *yaml, yaml_node_t *node, const struct ts_r
     if (!do_answers_differ(request))
         detect__yaml_fail(
             yaml, line, "verify",
-            "one status means both live and revoked; tell them apart with live-texts and revoked-texts");
+            "one status means both live and revoked; distinguish them with live-texts and revoked-texts");
 }
 
 const struct ts_rule_request *detect__request_read(struct detect_yaml *yaml, yaml_node_t *node) {

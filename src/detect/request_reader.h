@@ -1,4 +1,4 @@
-/* The request under `verify` of a rule: how its issuer is asked whether a secret works. */
+/* Reads the request under `verify` of a rule, which asks the issuer whether a secret works. */
 #ifndef TS_DETECT_REQUEST_READER_H
 #define TS_DETECT_REQUEST_READER_H
 

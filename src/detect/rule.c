@@ -1,6 +1,7 @@
 #include "rule.h"
 
 #include "glob.h"
+#include "pattern_names.h"
 
 #include "base/assert.h"
 
@@ -78,6 +79,19 @@ static bool is_one_of(const struct ts_rule_texts *globs, const char *path) {
     return false;
 }
 
+/* Lock files have a checksum next to every name. A rule that knows only a name and a shape would report it as
+ * a secret. */
+static bool is_lock_file(const char *path) {
+    const char *const *globs = NULL;
+    size_t count = detect__path_name("{{lock-files}}", &globs);
+    for (size_t i = 0; i < count; i++)
+        if (ts_glob_matches(globs[i], path))
+            return true;
+    return false;
+}
+
 bool ts_rule_applies(const struct ts_rule *rule, const char *path) {
+    if (rule->gate == TS_GATE_TOKEN && is_lock_file(path))
+        return false;
     return (rule->paths.count == 0 || is_one_of(&rule->paths, path)) && !is_one_of(&rule->not_paths, path);
 }

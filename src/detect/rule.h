@@ -4,7 +4,7 @@
  * The matches of a rule are defined without windows: for every offset s at which its pattern matches (PCRE2's
  * match at s), the named group `secret` is a match of the rule unless a validator, the entropy floor, a
  * missing keyword or a placeholder rejects it. All of that depends only on the bytes from s - before to s +
- * after, the rule's reach. So parts of an input can be scanned separately.
+ * after, which follow from the rule's reach. So parts of an input can be scanned separately.
  */
 #ifndef TS_DETECT_RULE_H
 #define TS_DETECT_RULE_H
@@ -52,6 +52,7 @@ enum ts_confidence { TS_CONFIDENCES(TS_CONFIDENCE_ENUM) };
     X(PASSWORD, "password")                                                                                  \
     X(PYPI, "pypi")                                                                                          \
     X(AGE, "age")                                                                                            \
+    X(NATS_CRC, "nats-crc")                                                                                  \
     X(UUID, "uuid")                                                                                          \
     X(BASIC, "basic")                                                                                        \
     X(CREDENTIAL_NAME, "credential-name")                                                                    \
@@ -64,22 +65,22 @@ enum ts_validator { TS_VALIDATORS(TS_VALIDATOR_ENUM) };
 
 #define TS_RULE_VALIDATORS_MAX 4
 #define TS_RULE_ID_MAX         64
-/* The longest match of a rule, and the maximum distance of a keyword before its secret. */
+/* The maximum length of a match, and the maximum distance of a keyword before its secret. */
 #define TS_RULE_REACH_MAX      32768
 #define TS_RULE_DISTANCE_MAX   512
 /* The maximum distance between a match and the beginning of the name that its secret is assigned to. */
 #define TS_RULE_NAME_BEFORE    48
 
 enum ts_gate {
-    TS_GATE_TEXT,  /* literals and anchors: every match contains one of them */
-    TS_GATE_TOKEN, /* the secret has 16 or more token characters, two digits among them, and a keyword near */
+    TS_GATE_TEXT,  /* literals and anchors: every match contains one */
+    TS_GATE_TOKEN, /* the secret has 16 or more token characters with two digits, near a keyword */
 };
 
 /* Who wrote a rule. */
 enum ts_rule_origin {
-    TS_RULE_OF_USER, /* in a file that the user named */
+    TS_RULE_OF_USER, /* the rule is in a file that the user named */
     TS_RULE_OF_PROGRAM,
-    TS_RULE_OF_TARGET, /* in a file of the target */
+    TS_RULE_OF_TARGET, /* the rule is in a file of the target */
 };
 
 struct ts_rule_texts {
@@ -94,7 +95,7 @@ struct ts_rule_example {
     unsigned line;
 };
 
-/* Fields that the file of a rule left out, and that were computed from the pattern. */
+/* Fields that the rule file omits, and that were computed from the pattern. */
 struct ts_rule_derived {
     bool reach;
     bool gate;
@@ -103,7 +104,8 @@ struct ts_rule_derived {
 
 #define TS_RULE_STATUSES_MAX 8
 
-/* Answers of an issuer that mean the same: one of the statuses and, if there are texts, a body with one of them. */
+/* Answers of an issuer with the same meaning: one of the statuses and, if there are texts, a body that
+ * contains one of them. */
 struct ts_rule_answer {
     uint16_t statuses[TS_RULE_STATUSES_MAX];
     size_t count;
@@ -130,35 +132,38 @@ struct ts_rule_request {
 struct ts_rule {
     const char *id;
     const char *name;
-    /* What the secret gives access to, and how it is abused. Like the next two, "" if absent. */
+    /* What the secret gives access to, and how attackers abuse it. Like the next two fields, "" if absent. */
     const char *description;
-    const char *revoke;  /* how to revoke it */
+    const char *revoke;  /* how to revoke the secret */
     const char *url;     /* a page of the issuer */
-    const char *pattern; /* with its names replaced */
-    const char *written; /* the pattern as the file has it */
+    const char *pattern; /* the pattern with all names replaced */
+    const char *written; /* the pattern as written in the file */
     enum ts_gate gate;
-    struct ts_rule_texts literals; /* TS_GATE_TEXT */
+    struct ts_rule_texts literals; /* for TS_GATE_TEXT */
     struct ts_rule_texts anchors;
-    uint32_t lead; /* how far before the end of a literal or anchor (TEXT), or before a token (TOKEN), a match
-                      may begin */
-    struct ts_rule_texts paths;     /* patterns (glob.h): it counts only at these paths; none: at all */
+    /* How far before the end of a literal or anchor (TEXT), or before a token (TOKEN), a match may begin. */
+    uint32_t lead;
+    /* Patterns (glob.h): the rule applies only to these paths; if there are none, to all paths. */
+    struct ts_rule_texts paths;
     struct ts_rule_texts not_paths; /* the rule does not apply to these paths */
-    struct ts_rule_texts keywords;  /* one of them, in any case, within distance bytes before the secret */
+    struct ts_rule_texts keywords;  /* one must be within `distance` bytes before the secret; any case */
+    struct ts_rule_texts pair;      /* rules of secrets: near such a secret, a match is its key id */
     uint32_t distance;
-    double entropy; /* bits per character, at least; 0: any */
+    double entropy; /* minimum entropy in bits per character; 0: any */
     enum ts_validator validators[TS_RULE_VALIDATORS_MAX];
     size_t validator_count;
     enum ts_severity severity;
     enum ts_confidence confidence;
     uint32_t reach; /* no match is longer */
     struct ts_rule_derived derived;
-    bool generic; /* gives way to a specific rule that finds the same secret */
+    bool generic; /* removed if a specific rule finds the same secret */
     bool scored;  /* the model (model.h) decides the confidence of its matches */
+    bool context; /* matches are not secrets: they are reported only with the secret that they belong to */
     const struct ts_rule_example *matches;
     size_t match_count;
     const struct ts_rule_example *non_matches;
     size_t non_match_count;
-    const struct ts_rule_request *verify; /* NULL: there is no way to ask */
+    const struct ts_rule_request *verify; /* NULL: the issuer cannot be asked */
     const char *file;
     unsigned line;
     enum ts_rule_origin origin;
@@ -173,8 +178,8 @@ bool ts_severity_parse(struct ts_bytes name, enum ts_severity *ret);
 bool ts_confidence_parse(struct ts_bytes name, enum ts_confidence *ret);
 bool ts_validator_parse(struct ts_bytes name, enum ts_validator *ret);
 
-/* Returns true if matches of the rule count in a file of this path; "" for inputs without a path, such as a
- * message. */
+/* Returns true if matches of the rule count in a file with this path; the path is "" for inputs without one,
+ * such as a message. */
 bool ts_rule_applies(const struct ts_rule *rule, const char *path);
 
 /* How many bytes before and after the start of a match its result depends on. */

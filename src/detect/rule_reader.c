@@ -282,7 +282,7 @@ static void read_validators(struct detect_yaml *yaml, yaml_node_t *node, struct 
     }
 }
 
-/* "~~" is removed from examples, so that no other tool mistakes a rule file for a leak. */
+/* "~~" is removed from examples. It keeps other tools from reporting a rule file as a leak. */
 static struct ts_bytes copy_example(struct detect_yaml *yaml, struct ts_bytes text) {
     char *made = ts_arena_take(yaml->arena, text.len + 1);
     if (!made) {
@@ -316,7 +316,7 @@ static bool read_example(struct detect_yaml *yaml, yaml_node_t *node, const char
     return true;
 }
 
-/* The items under examples.<field>; a positive example also has its secret. */
+/* Reads the items under examples.<field>. A positive example also has its secret. */
 static const struct ts_rule_example *read_examples(struct detect_yaml *yaml, yaml_node_t *node,
                                                    bool with_secret, size_t *ret_count) {
     static const char *const names[] = {"text", "secret"};
@@ -383,13 +383,18 @@ static void read_levels(struct detect_yaml *yaml, yaml_node_t *node, struct ts_r
         detect__yaml_fail(yaml, detect__yaml_line(confidence), "confidence", "must be low, medium or high");
     rule->generic = read_flag(yaml, node, "generic");
     rule->scored = read_flag(yaml, node, "scored");
+    rule->context = read_flag(yaml, node, "context");
+    if (rule->context && rule->pair.count == 0)
+        detect__yaml_fail(yaml, rule->line, "context",
+                          "needs 'pair': name the rules of the secrets with which the matches are reported");
     if (rule->scored && confidence)
         detect__yaml_fail(yaml, detect__yaml_line(confidence), "confidence",
                           "the model decides the confidence of a rule with 'scored'; leave it out");
 }
 
-/* Computes the fields that the file leaves out. When that fails, or the rule has other problems, the pattern itself is checked, too, so that
- * its author reads of everything at once; otherwise that is done when the rule is first needed. */
+/* Computes the fields that the file leaves out. If that fails, or the rule has other problems, also checks
+ * the pattern, so that its author sees all problems at once. Otherwise the pattern is checked when the rule
+ * is first used. */
 static void derive(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *rule, bool is_sound) {
     struct ts_detect_error error;
     const char *field = NULL;
@@ -408,10 +413,10 @@ static void derive(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *
 }
 
 bool detect__rule_read(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *ret_rule) {
-    static const char *const names[] = {"id",         "name",     "description", "revoke",   "url",
-                                        "pattern",    "gate",     "keywords",    "distance", "entropy",
-                                        "validators", "severity", "confidence",  "reach",    "generic",
-                                        "examples",   "paths",    "not-paths",   "verify",   "scored"};
+    static const char *const names[] = {
+        "id",       "name",      "description", "revoke",   "url",        "pattern", "gate",    "keywords",
+        "distance", "entropy",   "validators",  "severity", "confidence", "reach",   "generic", "examples",
+        "paths",    "not-paths", "verify",      "scored",   "pair",       "context"};
     static const char *const example_names[] = {"match", "no-match"};
     size_t problems_before = yaml->problems;
     yaml->rule = NULL;
@@ -440,6 +445,8 @@ bool detect__rule_read(struct detect_yaml *yaml, yaml_node_t *node, struct ts_ru
                           "are missing; a rule with the gate 'token' needs some");
     if (rule.distance > 0 && rule.keywords.count == 0)
         detect__yaml_fail(yaml, rule.line, "distance", "needs keywords, and there are none");
+    rule.pair = detect__read_texts(yaml, detect__yaml_get(yaml, node, "pair"), "pair",
+                                   (struct detect_text_limits){1, TS_RULE_ID_MAX});
     rule.paths = read_paths(yaml, node, "paths");
     rule.not_paths = read_paths(yaml, node, "not-paths");
     rule.entropy = read_entropy(yaml, node);

@@ -5,14 +5,14 @@
 #include "rule.h"
 #include "yaml_reader.h"
 
-/* The list under `rules` in a document, or NULL with a count of 0. */
+/* The list under `rules` in a document; NULL, with a count of 0, if there is none. */
 yaml_node_t *detect__rules_list(struct detect_yaml *yaml, yaml_node_t *root, size_t *ret_count);
 
 /* Returns false if the rule has problems, which the reader has reported; *ret_rule is then unchanged. Texts
  * are in the reader's arena. */
 bool detect__rule_read(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *ret_rule);
 
-/* A text field without zero bytes. Returns "" when it is absent and not required, or wrong. */
+/* Reads a text field without zero bytes. Returns "" if it is wrong, or absent and optional. */
 const char *detect__read_text(struct detect_yaml *yaml, yaml_node_t *rule, const char *field, bool required);
 
 struct detect_text_limits {
@@ -20,7 +20,7 @@ struct detect_text_limits {
     size_t max;
 };
 
-/* A list of texts, each within the limits. */
+/* Reads a list of texts, each within the limits. */
 struct ts_rule_texts detect__read_texts(struct detect_yaml *yaml, yaml_node_t *node, const char *field,
                                         struct detect_text_limits limits);
 

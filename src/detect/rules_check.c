@@ -33,7 +33,7 @@ __attribute__((format(printf, 4, 5))) static void complain(struct check *check, 
     check->visit(check->context, &error);
 }
 
-/* The same for a case that may be correct, which does not count as a problem. */
+/* The same for a case that could not be decided, which does not count as a problem. */
 __attribute__((format(printf, 3, 4))) static void warn(const struct check *check, const char *field,
                                                        const char *format, ...) {
     struct ts_detect_error error;
@@ -63,7 +63,7 @@ static void on_match(void *context, const struct ts_match *match) {
 static struct found scan_example(struct ts_scanner *scanner, const struct ts_rule_example *example,
                                  bool ungated) {
     struct found found = {.wanted = example->secret};
-    struct ts_scan scan = {.bytes = example->text, .ungated = ungated, .not_decoded = true};
+    struct ts_scanner_input scan = {.bytes = example->text, .ungated = ungated, .not_decoded = true};
     (void)ts_scanner_scan(scanner, &scan, on_match, &found);
     return found;
 }
@@ -84,11 +84,11 @@ static void check_examples(struct check *check, struct ts_scanner *scanner) {
                      "does not match; check the pattern, keywords, entropy and validators, in this order");
         else if (!all.has_wanted)
             complain(check, example->line, "examples match",
-                     "matches, but finds another secret than the one that the example names");
+                     "matches, but finds a secret other than the one in the example");
         else if (gated.count != all.count || !gated.has_wanted)
             complain(check, example->line, "gate",
                      "does not pass this example; every match must contain a literal or anchor of the "
-                     "gate that ends at most 'lead' bytes after its start");
+                     "gate that ends at most 'lead' bytes after the start of the match");
     }
     for (size_t i = 0; i < rule->non_match_count; i++)
         if (scan_example(scanner, &rule->non_matches[i], true).count > 0)
@@ -105,7 +105,7 @@ static void count_match(void *context, const struct ts_match *match) {
 static size_t count_lost(struct ts_scanner *scanner, struct ts_bytes text) {
     size_t counts[2] = {0};
     for (unsigned ungated = 0; ungated < 2; ungated++) {
-        struct ts_scan scan = {.bytes = text, .ungated = ungated == 1, .not_decoded = true};
+        struct ts_scanner_input scan = {.bytes = text, .ungated = ungated == 1, .not_decoded = true};
         (void)ts_scanner_scan(scanner, &scan, count_match, &counts[ungated]);
     }
     return counts[1] > counts[0] ? counts[1] - counts[0] : 0;
@@ -125,7 +125,7 @@ static bool loses_a_text(struct ts_scanner *scanner, const struct ts_rule *rule,
         memcpy(text, keyword, len);
         text[len++] = i % 2 == 0 ? ' ' : '\n';
         size_t made = detect__language_make(language, &prng, text + len, DETECT_SHORT_REACH);
-        /* Also without the keyword before: the pattern may contain one. */
+        /* Also tries it without the keyword in front, because the pattern itself may contain one. */
         if (made > 0 && (count_lost(scanner, ts_bytes_of(text, len + made)) > 0 ||
                          count_lost(scanner, ts_bytes_of(text + len, made)) > 0))
             return true;
@@ -133,7 +133,7 @@ static bool loses_a_text(struct ts_scanner *scanner, const struct ts_rule *rule,
     return false;
 }
 
-/* Uses a rule without checks of secrets, so that every text that the pattern matches counts. */
+/* Uses a copy of the rule without checks of the secret, so that every text that the pattern matches counts. */
 static bool is_narrowed(const struct ts_rule *rule, const struct detect_language *language) {
     struct ts_rule bare = *rule;
     bare.entropy = 0;
@@ -151,8 +151,8 @@ static bool is_narrowed(const struct ts_rule *rule, const struct detect_language
 
 /*
  * A gate `token` with too small a lead loses matches that begin farther before their token. The maximum
- * distance follows from the pattern. If it is more than lead, a lost text proves the problem. If none was
- * found, something else may prevent the loss, such as token characters before the secret.
+ * distance is computed from the pattern. If it exceeds lead, a lost text proves the problem. If no text is
+ * lost, something else may prevent the loss, such as token characters before the secret.
  */
 static void check_lead(struct check *check) {
     const struct ts_rule *rule = check->rule;
@@ -173,8 +173,8 @@ static void check_lead(struct check *check) {
         break;
     case DETECT_TOKEN_NEVER:
         complain(check, rule->line, "gate",
-                 "passes nothing: no secret of the pattern has 16 token characters in a row with two digits "
-                 "among them; use literals or anchors");
+                 "passes nothing: no secret of the pattern has 16 token characters in a row, including two "
+                 "digits; use literals or anchors");
         break;
     case DETECT_TOKEN_STARTS:
         if (most <= rule->lead)

@@ -44,7 +44,7 @@ static bool reserve(struct ts_ruleset *set, size_t more) {
     return TS_GROW(set->rules, set->capacity, set->count + more);
 }
 
-/* Ids of new rules, to find the rules that they replace: sorted, so that thousands of rules are fast. */
+/* The ids of new rules, sorted, to find the rules that they replace quickly even among thousands. */
 struct indexed_id {
     const char *id;
     size_t index;
@@ -57,7 +57,7 @@ static int compare_ids(const void *a, const void *b) {
     return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Passes problems on, and remembers whether there was one. */
+/* Passes problems to the visitor, and remembers whether there was one. */
 struct problems {
     const struct ts_ruleset *set;
     struct ts_detect_error *first;
@@ -84,7 +84,7 @@ static bool same_id(const struct indexed_id *ids, size_t i) {
     return i > 0 && strcmp(ids[i - 1].id, ids[i].id) == 0;
 }
 
-/* Marks new rules whose id another new rule has. */
+/* Marks new rules whose id is not unique among the new rules. */
 static void find_duplicates(const struct ts_ruleset *set, const struct indexed_id *ids, size_t total,
                             bool *gone, struct problems *problems) {
     for (size_t i = 1; i < total; i++) {
@@ -101,7 +101,8 @@ static void find_duplicates(const struct ts_ruleset *set, const struct indexed_i
     }
 }
 
-/* Moves the `added` rules after set->count to their places. With problems, only if there is a visitor. */
+/* Moves the `added` rules after set->count to their final places. If there are problems, it does so only with
+ * a visitor. */
 static void settle(struct ts_ruleset *set, size_t added, struct problems *problems) {
     size_t total = set->count + added;
     struct indexed_id *ids = malloc((total ? total : 1) * sizeof *ids);
@@ -159,7 +160,7 @@ static void visit_problem(void *context, const struct ts_detect_error *problem) 
     add_problem(context, problem);
 }
 
-/* The caller sees one problem, and should know that there are others. */
+/* Says in the one reported problem how many others there are. */
 static void name_others(struct ts_detect_error *error, size_t count) {
     size_t len = strlen(error->text);
     (void)snprintf(error->text + len, sizeof error->text - len,
@@ -249,7 +250,7 @@ bool ts_ruleset_add_ready(struct ts_ruleset *set, const struct ts_rule *rules, s
     }
     memcpy(set->rules + set->count, rules, count * sizeof *rules);
     if (set->count == 0)
-        set->count = count; /* ids are distinct, and there is nothing to replace */
+        set->count = count; /* the ids are distinct, so no rule is replaced */
     else
         settle(set, count, &problems);
     return !problems.any;
@@ -288,6 +289,7 @@ void ts_ruleset_digest(const struct ts_ruleset *set, uint8_t ret_digest[static T
         hash_texts(&hasher, &rule->keywords);
         hash_texts(&hasher, &rule->paths);
         hash_texts(&hasher, &rule->not_paths);
+        hash_texts(&hasher, &rule->pair);
         hash_u64(&hasher, rule->lead);
         hash_u64(&hasher, rule->distance);
         hash_u64(&hasher, entropy);
@@ -299,6 +301,7 @@ void ts_ruleset_digest(const struct ts_ruleset *set, uint8_t ret_digest[static T
         hash_u64(&hasher, rule->reach);
         hash_u64(&hasher, rule->generic);
         hash_u64(&hasher, rule->scored);
+        hash_u64(&hasher, rule->context);
     }
     ts_blake3_output(&hasher, 0, ret_digest, TS_RULESET_DIGEST_LEN);
 }

@@ -27,10 +27,10 @@ struct ts_ruleset {
     struct ts_rule *rules;
     size_t count;
     size_t capacity;
-    void *memory;               /* of all texts */
-    enum ts_rule_origin origin; /* of the rules that are added next; the caller may set it */
-    /* The caller may set these. Then `visit` gets every problem of added rules, and the rules without
-     * problems are added nevertheless. A text that is not a list of rules is not reported this way. */
+    void *memory;               /* holds all texts */
+    enum ts_rule_origin origin; /* origin of the rules that are added next; the caller may set it */
+    /* The caller may set these. Then `visit` is called for every problem of added rules, and the rules
+     * without problems are added nevertheless. A text that is not a list of rules is an ordinary failure. */
     ts_detect_problem *visit;
     void *context;
 };
@@ -42,8 +42,8 @@ void ts_ruleset_release(struct ts_ruleset *set);
 bool ts_ruleset_add(struct ts_ruleset *set, const char *file, struct ts_bytes text,
                     struct ts_detect_error *ret_error);
 bool ts_ruleset_add_file(struct ts_ruleset *set, const char *path, struct ts_detect_error *ret_error);
-/* Rules that were read before, such as those of another set. Their ids are distinct. Their texts are borrowed: they must
- * outlive the set. */
+/* Adds rules that are already in memory, such as those of another set. Their ids are distinct. Their texts
+ * are borrowed, and must stay valid as long as the set. */
 bool ts_ruleset_add_ready(struct ts_ruleset *set, const struct ts_rule *rules, size_t count,
                           struct ts_detect_error *ret_error);
 

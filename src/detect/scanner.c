@@ -8,14 +8,14 @@
  *                                      landmarks
  *       without known landmarks        a zone for each changed span with the margin of the short rules, then
  *                                      a wider one for the few literals of the long rules
- *     decoded text                     a separate frame, one zone, all rules; drops what depends on too much
+ *     decoded text                     a separate frame, one zone, all rules; drops matches that depend on too much
  *                                      of the input, so that the result does not depend on how it
  *                                      was cut
  *
- * In a zone, block by block so that the bytes stay in the cache: Vectorscan finds gates, and each gate starts
- * its rules at the offsets from which a match could contain it. The token pass finds runs, and keywords
- * around a run start their rules. Text that looks encoded is decoded. Starts of a rule are tried in ascending
- * order and once: gates come in the order of their ends.
+ * A zone is processed in blocks, so that the bytes stay in the cache. Vectorscan finds gates, and each gate
+ * starts its rules at the offsets from which a match could contain it. The token pass finds runs, and
+ * keywords around a run start their rules. Text that looks encoded is decoded. Starts of a rule are tried
+ * once, in ascending order, because gates come in the order of their ends.
  */
 #include "frame.h"
 #include "token_runs.h"
@@ -27,7 +27,7 @@
 
 enum { BLOCK = 128 * 1024, STRETCH = 2 * DETECT_PART_MARGIN };
 
-/* Steps of PCRE2 for one match, and memory for JIT. */
+/* The limits of PCRE2 for one match, and the memory for JIT. */
 enum { DEPTH_LIMIT = 10000, HEAP_LIMIT_KIB = 8192, JIT_STACK_FIRST = 32 * 1024, JIT_STACK_SIZE = 256 * 1024 };
 
 struct ts_scanner *ts_scanner_new(struct ts_detector *detector) {
@@ -82,7 +82,7 @@ void ts_scanner_free(struct ts_scanner *scanner) {
     free(scanner);
 }
 
-struct ts_scan_counts ts_scanner_counts(const struct ts_scanner *scanner) {
+struct ts_scanner_work ts_scanner_counts(const struct ts_scanner *scanner) {
     return scanner->counts;
 }
 
@@ -109,7 +109,7 @@ static bool rule_is_on(const struct ts_scanner *scanner, uint32_t rule) {
     return true;
 }
 
-/* Called at the end of a gate: a match that contains it begins at most `lead` bytes before. */
+/* Called at the end of a gate. A match that contains the gate begins at most `lead` bytes before that end. */
 static void start_rules(struct ts_scanner *scanner, uint32_t gate, size_t end) {
     const struct detect_entries *gates = &scanner->detector->gates;
     for (uint32_t i = gates->starts[gate]; i < gates->starts[gate + 1]; i++) {
@@ -153,7 +153,7 @@ static void find_gates(struct ts_scanner *scanner, struct detect_frame *frame, e
 
 enum { RUNS_MAX = 64 };
 
-/* Runs whose neighbourhoods overlap: the keywords of all of them are searched at once. */
+/* Runs whose neighbourhoods overlap, so that one search finds the keywords of all of them. */
 struct run_visit {
     struct ts_scanner *scanner;
     struct detect_frame *frame;
@@ -167,9 +167,8 @@ static size_t end_of(struct ts_span span) {
 }
 
 /*
- * A keyword ended at `to`: its secrets begin after it, within the rule's distance, in a run. Runs are in
- * order, and a run that a keyword reaches is the last one that earlier keywords may have left unfinished, so
- * starts are tried in ascending order here, too.
+ * Called for a keyword that ends at `to`. Its secrets begin after it, within the rule's distance, in a run.
+ * Keywords and runs come in order, so starts are tried in ascending order here, too.
  */
 static int on_keyword(unsigned id, unsigned long long from, unsigned long long to, unsigned flags,
                       void *context) {
@@ -230,11 +229,11 @@ static void on_zeros(void *context, size_t at) {
     detect__decode_utf16(visit->scanner, visit->frame, at, visit->limits);
 }
 
-/* Runs, keywords and encoded text of a block. */
+/* Finds runs, keywords and encoded text in a block. */
 static void find_runs(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span block) {
     bool decodes = frame->depth < TS_ENCODING_DEPTH && !scanner->scan->not_decoded;
     size_t from = below(block.from, STRETCH);
-    struct run_visit visit; /* not zeroed: it has a KiB, and there are many small inputs */
+    struct run_visit visit; /* not zeroed, because it has 1 KiB and there are many small inputs */
     visit.scanner = scanner;
     visit.frame = frame;
     visit.limits = (struct ts_span){from, above(block.from + block.len, STRETCH, frame->bytes.len) - from};
@@ -258,13 +257,13 @@ enum parts { GATES = 1, RUNS = 2 };
 static void scan_zone(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span zone,
                       unsigned parts) {
     size_t end = zone.from + zone.len;
-    for (size_t at = zone.from; at < end;) {
+    for (size_t at = zone.from; at < end && !detect__is_stopped(scanner);) {
         size_t len = end - at < BLOCK ? end - at : BLOCK;
         struct ts_span block = {at, len};
         if ((parts & GATES) != 0 && !scanner->scan->ungated)
             find_gates(scanner, frame, DETECT_GATES, block);
         if ((parts & RUNS) != 0) {
-            /* If a run crosses two blocks, their overlap puts its 16 bytes into one of them. */
+            /* If a run crosses two blocks, their overlap makes sure that 16 bytes of it are in one of them. */
             size_t early = at - zone.from < 32 ? at - zone.from : 32;
             find_runs(scanner, frame, (struct ts_span){at - early, len + early});
             scanner->counts.bytes += len;
@@ -273,10 +272,11 @@ static void scan_zone(struct ts_scanner *scanner, struct detect_frame *frame, st
     }
 }
 
-/* A scan without gates: tries every rule at every start. */
+/* A scan without gates: tries every rule at every start, block by block so that a stop is noticed soon. */
 static void scan_ungated(struct ts_scanner *scanner, struct detect_frame *frame) {
-    for (uint32_t rule = 0; rule < scanner->detector->rules->count; rule++)
-        detect__search(scanner, frame, rule, (struct detect_starts){0, frame->bytes.len});
+    for (size_t at = 0; at < frame->bytes.len && !detect__is_stopped(scanner); at += BLOCK)
+        for (uint32_t rule = 0; rule < scanner->detector->rules->count; rule++)
+            detect__search(scanner, frame, rule, (struct detect_starts){at, at + BLOCK});
     scan_zone(scanner, frame, (struct ts_span){0, frame->bytes.len}, GATES | RUNS);
 }
 
@@ -284,7 +284,8 @@ static void begin_frame(struct ts_scanner *scanner, struct detect_frame *frame) 
     size_t rules = scanner->detector->rules->count;
     struct detect_searched *searched = &scanner->searched[frame->depth];
     frame->searched_to = scanner->searched_to + rules * frame->depth;
-    for (; searched->count > 0; searched->count--) /* few of many hundred: inputs are many and short */
+    /* Resets only the few rules that were searched, because most inputs are short. */
+    for (; searched->count > 0; searched->count--)
         frame->searched_to[searched->rules[searched->count - 1]] = 0;
 }
 
@@ -304,9 +305,9 @@ struct margins {
     size_t after;
 };
 
-/* Finds the next changed span with its margins, joined with those that it touches. Returns false at the
- * end. */
-static bool next_zone(const struct ts_scan *scan, struct margins margins, size_t *next,
+/* Finds the next changed span, with its margins, and joins it with the spans that it touches. Returns false
+ * at the end. */
+static bool next_zone(const struct ts_scanner_input *scan, struct margins margins, size_t *next,
                       struct ts_span *ret_zone) {
     if (*next == scan->changed_count)
         return false;
@@ -343,15 +344,15 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-/* The margin from which rules may reach a changed byte. It has at least the bytes that decide where an
- * encoded text begins, and enough of that text to recognise it; its decoded form is scanned in a separate
- * frame. */
+/* The margin around a changed byte in which a match may begin or end. It contains at least the bytes that
+ * decide where an encoded text begins, and enough of that text to recognise it; its decoded form is scanned
+ * in a separate frame. */
 static struct margins narrow_margins(size_t before, size_t after) {
     enum { LEAST = DETECT_PART_EDGE + 32 };
     return (struct margins){larger(after, LEAST), larger(before + after, LEAST)};
 }
 
-/* Without known landmarks: searches for gates wherever a rule may reach a changed byte. */
+/* Used without known landmarks: searches for gates wherever a match may reach a changed byte. */
 static void scan_unknown(struct ts_scanner *scanner, struct detect_frame *frame) {
     const struct ts_detector *detector = scanner->detector;
     struct margins wide = wide_margins(detector);
@@ -399,9 +400,9 @@ static void look_at_gathered(struct ts_scanner *scanner) {
 }
 
 /*
- * Gates around the changed spans. A call of Vectorscan costs as much as some hundred bytes, and there are
- * many short spans: so their surroundings are gathered and scanned together. A false gate across the seam of
- * two pieces is harmless: the pattern that it starts does not match.
+ * Finds gates around the changed spans. A call of Vectorscan costs as much as scanning some hundred bytes,
+ * and there are many short spans. So their surroundings are gathered and scanned together. A false gate
+ * across the seam of two pieces is harmless: the pattern that it starts does not match.
  */
 static void find_landmarks(struct ts_scanner *scanner, struct detect_frame *frame) {
     size_t reach = ts_detector_landmark_before(scanner->detector) + 1;
@@ -458,7 +459,7 @@ struct ts_landmarks ts_scanner_landmarks(const struct ts_scanner *scanner) {
     return (struct ts_landmarks){true, landmarks->count, landmarks->items};
 }
 
-bool ts_scanner_scan(struct ts_scanner *scanner, const struct ts_scan *scan, ts_match_found *found,
+bool ts_scanner_scan(struct ts_scanner *scanner, const struct ts_scanner_input *scan, ts_match_found *found,
                      void *context) {
     scanner->landmarks.count = 0;
     scanner->landmarks.is_lost = scan->ungated || scan->bytes.len > UINT32_MAX;

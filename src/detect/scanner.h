@@ -1,25 +1,25 @@
 /*
  * Scanning bytes with a detector.
  *
- * A scan reports every match of every rule as rule.h defines it, in no particular order, and some more than
- * once; ts_matches_settle (matches.h) makes the final list. It finds matches in the bytes themselves and in
- * decoded base64, percent-encoding and UTF-16.
+ * A scan reports every match of every rule as rule.h defines it, in no particular order, some of them more
+ * than once; ts_matches_settle (matches.h) makes the final list. It finds matches in the bytes themselves and
+ * in decoded base64, percent-encoding and UTF-16.
  *
  * A match depends on one run of bytes of the input, `depends`. So a scan may be divided:
  *
- * - Changed bytes only: with `changed`, exactly the matches whose depends touches one of the spans are
- *   reported. An empty span is a seam: it touches matches that reach across it; at 0 or at the end, matches
- *   that depend on the start or end. A match of an earlier version of the input is unchanged in the new one if
- *   its depends is inside one copied run; with depends_on_start (or _end), the run must be at the start (or
- *   end) of both inputs.
+ * - Changed bytes only: with `changed`, a scan reports exactly the matches whose `depends` touches one of the
+ *   spans. An empty span is a seam: it touches matches that reach across it. An empty span at the start (end)
+ *   of the input touches matches that depend on the start (end). A match of an earlier version of the input
+ *   is still valid in the new version if its `depends` is inside one copied run. If depends_on_start (or
+ *   _end) is set, that run must be at the start (or end) of both versions.
  * - Windows: a window that is not the beginning (end) of its input sets continues_before (after). Matches
  *   that depend on bytes outside are not reported; if windows overlap by ts_detector_reach, another window
  *   has them.
  *
  * Rules with a long reach make the neighbourhood of changed bytes wide. So a scan keeps its landmarks, the
- * places of the literals and anchors of rules. A scan of a later version that gets the unchanged landmarks
- * searches only changed bytes for new ones, and runs patterns where a landmark is near enough to a change.
- * Without them, it searches the whole neighbourhood again.
+ * places of the literals and anchors of rules. If the scan of a later version gets the unchanged landmarks,
+ * it searches only changed bytes for new ones, and runs patterns where a landmark is near enough to a change.
+ * Without landmarks it searches the whole neighbourhood again.
  *
  * A scanner belongs to one thread. It takes several hundred KiB.
  */
@@ -31,6 +31,7 @@
 
 #include "base/bytes.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,7 +45,7 @@ struct ts_landmark {
     uint32_t gate;
 };
 
-/* If an input has more landmarks than this, or 4 GiB, they are not kept. */
+/* Landmarks are not kept if an input has more of them than this, or is larger than 4 GiB. */
 #define TS_LANDMARKS_MAX 16384
 
 struct ts_landmarks {
@@ -53,7 +54,7 @@ struct ts_landmarks {
     const struct ts_landmark *items; /* sorted by end */
 };
 
-struct ts_scan {
+struct ts_scanner_input {
     struct ts_bytes bytes;
     bool continues_before;
     bool continues_after;
@@ -61,16 +62,19 @@ struct ts_scan {
     bool not_decoded;              /* do not decode encoded text */
     const struct ts_span *changed; /* sorted, not overlapping; NULL: the whole input */
     size_t changed_count;
-    /* With changed: all unchanged landmarks, that is, those that no changed span touches. */
+    /* With `changed`: the landmarks that no changed span touches. */
     struct ts_landmarks landmarks;
+    /* NULL: cannot be stopped. When it becomes true, the scan returns early, and matches and landmarks are
+     * incomplete. */
+    const atomic_bool *stop;
 };
 
-/* The match, and the secret in it, are valid only during the call. */
+/* The match and its secret are valid only during the call. */
 typedef void ts_match_found(void *context, const struct ts_match *match);
 
-/* Counts of a scanner since it was made. */
-struct ts_scan_counts {
-    uint64_t bytes; /* read by the gates */
+/* Counts since the scanner was made. */
+struct ts_scanner_work {
+    uint64_t bytes; /* bytes that the gates have read */
     uint64_t gate_hits;
     uint64_t pattern_runs;
     uint64_t limits_hit; /* patterns that stopped because they needed too many steps */
@@ -80,18 +84,18 @@ struct ts_scan_counts {
     uint32_t own_rule; /* the index of the first such rule; UINT32_MAX: none */
 };
 
-/* Returns NULL when memory runs out. The detector must outlive it. */
+/* Returns NULL when memory runs out. The detector must stay valid as long as the scanner. */
 struct ts_scanner *ts_scanner_new(struct ts_detector *detector);
 void ts_scanner_free(struct ts_scanner *scanner);
 
 /* Returns false when memory ran out for a part of the scan: then the reported matches are incomplete. */
-bool ts_scanner_scan(struct ts_scanner *scanner, const struct ts_scan *scan, ts_match_found *found,
+bool ts_scanner_scan(struct ts_scanner *scanner, const struct ts_scanner_input *scan, ts_match_found *found,
                      void *context);
 
-/* All landmarks of the input of the last scan; valid until the next. Unknown if there are too many, after a
- * scan without gates, and after a scan of changed bytes without known landmarks. */
+/* All landmarks of the input of the last scan; valid until the next scan. They are unknown if there are too
+ * many, after a scan without gates, and after a scan of changed bytes without known landmarks. */
 struct ts_landmarks ts_scanner_landmarks(const struct ts_scanner *scanner);
 
-struct ts_scan_counts ts_scanner_counts(const struct ts_scanner *scanner);
+struct ts_scanner_work ts_scanner_counts(const struct ts_scanner *scanner);
 
 #endif

@@ -6,30 +6,32 @@
 
 #include "base/assert.h"
 
-#include <ctype.h>
 #include <string.h>
 
-/* How often a pattern may exceed its steps in one call before the call stops trying it. */
+/* How often a pattern may exceed its step limit in one call before the call stops trying the pattern. */
 enum { LIMITS_MAX = 4 };
+
+/* Letters in lower case; other bytes unchanged. The compiler vectorises it. */
+static void lower_case(const uint8_t *bytes, size_t len, uint8_t *ret_lower) {
+    for (size_t i = 0; i < len; i++)
+        ret_lower[i] = (uint8_t)(bytes[i] | ((uint8_t)(bytes[i] - 'A') < 26 ? 0x20 : 0));
+}
 
 static bool has_keyword(const struct ts_rule *rule, struct ts_bytes text, size_t secret_at) {
     if (rule->keywords.count == 0)
         return true;
     size_t from = secret_at > rule->distance ? secret_at - rule->distance : 0;
-    char lower[TS_RULE_DISTANCE_MAX] = {0};
     size_t len = secret_at - from;
-    for (size_t i = 0; i < len; i++)
-        lower[i] = (char)tolower(text.data[from + i]);
+    uint8_t lower[TS_RULE_DISTANCE_MAX];
+    lower_case(text.data + from, len, lower);
     for (size_t k = 0; k < rule->keywords.count; k++) {
-        const char *keyword = rule->keywords.texts[k];
-        size_t keyword_len = strlen(keyword);
-        for (size_t i = 0; keyword_len <= len && i <= len - keyword_len; i++) {
-            size_t same = 0;
-            while (same < keyword_len && lower[i + same] == (char)tolower((unsigned char)keyword[same]))
-                same++;
-            if (same == keyword_len)
-                return true;
-        }
+        uint8_t keyword[TS_RULE_DISTANCE_MAX];
+        size_t keyword_len = strlen(rule->keywords.texts[k]);
+        if (keyword_len > len)
+            continue;
+        lower_case((const uint8_t *)rule->keywords.texts[k], keyword_len, keyword);
+        if (memmem(lower, len, keyword, keyword_len) != NULL)
+            return true;
     }
     return false;
 }
@@ -38,7 +40,7 @@ static size_t end_of(struct ts_span span) {
     return span.from + span.len;
 }
 
-/* The bytes of the parent that a part of a decoded text comes from; an empty part has none. */
+/* The bytes of the parent frame that a part of a decoded text comes from. An empty part comes from no bytes. */
 static struct ts_span outward(const struct detect_frame *frame, struct ts_span span) {
     ts_assert(span.len > 0);
     size_t from = frame->origin + frame->from[span.from];
@@ -53,9 +55,9 @@ static struct ts_span with_edges(const struct detect_frame *parent, struct ts_sp
     return (struct ts_span){from, to - from};
 }
 
-/* Returns whether the bytes that an encoded secret depends on show the encoding, so that the search for
- * encoded text has found them. The text before the secret may be the only encoded part: %3D is not a
- * letter. */
+/* Returns whether the bytes that an encoded secret depends on show the encoding. Only then does the search
+ * for encoded text find them. Sometimes only the text before the secret is encoded, such as %3D before a
+ * token. */
 static bool shows_itself(const struct detect_frame *frame, struct ts_span outer) {
     struct ts_bytes bytes = ts_bytes_slice(frame->parent->bytes, outer);
     switch (frame->encoding) {
@@ -71,7 +73,7 @@ static bool shows_itself(const struct detect_frame *frame, struct ts_span outer)
 }
 
 /* Finds the first changed span that ends at or after this position (counted as below). */
-static size_t first_changed(const struct ts_scan *scan, size_t place) {
+static size_t first_changed(const struct ts_scanner_input *scan, size_t place) {
     size_t low = 0;
     size_t high = scan->changed_count;
     while (low < high) {
@@ -86,7 +88,7 @@ static size_t first_changed(const struct ts_scan *scan, size_t place) {
 
 /* Positions are counted from one before the input, so that its start and end are positions, too: a span at 0
  * or at the end touches matches that depend on the start or end. */
-static bool touches_changed(const struct ts_scan *scan, const struct ts_match *match) {
+static bool touches_changed(const struct ts_scanner_input *scan, const struct ts_match *match) {
     if (!scan->changed)
         return true;
     size_t from = match->depends_on_start ? 0 : match->depends.from + 1;
@@ -95,12 +97,12 @@ static bool touches_changed(const struct ts_scan *scan, const struct ts_match *m
     return first < scan->changed_count && scan->changed[first].from + 1 < to;
 }
 
-bool detect__is_near_change(const struct ts_scan *scan, struct detect_starts depends) {
+bool detect__is_near_change(const struct ts_scanner_input *scan, struct detect_starts depends) {
     size_t first = first_changed(scan, depends.from);
     return first < scan->changed_count && scan->changed[first].from < depends.to + 2;
 }
 
-/* Maps a match in a frame to the input, and reports it if it is a match there. */
+/* Maps a match in a frame to the input, and reports it if it is valid there. */
 static void report(struct ts_scanner *scanner, const struct detect_frame *frame, struct ts_match *match) {
     match->depth = frame->depth;
     for (const struct detect_frame *at = frame; at->parent; at = at->parent) {
@@ -126,8 +128,8 @@ static void report(struct ts_scanner *scanner, const struct detect_frame *frame,
 }
 
 /*
- * The end of the bytes that decide about a match in decoded text. If the pattern, given the input up to one
- * byte after the match, matches without asking for more, that byte is the end: later bytes cannot change the
+ * The end of the bytes that decide about a match in decoded text. If the pattern matches an input that ends
+ * one byte after the match, and does not need more input, that byte is the end: later bytes cannot change the
  * result. Otherwise it is the rule's reach. Overwrites the match data.
  */
 static size_t decided_to(struct ts_scanner *scanner, const struct detect_frame *frame,
@@ -224,6 +226,10 @@ static int match(struct ts_scanner *scanner, const struct detect_frame *frame, u
                        scanner->match_context);
 }
 
+bool detect__is_stopped(const struct ts_scanner *scanner) {
+    return scanner->scan->stop && atomic_load_explicit(scanner->scan->stop, memory_order_relaxed);
+}
+
 void detect__search(struct ts_scanner *scanner, struct detect_frame *frame, uint32_t rule,
                     struct detect_starts starts) {
     struct detect_ready_rule *ready = &scanner->detector->ready[rule];
@@ -249,14 +255,14 @@ void detect__search(struct ts_scanner *scanner, struct detect_frame *frame, uint
         options |= PCRE2_NOTEOL;
     (void)pcre2_set_offset_limit(scanner->match_context, starts.to - 1);
     unsigned limits = 0;
-    for (size_t at = starts.from; at < starts.to;) {
+    for (size_t at = starts.from; at < starts.to && !detect__is_stopped(scanner);) {
         scanner->counts.pattern_runs++;
         int result = match(scanner, frame, rule, code, (struct detect_starts){at, end}, options);
         if (result == PCRE2_ERROR_NOMATCH)
             return;
-        /* 0 means that there are more groups than room for them, which is harmless. */
+        /* 0 means that not all groups fitted into the match data, which is harmless. */
         if (result < 0) {
-            /* Too many steps: the pattern stops here, and this is counted. */
+            /* Too many steps: the pattern stops here, and the stop is counted. */
             scanner->counts.limits_hit++;
             if (++limits > LIMITS_MAX)
                 return;

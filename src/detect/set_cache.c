@@ -1,10 +1,11 @@
 /*
- * One file for each combination of rules, library and processor, named by the first half of its key:
+ * There is one file for each combination of rules, library and processor. Its name is the first half of its
+ * key.
  *
  *     offset  bytes
  *          0      8  "TSDETEC3"
  *          8     32  key: BLAKE3 over the rules' digest, the library's version and the processor's features
- *         40     24  lengths of the three databases, little-endian; 0 for one that is empty
+ *         40     24  lengths of the three databases, little-endian; 0 for an empty one
  *         64      8  width of the longest gate
  *         72      8  XXH64 of the lengths, the width and everything after this field
  *         80         the databases as Vectorscan serialises them, one after another
@@ -36,8 +37,6 @@ enum { HEAD_SIZE = 80, KEY_AT = 8, LENGTHS_AT = 40, WIDTH_AT = 64, SUM_AT = 72 }
 static const char magic[8] = {'T', 'S', 'D', 'E', 'T', 'E', 'C', '3'};
 
 static void make_key(const struct ts_detector *detector, uint8_t ret_key[static 32]) {
-    uint8_t digest[TS_RULESET_DIGEST_LEN];
-    ts_ruleset_digest(detector->rules, digest);
     hs_platform_info_t platform = {0};
     (void)hs_populate_platform(&platform);
     uint8_t features[16];
@@ -46,7 +45,7 @@ static void make_key(const struct ts_detector *detector, uint8_t ret_key[static 
     ts_le64_store(platform.cpu_features, features + 8);
     struct ts_blake3 hasher;
     ts_blake3_init_derive_key(&hasher, TS_BYTES("turnstone 2026 compiled rules"));
-    ts_blake3_update(&hasher, ts_bytes_of(digest, sizeof digest));
+    ts_blake3_update(&hasher, ts_bytes_of(detector->rules_digest, sizeof detector->rules_digest));
     ts_blake3_update(&hasher, ts_bytes_of(features, sizeof features));
     ts_blake3_update(&hasher, ts_bytes_of_cstring(hs_version()));
     ts_blake3_update(&hasher, ts_bytes_of_cstring(ts_version()));
@@ -128,7 +127,7 @@ enum detect_cache_read detect__cache_read(struct ts_detector *detector,
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 && status.st_size >= HEAD_SIZE) {
         size_t size = (size_t)status.st_size;
-        /* Read, not mapped: truncating the file meanwhile must not end the process. */
+        /* The file is read, not mapped: if it were mapped, truncating it meanwhile would end the process. */
         uint8_t *bytes = malloc(size);
         size_t got = 0;
         ssize_t n = 1;

@@ -10,7 +10,7 @@ struct detect_cache_place {
     uint8_t key[32];
 };
 
-/* The file for the databases of this detector. Returns false when there is none. */
+/* The path of the cache file for this detector. Returns false when there is no cache folder. */
 bool detect__cache_place(const struct ts_detector *detector, const char *folder,
                          struct detect_cache_place *ret_place);
 

@@ -5,8 +5,7 @@
 
 enum { BATCH = 64 };
 
-/* The carry bits from the block before, to find 16 token characters in a row: one for each shift-and-mask
- * step. */
+/* Carry bits from the previous block, to find 16 token characters in a row: one for each shift-and-mask step. */
 struct row_state {
     uint64_t token;
     uint64_t two;
@@ -38,13 +37,13 @@ static size_t count_digits(struct ts_bytes run) {
     return digits;
 }
 
-/* A block whose runs are not visited yet: the next block shows whether they continue. */
+/* A block whose runs were not visited yet, because only the next block shows whether they continue. */
 struct block {
     size_t at;
     uint64_t token;
     uint64_t digit;
     uint64_t sixteen;      /* ends of sixteen */
-    uint64_t before_token; /* of the block before */
+    uint64_t before_token; /* token bits of the block before */
     uint64_t before_digit;
 };
 
@@ -52,13 +51,13 @@ struct walk {
     struct ts_bytes bytes;
     size_t from; /* the range of the walk */
     size_t end;
-    size_t floor; /* limits up to which runs are followed before and after the range */
+    size_t floor; /* how far to follow a run before and after the range */
     size_t ceiling;
     const struct detect_run_visitor *visitor;
     struct block block; /* if sixteen is 0 there is nothing to visit, and the other fields are invalid */
 };
 
-/* Bits from `from` to `last`. */
+/* A mask with the bits from `from` to `last`. */
 static uint64_t bits_between(unsigned from, unsigned last) {
     return (UINT64_MAX >> (63 - last)) & (UINT64_MAX << from);
 }
@@ -77,7 +76,8 @@ static void visit_far_run(const struct walk *walk, size_t last) {
         walk->visitor->run(walk->visitor->context, run);
 }
 
-/* The run that ends with this bit of the block. Two digits are two bits, so they need not be counted. */
+/* The run that ends with this bit of the block. To find two digits, it is enough to see two bits in its
+ * masks. */
 static_assert(DETECT_DIGITS_MIN == 2, "found as more than one bit");
 
 static void visit_run(const struct walk *walk, unsigned last_bit) {
@@ -85,7 +85,7 @@ static void visit_run(const struct walk *walk, unsigned last_bit) {
     size_t last = block->at + last_bit;
     uint64_t gaps = ~block->token & bits_between(0, last_bit);
     size_t from;
-    uint64_t digits;     /* of the run, in this block */
+    uint64_t digits;     /* digits of the run in this block */
     uint64_t before = 0; /* digits of the run in the block before */
     if (gaps != 0) {
         unsigned first_bit = 64 - (unsigned)__builtin_clzll(gaps);
@@ -120,7 +120,7 @@ static void visit_zeros(const struct walk *walk, size_t at, uint64_t zero) {
         walk->visitor->zeros(walk->visitor->context, at + (size_t)__builtin_ctzll(at_zeros));
 }
 
-/* State of the blocks before, in registers: most blocks have nothing to visit. */
+/* The state of the previous blocks, in registers, because most blocks have nothing to visit. */
 struct before {
     struct row_state row;
     uint64_t digit;

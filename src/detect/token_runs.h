@@ -22,8 +22,8 @@ struct detect_run_visitor {
 };
 
 /*
- * Visits the runs that have 16 bytes inside `within`, in order. A run includes its bytes outside of `within`,
- * up to `stretch` on each side.
+ * Visits, in order, the runs that have at least 16 bytes inside `within`. A run includes its bytes outside of
+ * `within`, up to `stretch` bytes on each side.
  */
 void detect__token_runs(detect_classify *classify, struct ts_bytes bytes, struct ts_span within,
                         size_t stretch, const struct detect_run_visitor *visitor);

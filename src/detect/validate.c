@@ -1,5 +1,5 @@
 /*
- * The validators of rule files: checksums if the issuer has them, otherwise structure.
+ * The validators of rule files. They check the checksum if the issuer defines one, otherwise the structure.
  */
 #include "validate.h"
 
@@ -22,8 +22,9 @@ static uint32_t crc32_of(struct ts_bytes bytes) {
     return ~crc;
 }
 
-/* prefix_ and a body whose last six characters are the CRC-32 of the rest of it in base 62. Tokens that are
- * older than checksums, or from another issuer, do not pass, but are still reported. */
+/* A prefix with _, and a body whose last six characters are the CRC-32 of the rest of the body in base 62.
+ * Tokens without a correct checksum (older ones, or from another issuer) fail the check, but are still
+ * reported. */
 static enum detect_verdict validate_crc62(struct ts_bytes secret) {
     static const char alphabet[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     const uint8_t *underscore = memchr(secret.data, '_', secret.len);
@@ -39,8 +40,7 @@ static enum detect_verdict validate_crc62(struct ts_bytes secret) {
     return memcmp(body.data + body.len - 6, expected, 6) == 0 ? DETECT_RAISE : DETECT_LOWER;
 }
 
-/* The first ten characters after the prefix, in base 32, contain the number of the account, which has 12
- * digits. */
+/* The first ten characters after the prefix, in base 32, contain the account number of 12 digits. */
 static enum detect_verdict validate_aws_key_id(struct ts_bytes secret) {
     if (secret.len != 20)
         return DETECT_REJECT;
@@ -79,7 +79,7 @@ static enum detect_verdict validate_jwt(struct ts_bytes secret) {
     return holds_text(decoded, len, "\"none\"") ? DETECT_LOWER : DETECT_KEEP;
 }
 
-/* A DER sequence with its length. */
+/* Whether the bytes are a DER sequence with a valid length. */
 static bool is_der_sequence(const uint8_t *der, size_t len, size_t *ret_whole) {
     if (len < 4 || der[0] != 0x30)
         return false;
@@ -109,8 +109,8 @@ static struct ts_bytes join_strings(struct ts_bytes body, uint8_t *memory, size_
     return ts_bytes_of(memory, len);
 }
 
-/* The body between the dashes: DER of the correct length, or OpenSSH's format. Armour with headers (PGP, old
- * encrypted keys) is accepted if it is long enough. */
+/* The body between the dashes is DER of the correct length, or OpenSSH's format. Armour with headers (PGP,
+ * old encrypted keys) is accepted if it is long enough. */
 static enum detect_verdict validate_pem(struct ts_bytes secret) {
     const uint8_t *begin_end = memmem(secret.data, secret.len, "KEY", 3);
     const uint8_t *dashes = NULL;
@@ -119,7 +119,8 @@ static enum detect_verdict validate_pem(struct ts_bytes secret) {
     if (!dashes)
         return DETECT_REJECT;
     struct ts_bytes body = ts_bytes_skip(secret, (size_t)(dashes - secret.data) + 5);
-    /* Dashes are base64 in the URL alphabet, which armour does not use: the body ends before them. */
+    /* In base64 of the URL alphabet a dash is a character. Armour does not use that alphabet, so the body
+     * ends at the first dash. */
     const uint8_t *end = memmem(body.data, body.len, "-----", 5);
     if (end)
         body = ts_bytes_first(body, (size_t)(end - body.data));
@@ -171,8 +172,8 @@ static enum detect_verdict validate_hex(struct ts_bytes secret) {
                                                                                   : DETECT_REJECT;
 }
 
-/* For tokens that may have all letters: a value with only hexadecimal digits is a checksum or an object
- * id. */
+/* For tokens that may contain all letters: a value that contains only hexadecimal digits is a checksum or an
+ * object id. */
 static enum detect_verdict validate_not_hex(struct ts_bytes secret) {
     for (size_t i = 0; i < secret.len; i++)
         if (!isxdigit(secret.data[i]))
@@ -190,7 +191,7 @@ static enum detect_verdict validate_base64(struct ts_bytes secret) {
     return padding > 0 && secret.len % 4 != 0 ? DETECT_REJECT : DETECT_KEEP;
 }
 
-/* Letters and digits, as in generated values. */
+/* Requires letters and digits, as in generated values. */
 static enum detect_verdict validate_mixed(struct ts_bytes secret) {
     struct classes classes = count_classes(secret);
     return classes.digit >= 2 && classes.lower + classes.upper >= 2 ? DETECT_KEEP : DETECT_REJECT;
@@ -220,11 +221,11 @@ static bool is_host_list(const char *text) {
 
 bool detect__is_password_word(struct ts_bytes text) {
     static const char *const words[] = {
-        "password",      "passwd",       "pass",        "secret", "admin",      "root",     "test",
-        "user",          "username",     "token",       "guest",  "postgres",   "mysql",    "null",
-        "none",          "true",         "false",       "string", "undefined",  "required", "default",
-        "optional",      "empty",        "hidden",      "pwd",    "mypassword", "qwerty",   "my_password",
-        "some_password", "new_password", "old_password"};
+        "password",      "passwd",       "pass",         "secret", "admin",      "root",     "test",
+        "user",          "username",     "token",        "guest",  "postgres",   "mysql",    "null",
+        "none",          "true",         "false",        "string", "undefined",  "required", "default",
+        "optional",      "empty",        "hidden",       "pwd",    "mypassword", "qwerty",   "my_password",
+        "some_password", "new_password", "old_password", "demo"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         size_t len = strlen(words[i]);
         if (text.len < len || strncasecmp((const char *)text.data, words[i], len) != 0)
@@ -237,7 +238,7 @@ bool detect__is_password_word(struct ts_bytes text) {
     return false;
 }
 
-/* name(...: an open parenthesis after a name, and perhaps a closing one at the end. */
+/* name(...: a name with an open parenthesis, and perhaps a closing one at the end. */
 static bool is_call(const char *lower) {
     size_t name = strspn(lower, "abcdefghijklmnopqrstuvwxyz0123456789_.");
     const char *open = strchr(lower, '(');
@@ -260,12 +261,37 @@ static bool is_same_name(struct ts_bytes a, struct ts_bytes b) {
     }
 }
 
-/* resetPasswordToken, user_password: only words for a password. */
+/* The value has only words that mean "password": resetPasswordToken, user_password, PASSWORD_OF_STEP_6. */
 static bool is_identifier(struct ts_bytes text) {
-    for (size_t i = 0; i < text.len; i++)
-        if (!isalpha(text.data[i]) && text.data[i] != '_' && text.data[i] != '-' && text.data[i] != '.')
-            return false;
-    return detect__names_itself(text);
+    bool is_constant = memchr(text.data, '_', text.len) != NULL;
+    bool is_name = true;
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t c = text.data[i];
+        is_constant = is_constant && (isupper(c) || isdigit(c) || c == '_');
+        is_name = is_name && (isalpha(c) || c == '_' || c == '-' || c == '.');
+    }
+    return (is_name || is_constant) && detect__names_itself(text);
+}
+
+/* Conditions for a password in a form: required|min:8 or required,min=8. Also words with commas between
+ * them. */
+static bool is_demand(const char *lower) {
+    static const char *const words[] = {"required", "nullable", "sometimes", "confirmed",
+                                        "string",   "min",      "max"};
+    bool is_known = false;
+    size_t parts = 0;
+    for (const char *at = lower;; at++) {
+        size_t word = strspn(at, "abcdefghijklmnopqrstuvwxyz_");
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+            is_known = is_known || (strlen(words[i]) == word && strncmp(at, words[i], word) == 0);
+        at += word;
+        is_known = is_known || (parts > 0 && *at == '\0' && strpbrk(lower, "0123456789|:=") == NULL);
+        if (word > 0 && (*at == ':' || *at == '='))
+            at += 1 + strspn(at + 1, "abcdefghijklmnopqrstuvwxyz0123456789_.");
+        parts++;
+        if (word == 0 || *at == '\0' || (*at != '|' && *at != ','))
+            return word > 0 && *at == '\0' && is_known && strpbrk(lower, "|,:=") != NULL;
+    }
 }
 
 /* Rejects words for passwords, names in programs, paths and calls. */
@@ -279,16 +305,17 @@ static enum detect_verdict validate_password(struct ts_bytes name, struct ts_byt
     lower[secret.len] = '\0';
     if (lower[0] == '/' || strncmp(lower, "./", 2) == 0 || strncmp(lower, "~/", 2) == 0)
         return DETECT_REJECT;
-    /* The password of anonymous users. */
+    /* The usual password of anonymous users. */
     if (strncmp(lower, "user@", 5) == 0)
         return DETECT_REJECT;
     if (strpbrk(lower, "{}<>\\ \t") || is_call(lower) || strstr(lower, "::") || strstr(lower, "->") ||
         strstr(lower, "://"))
         return DETECT_REJECT;
-    if (is_host_list(lower))
+    /* Crowdin puts "crwdns" into texts that are to be translated. */
+    if (is_host_list(lower) || is_demand(lower) || strncmp(lower, "crwdns", 6) == 0)
         return DETECT_REJECT;
     struct classes classes = count_classes(secret);
-    /* A capital at the beginning belongs to its word. */
+    /* A capital at the beginning is part of its word. */
     size_t inner_capitals = classes.upper - (classes.upper > 0 && isupper(secret.data[0]) != 0);
     bool kind[] = {classes.lower > 0, inner_capitals > 0 || (classes.upper > 0 && classes.lower == 0),
                    classes.digit > 0, classes.other > 0};
@@ -300,8 +327,8 @@ static enum detect_verdict validate_password(struct ts_bytes name, struct ts_byt
     return classes.digit > 0 ? DETECT_KEEP : DETECT_LOWER;
 }
 
-/* user:password in base64, as text. Somebody used it to log in, so even a weak password counts; only words
- * for passwords are rejected. */
+/* user:password in base64. Somebody used it to log in, so even a weak password counts. Only words that mean
+ * "password" are rejected. */
 static enum detect_verdict validate_basic(struct ts_bytes secret) {
     uint8_t decoded[384];
     size_t len = detect__base64_decode(secret, decoded, sizeof decoded);
@@ -321,7 +348,7 @@ static bool is_name_char(uint8_t c) {
     return isalnum(c) || c == '_' || c == '-';
 }
 
-/* a.b-c.d_e: each part begins with a letter. */
+/* Names with dots, such as a.b-c.d_e: each part begins with a letter. */
 static bool is_dotted_name(struct ts_bytes text) {
     bool begins = true;
     size_t dots = 0;
@@ -344,8 +371,8 @@ bool detect__names_itself(struct ts_bytes text) {
     return false;
 }
 
-/* vault:kv/data/db#key1, users/passwords#update2: words, each with at most a number after it, the last one
- * after a '#'. */
+/* vault:kv/data/db#key1, users/passwords#update2: words, each with an optional number, the last one after a
+ * '#'. */
 static bool is_place_of_name(struct ts_bytes text) {
     size_t marks = 0;
     size_t ways = 0;
@@ -364,15 +391,15 @@ static bool is_place_of_name(struct ts_bytes text) {
     return marks == 1 && text.data[text.len - 1] != '#' && (ways > 0 || detect__names_itself(text));
 }
 
-/* Letters that rarely follow each other in words. */
+/* Whether the letters follow each other in a way that is rare in words. */
 static bool is_unlike_words(struct ts_bytes text) {
     enum { LEAST = 12, SURPRISE = 60 };
     return text.len >= LEAST && detect__model_surprise(text) >= SURPRISE;
 }
 
 /*
- * Letters of both cases and digits in random order: names have words of some length, but here the class of
- * characters changes often. A leading capital belongs to its word, as in names.
+ * Letters of both cases and digits in random order. Names have words of some length, but here the class of
+ * the characters changes often. A leading capital is part of its word.
  */
 static bool is_scrambled(struct ts_bytes text) {
     enum { LEAST = 8, WORD = 3 };
@@ -395,9 +422,16 @@ static bool is_scrambled(struct ts_bytes text) {
     return false;
 }
 
+/* Whether the value has `==` before its end, as `19===next` has: code that compares. */
+static bool has_comparison(struct ts_bytes secret) {
+    while (secret.len > 0 && secret.data[secret.len - 1] == '=')
+        secret.len--;
+    return secret.len > 0 && memmem(secret.data, secret.len, "==", 2) != NULL;
+}
+
 /*
  * For values without quotes: most of them are types, variables or settings of programs. Names have words of
- * one case and at most one number among letters, or contain a word for what they name.
+ * one case and at most one number among letters, or contain a word that says what they name.
  */
 static enum detect_verdict validate_not_name(struct ts_bytes secret) {
     struct classes classes = count_classes(secret);
@@ -407,7 +441,7 @@ static enum detect_verdict validate_not_name(struct ts_bytes secret) {
     bool is_plain = classes.other == separators;
     bool has_letters = classes.lower + classes.upper > 0;
     bool unlike_words = is_unlike_words(secret);
-    if (!has_letters || (is_dotted_name(secret) && !unlike_words))
+    if (!has_letters || has_comparison(secret) || (is_dotted_name(secret) && !unlike_words))
         return DETECT_REJECT;
     bool has_name_classes = classes.lower == 0 || classes.upper == 0 || classes.digit < 2;
     if ((classes.digit == 0 || (is_plain && has_name_classes)) && !unlike_words && !is_scrambled(secret))
@@ -428,7 +462,7 @@ static enum detect_verdict validate_slack(struct ts_bytes secret) {
     return digits >= 9 && digits <= 15 ? DETECT_RAISE : DETECT_LOWER;
 }
 
-/* The first part is the number of the user in base64. */
+/* The first part is the user's number in base64. */
 static enum detect_verdict validate_discord(struct ts_bytes secret) {
     uint8_t decoded[32];
     size_t len = detect__base64_decode(secret, decoded, sizeof decoded);
@@ -440,7 +474,7 @@ static enum detect_verdict validate_discord(struct ts_bytes secret) {
     return DETECT_RAISE;
 }
 
-/* A macaroon whose location is the index itself. */
+/* A macaroon whose location is PyPI itself. */
 static enum detect_verdict validate_pypi(struct ts_bytes secret) {
     uint8_t decoded[64];
     if (secret.len < 32)
@@ -477,6 +511,35 @@ static enum detect_verdict validate_age(struct ts_bytes secret) {
                 sum ^= generators[bit];
     }
     return sum == 1 ? DETECT_RAISE : DETECT_LOWER;
+}
+
+/* The seed of an nkey in base 32: two bytes of prefixes, 32 of the seed, and their CRC-16 (XMODEM), low byte first. */
+static enum detect_verdict validate_nats_crc(struct ts_bytes secret) {
+    enum { BYTES = 36, CHARACTERS = 58 };
+    uint8_t decoded[BYTES + 1];
+    size_t count = 0;
+    uint32_t bits = 0;
+    unsigned bit_count = 0;
+    uint16_t crc = 0;
+    if (secret.len != CHARACTERS)
+        return DETECT_REJECT;
+    for (size_t i = 0; i < secret.len; i++) {
+        uint8_t c = secret.data[i];
+        if (!isupper(c) && (c < '2' || c > '7'))
+            return DETECT_REJECT;
+        bits = bits << 5 | (uint32_t)(isupper(c) ? c - 'A' : c - '2' + 26);
+        bit_count += 5;
+        if (bit_count >= 8) {
+            bit_count -= 8;
+            decoded[count++] = (uint8_t)(bits >> bit_count);
+        }
+    }
+    for (size_t i = 0; i < BYTES - 2; i++) {
+        crc = (uint16_t)(crc ^ decoded[i] << 8);
+        for (int bit = 0; bit < 8; bit++)
+            crc = (uint16_t)(crc << 1 ^ (crc & 0x8000 ? 0x1021 : 0));
+    }
+    return (decoded[BYTES - 2] | decoded[BYTES - 1] << 8) == crc ? DETECT_RAISE : DETECT_LOWER;
 }
 
 /* Version 4, which is random; other versions contain times and names, and are rarely secrets. */
@@ -523,6 +586,8 @@ enum detect_verdict detect__validate(enum ts_validator validator, struct ts_byte
         return validate_pypi(secret);
     case TS_VALIDATOR_AGE:
         return validate_age(secret);
+    case TS_VALIDATOR_NATS_CRC:
+        return validate_nats_crc(secret);
     case TS_VALIDATOR_UUID:
         return validate_uuid(secret);
     case TS_VALIDATOR_BASIC:

@@ -8,14 +8,14 @@
 #include "rule.h"
 
 enum detect_verdict {
-    DETECT_REJECT, /* no match at all */
+    DETECT_REJECT, /* not a match */
     DETECT_LOWER,  /* a match of low confidence */
     DETECT_KEEP,   /* a match with the confidence of the rule */
     DETECT_RAISE,  /* a match of high confidence */
 };
 
-/* The name of a secret: the last run of letters, digits, '_', '-' and '.' before it in the match, and its
- * continuation before the match. Empty if the match has none. */
+/* The name of a secret: the last run of letters, digits, '_', '-' and '.' before it in the match, extended to
+ * its beginning before the match. Empty if there is no name. */
 struct ts_bytes detect__name_before(struct ts_bytes text, struct ts_span before);
 
 enum detect_verdict detect__validate(enum ts_validator validator, struct ts_bytes name,
@@ -31,14 +31,14 @@ double detect__entropy(struct ts_bytes bytes);
  * hashes; LOWER for keys from the documentation of issuers and for made-up values; KEEP for the rest. */
 enum detect_verdict detect__placeholder(struct ts_bytes secret);
 
-/* For values of files that exist to hold credentials: what is there is in use, however weak. REJECT for references to
- * values elsewhere and for hashes; LOWER for placeholders and words for a password. */
+/* For values in files that exist to hold credentials. A value there is in use, however weak it is. REJECT for
+ * references to other places and for hashes; LOWER for placeholders and for words that mean "password". */
 enum detect_verdict detect__validate_stored(struct ts_bytes secret);
 
-/* REJECT unless it is the hash of a password, in a form that programs store. */
+/* REJECT unless the value is the hash of a password, in a form that programs store. */
 enum detect_verdict detect__validate_password_hash(struct ts_bytes secret);
 
-/* A word for a password, with at most digits and punctuation after it. */
+/* Whether the text is a word that means "password", optionally followed by digits and punctuation. */
 bool detect__is_password_word(struct ts_bytes text);
 
 /* Whether the text contains a word such as password or token, in upper or lower case. */
@@ -46,17 +46,17 @@ bool detect__names_itself(struct ts_bytes text);
 
 /* The parts of a match besides its secret. */
 struct detect_around {
-    struct ts_bytes name;   /* as above */
+    struct ts_bytes name;   /* the name, as above */
     struct ts_bytes after;  /* the part of the match after the secret */
-    struct ts_bytes before; /* of a scored rule: its line before the name */
+    struct ts_bytes before; /* scored rules: the line up to the name */
 };
 
 struct detect_judgement {
     enum ts_confidence confidence;
-    int16_t score; /* of a scored rule */
+    int16_t score; /* scored rules only */
 };
 
-/* Makes all checks. Returns false if there is no match. */
+/* Runs all checks. Returns false if the match is rejected. */
 bool detect__judge_secret(const struct ts_rule *rule, const struct detect_around *around,
                           struct ts_bytes secret, struct detect_judgement *ret);
 

@@ -37,7 +37,7 @@ void detect__yaml_fail(struct detect_yaml *yaml, unsigned line, const char *fiel
 /*
  * Returns false, with the line, if the text nests deeper than DEPTH_MAX. libyaml takes quadratic time in the
  * depth, and a file of a hostile repository may be nothing but brackets, so this check comes before loading.
- * It ignores errors of syntax, which loading reports.
+ * It ignores syntax errors, which loading reports.
  */
 static bool is_shallow(yaml_parser_t *parser, unsigned *ret_line) {
     size_t depth = 0;
@@ -71,7 +71,8 @@ static bool check_depth(const char *file, struct ts_bytes text, struct ts_detect
     yaml_parser_delete(&parser);
     if (!is_good)
         detect__error_set(error, TS_DETECT_NOT_YAML, (struct detect_place){.file = file, .line = line},
-                          "lists and mappings are nested more than %d deep; write it flatter", DEPTH_MAX);
+                          "lists and mappings are nested more than %d levels deep; use fewer levels",
+                          DEPTH_MAX);
     return is_good;
 }
 

@@ -24,8 +24,8 @@ struct detect_yaml {
     size_t problems;
     const char *file;
     const char *rule;              /* for messages: the current rule, or NULL */
-    struct ts_detect_error *error; /* the first one */
-    ts_detect_problem *visit;      /* gets all of them, or is NULL */
+    struct ts_detect_error *error; /* receives the first error */
+    ts_detect_problem *visit;      /* receives all errors; may be NULL */
     void *context;
     struct ts_arena *arena;
 };
@@ -36,11 +36,11 @@ bool detect__yaml_open(struct detect_yaml *yaml, const char *file, struct ts_byt
                        struct ts_arena *arena, struct ts_detect_error *error, yaml_node_t **ret_root);
 void detect__yaml_release(struct detect_yaml *yaml);
 
-/* An error: "file:line: rule 'id': field: what". */
+/* Reports an error: "file:line: rule 'id': field: what". */
 __attribute__((format(printf, 4, 5))) void detect__yaml_fail(struct detect_yaml *yaml, unsigned line,
                                                              const char *field, const char *format, ...);
 
-/* An error that something else found. */
+/* Reports an error that another function has found. */
 void detect__yaml_pass(struct detect_yaml *yaml, const struct ts_detect_error *error);
 
 unsigned detect__yaml_line(const yaml_node_t *node);

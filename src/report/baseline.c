@@ -1,14 +1,14 @@
 /*
- * Reading baselines, and comparing reports with them.
+ * Reads baselines, and compares reports with them.
  *
  *     turnstone-baseline 1                                        first line that is no comment
  *     salt 5c0ffee...                                             at most once, hexadecimal, 16 to 64 bytes
- *     key 0123456789abcdef                                        at most once: which key the ids were made with
+ *     key 0123456789abcdef                                        at most once: identifies the key of the ids
  *     0123456789abcdef0123456789abcdef github-pat                 finding id and rule
  *     # a comment; empty lines are comments too
  *
  * After a merge, entries may be in any order and may occur twice. Anything else is an error that names its
- * line: a baseline that was understood by half would let a secret pass.
+ * line: a baseline that is only partly understood could let a secret pass.
  */
 #include "baseline.h"
 #include "baseline_entries.h"
@@ -216,7 +216,7 @@ bool ts_baseline_parse(const char *file, struct ts_bytes text, struct ts_baselin
     return good;
 }
 
-/* Reads to the end, but at most one byte more than allowed, so that the parser reports a file that is too
+/* Reads to the end, but at most one byte more than the limit, so that the parser reports a file that is too
  * large. */
 static bool read_all(int fd, char **ret_text, size_t *ret_len) {
     size_t capacity = 65536;
@@ -313,7 +313,7 @@ static bool meet(struct ts_baseline *baseline, const struct ts_finding_id *id) {
 }
 
 void ts_baseline_apply(struct ts_baseline *baseline, struct ts_report *report) {
-    /* An entry that was found again loses its rule and is removed at the end. */
+    /* An entry that was found loses its rule here, and is removed at the end. */
     if (baseline->count > 0)
         memcpy(baseline->gone, baseline->entries, baseline->count * sizeof *baseline->gone);
     report->has_baseline = true;

@@ -2,8 +2,7 @@
  * Baselines: known findings, so that a scan shows only new ones. docs/formats/baseline.md describes the file.
  *
  * A baseline contains only finding ids and rules: no dates, lines or paths. It is written sorted, so that the
- * same findings give the same bytes. It may be read in any order and with duplicate lines, as merges leave
- * it.
+ * same findings give the same bytes. It may have any order and duplicate lines, because merges produce them.
  */
 #ifndef TS_REPORT_BASELINE_H
 #define TS_REPORT_BASELINE_H
@@ -41,10 +40,9 @@ struct ts_baseline_error {
 
 struct ts_baseline {
     uint8_t salt[TS_BASELINE_SALT_MAX];
-    size_t salt_len; /* 0: the file has no salt */
-    char check[TS_BASELINE_CHECK_LEN +
-               1];                  /* of the key that its ids were made with; "" if the file does not say */
-    struct ts_report_gone *entries; /* by id, each once */
+    size_t salt_len;                       /* 0: the file has no salt */
+    char check[TS_BASELINE_CHECK_LEN + 1]; /* identifies the key of its ids; "" if the file does not say */
+    struct ts_report_gone *entries;        /* sorted by id, each once */
     size_t count;
     struct ts_report_gone *gone; /* room for ts_baseline_apply */
     char *memory;
@@ -64,8 +62,8 @@ void ts_baseline_release(struct ts_baseline *baseline);
 /* A baseline with no entries and a newly drawn salt. */
 bool ts_baseline_new_salt(struct ts_baseline *ret_baseline, struct ts_baseline_error *ret_error);
 
-/* The salt that a scan must use so that its ids match the baseline: the baseline's own, or else the given
- * salt of the project. */
+/* The salt that a scan must use so that its ids match the baseline: the baseline's own salt, or if it has
+ * none, the given salt of the project. */
 struct ts_bytes ts_baseline_salt(const struct ts_baseline *baseline, struct ts_bytes project_salt);
 
 /* Returns whether ids made with this key can match the baseline. */
@@ -73,11 +71,11 @@ bool ts_baseline_fits(const struct ts_baseline *baseline, const struct ts_findin
                       struct ts_baseline_error *ret_error);
 
 /* Marks every finding as new or known, counts the known ones, and lists entries that were not found. The
- * baseline owns that list and must outlive the report. */
+ * baseline owns that list, so release it after the report. */
 void ts_baseline_apply(struct ts_baseline *baseline, struct ts_report *report);
 
 /* Writes the findings of a report as a baseline, with the salt of `baseline`, which may be NULL, and the key
- * that the ids were made with. Errors stick to `out`. Returns false when memory runs out. */
+ * that the ids were made with. `out` keeps the first error. Returns false when memory runs out. */
 bool ts_baseline_write(const struct ts_baseline *baseline, const struct ts_finding_key *key,
                        const struct ts_report *report, struct ts_out *out);
 

@@ -14,8 +14,7 @@ static bool contains(struct ts_bytes bytes, const char *part) {
     return memmem(bytes.data, bytes.len, part, strlen(part)) != NULL;
 }
 
-/* Returns whether everything that the group can match is ASCII: it has no negated class and no wildcard. In
- * doubt, false. */
+/* Returns whether the group can match only ASCII: it has no negated class and no wildcard. False if unsure. */
 static bool is_ascii_group(const char *pattern) {
     const char *at = pattern != NULL ? strstr(pattern, SECRET) : NULL;
     unsigned depth = 1;

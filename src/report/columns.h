@@ -1,6 +1,6 @@
 /*
  * Columns in characters, for formats that do not count bytes. A report counts bytes. For the first occurrence
- * of a finding it also has the line as shown. If nothing before the secret was left out, the characters can
+ * of a finding it also has the shown line. If that line omits nothing before the secret, the characters can
  * be counted in it.
  */
 #ifndef TS_REPORT_COLUMNS_H
@@ -11,7 +11,7 @@
 /* From 1, in code points, without a byte order mark; 0: unknown. */
 struct report_columns {
     uint64_t start;
-    uint64_t end; /* after the last character */
+    uint64_t end; /* column after the last character */
 };
 
 /* For one of the finding's listed occurrences. */

@@ -1,9 +1,9 @@
 /*
- * CSV by RFC 4180: a line for each listed occurrence; lines end with CR LF; a field with a comma, a quote or
- * a blank at its edge is quoted.
+ * CSV as in RFC 4180: a line for each listed occurrence. Lines end with CR LF. A field that contains a comma
+ * or a quote, or begins or ends with a blank, is quoted.
  *
- * Spreadsheets take a field that begins with = + - @ (or their full-width twins) for a formula, quoted or
- * not. Such a field gets an apostrophe in front, and so does one that begins with an apostrophe: to read a
+ * Spreadsheets treat a field that begins with = + - @ (or their full-width forms) as a formula, even if it is
+ * quoted. Such a field gets an apostrophe in front, and so does one that begins with an apostrophe: to read a
  * text field, drop one apostrophe at its beginning. Line breaks, tabs and other control bytes are already
  * \xNN (write.h), so a line of the file is a line of the table.
  */
@@ -149,16 +149,20 @@ static void put_whereabouts(const struct report_job *job, const struct ts_report
     ts_out_put_cstring(out, finding->ref_listed > 0 ? "\"" : "");
     put_next_number(out, finding->ref_count);
     put_next_text(out, ts_report_link(job->report, occurrence, link) ? link : "");
+    put_next_text(out, finding->rule->description);
     put_next_text(out, finding->rule->revoke);
     put_next_text(out, finding->rule->url);
+    put_next_text(out, finding->pair != NULL ? finding->pair->rule->id : "");
+    put_next(out, finding->pair != NULL ? report__secret_of(job->report, finding->pair) : TS_BYTES(""));
     ts_out_put_cstring(out, "\r\n");
 }
 
 void report__write_csv(const struct report_job *job) {
     ts_out_put_cstring(
-        job->out, "id,rule,name,severity,confidence,is_new,secret,excerpt,encodings,occurrence_count,place,"
-                  "repo,path,line,column,end_line,end_column,commit,author,email,date,object,"
-                  "in_head,head_path,head_line,refs,ref_count,link,revoke,url\r\n");
+        job->out,
+        "id,rule,name,severity,confidence,is_new,secret,excerpt,encodings,occurrence_count,place,"
+        "repo,path,line,column,end_line,end_column,commit,author,email,date,object,"
+        "in_head,head_path,head_line,refs,ref_count,link,description,revoke,url,pair_rule,pair\r\n");
     for (size_t i = 0; i < job->report->finding_count; i++) {
         const struct ts_report_finding *finding = &job->report->findings[i];
         if (!report__is_listed(job, finding))

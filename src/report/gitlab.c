@@ -1,9 +1,9 @@
 /*
  * GitLab's report of secret detection, version 15.0.0 of its schema: a vulnerability for each finding.
  *
- * GitLab recognises a vulnerability by its location. So the location is the first occurrence, which is the same in every later scan, and
- * the place in HEAD is one of the details. GitLab keeps reports and shows them to every developer: neither secret nor
- * excerpt is in it, not even when the report shows secrets.
+ * GitLab recognises a vulnerability by its location. So the location is the first occurrence, which is the
+ * same in every later scan, and the place in HEAD is one of the details. GitLab keeps reports and shows them
+ * to every developer: so it contains neither secrets nor excerpts, even if the scan shows secrets.
  */
 #include "whereabouts.h"
 
@@ -58,7 +58,7 @@ static void put_messages(const struct report_job *job) {
     if (report->fault_total > report->fault_count)
         put_message(out, &count, "warn", "there are more faults than are listed here");
     if (report->limits_hit > 0)
-        put_message(out, &count, "warn", "matches were given up at the step limit of patterns");
+        put_message(out, &count, "warn", "matches were abandoned at a pattern's step limit");
     if (report->is_stopped)
         put_message(out, &count, "fatal", "the scan was stopped by a signal");
     for (size_t i = 0; i < report->rule_change_count; i++) {
@@ -180,6 +180,10 @@ static void put_details(const struct report_job *job, const struct ts_report_fin
     put_member(out,
                ",\n     \"details\": {\"secret\": {\"name\": \"Secret\", \"type\": \"text\", \"value\": ",
                finding->redacted);
+    if (finding->pair != NULL) {
+        put_member(out, "}, \"pair\": {\"name\": ", finding->pair->rule->name);
+        put_member(out, ", \"type\": \"text\", \"value\": ", finding->pair->redacted);
+    }
     put_member(out, "}, \"place\": {\"name\": \"Place\", \"type\": \"text\", \"value\": ",
                ts_place_name(finding->occurrences[0].place));
     put_member(out, "}, \"confidence\": {\"name\": \"Confidence\", \"type\": \"text\", \"value\": ",

@@ -1,9 +1,9 @@
 /*
  * A self-contained page: a table that can be read without scripts, and page.js, which filters and sorts it.
  *
- * The page's policy allows no request, and no script or style except the two embedded ones, by their hash.
- * Content from a repository is only text and quoted attributes, escaped by markup.h. The script never turns
- * it into markup.
+ * The page's policy forbids all requests, and all scripts and styles except the two embedded ones, which it
+ * allows by their hash. Content from a repository is only text and quoted attributes, escaped by markup.h.
+ * The script never turns it into markup.
  */
 #include "markup.h"
 #include "page.h"
@@ -40,7 +40,7 @@ static void put_verdict(const struct report_job *job) {
         ts_out_put_char(out, ' ');
         ts_out_put_cstring(out, new);
         ts_out_put_cstring(out, job->totals.findings == 1 ? "finding" : "findings");
-        for (size_t i = TS_SEVERITY_COUNT; i-- > 0;) {
+        for (size_t i = TS_REPORT_SEVERITY_COUNT; i-- > 0;) {
             if (job->totals.by_severity[i] == 0)
                 continue;
             const char *name = ts_severity_name((enum ts_severity)i);
@@ -82,7 +82,7 @@ static void put_faults(const struct report_job *job) {
     if (report->limits_hit > 0) {
         ts_out_put_cstring(out, "<li>");
         report__put_count(out, report->limits_hit, "match", "matches");
-        ts_out_put_cstring(out, " given up at the step limit of patterns</li>");
+        ts_out_put_cstring(out, " abandoned at a pattern's step limit</li>");
     }
     if (report->is_stopped)
         ts_out_put_cstring(out, "<li>stopped by a signal</li>");
@@ -102,16 +102,16 @@ static void put_targets(const struct report_job *job) {
     for (size_t i = 0; i < job->report->target_count; i++) {
         const struct ts_report_target *target = &job->report->targets[i];
         ts_out_put_cstring(out, i == 0 ? "<dt>Scanned</dt><dd>" : "<dt></dt><dd>");
-        if (target->kind != TS_TARGET_KIND_INPUT) {
+        if (target->kind != TS_REPORT_TARGET_KIND_INPUT) {
             ts_out_put_cstring(out, "<code>");
             report__put_markup(out, target->name, REPORT_BACKSLASH_DOUBLED);
             ts_out_put_cstring(out, "</code> ");
         }
-        ts_out_put_cstring(out, ts_target_kind_name(target->kind));
+        ts_out_put_cstring(out, ts_report_target_kind_name(target->kind));
         if (report__is_empty(target)) {
             ts_out_put_cstring(out, ": <strong class=\"medium\">");
-            ts_out_put_cstring(out, target->outcome == TS_TARGET_SCANNED ? "nothing there to scan"
-                                                                         : "not scanned");
+            ts_out_put_cstring(out, target->outcome == TS_REPORT_TARGET_SCANNED ? "there is nothing to scan"
+                                                                                : "not scanned");
             ts_out_put_cstring(out, "</strong></dd>\n");
             continue;
         }
@@ -120,12 +120,12 @@ static void put_targets(const struct report_job *job) {
         if (target->blobs_known > 0) {
             ts_out_put_cstring(out, "; ");
             report__put_count(out, target->blobs_known, "blob", "blobs");
-            ts_out_put_cstring(out, " known from before");
+            ts_out_put_cstring(out, " known from earlier scans");
         }
         if (target->missing_by_design > 0) {
             ts_out_put_cstring(out, "; ");
             report__put_count(out, target->missing_by_design, "object", "objects");
-            ts_out_put_cstring(out, " left out by a partial clone");
+            ts_out_put_cstring(out, " omitted by a partial clone");
         }
         if (target->cut_commits > 0) {
             ts_out_put_cstring(out, "; shallow before ");
@@ -150,6 +150,37 @@ static void put_rule_changes(const struct report_job *job) {
     }
 }
 
+static void put_suppression(struct ts_out *out, const struct ts_report_suppression *by) {
+    report__put_count(out, by->findings, "finding", "findings");
+    ts_out_put_cstring(out, " by <code>");
+    report__put_markup_text(out, by->source);
+    ts_out_put_cstring(out, "</code> ");
+    report__put_markup_text(out, by->reason);
+    ts_out_put_cstring(out, "</dd>\n");
+}
+
+static void put_suppressions(const struct report_job *job) {
+    struct ts_out *out = job->out;
+    const struct ts_report *report = job->report;
+    for (size_t i = 0; i < report->suppression_count;) {
+        struct report_suppressions group = report__suppressions_from(report, i);
+        for (size_t k = i; k < i + group.shown; k++) {
+            ts_out_put_cstring(out, k == 0 ? "<dt>Suppressed</dt><dd>" : "<dt></dt><dd>");
+            put_suppression(out, &report->suppressions[k]);
+        }
+        if (group.shown < group.count) {
+            ts_out_put_cstring(out, "<dt></dt><dd>");
+            report__put_count(out, group.left_occurrences, "occurrence", "occurrences");
+            ts_out_put_cstring(out, " by ");
+            report__put_count(out, group.count - group.shown, "more line", "more lines");
+            ts_out_put_cstring(out, " of <code>");
+            report__put_markup(out, group.file, REPORT_BACKSLASH_KEPT);
+            ts_out_put_cstring(out, "</code>" REPORT_SUPPRESSIONS_REST "</dd>\n");
+        }
+        i += group.count;
+    }
+}
+
 static void put_summary(const struct report_job *job) {
     struct ts_out *out = job->out;
     const struct ts_report *report = job->report;
@@ -161,16 +192,7 @@ static void put_summary(const struct report_job *job) {
     report__put_markup_text(out, job->options->version);
     ts_out_put_cstring(out, "</dd>\n");
     put_rule_changes(job);
-    for (size_t i = 0; i < report->suppression_count; i++) {
-        const struct ts_report_suppression *by = &report->suppressions[i];
-        ts_out_put_cstring(out, i == 0 ? "<dt>Suppressed</dt><dd>" : "<dt></dt><dd>");
-        report__put_count(out, by->findings, "finding", "findings");
-        ts_out_put_cstring(out, " by <code>");
-        report__put_markup_text(out, by->source);
-        ts_out_put_cstring(out, "</code> ");
-        report__put_markup_text(out, by->reason);
-        ts_out_put_cstring(out, "</dd>\n");
-    }
+    put_suppressions(job);
     if (report->has_baseline) {
         ts_out_put_cstring(out, "<dt>Baseline</dt><dd>");
         report__put_count(out, report->baseline_known, "finding", "findings");
@@ -185,7 +207,7 @@ static void put_summary(const struct report_job *job) {
         } else {
             ts_out_put_cstring(out, " known, ");
             ts_out_put_u64(out, report->gone_count);
-            ts_out_put_cstring(out, " not found any more</dd>\n");
+            ts_out_put_cstring(out, " no longer found</dd>\n");
         }
     }
     for (size_t i = 0; i < report->gone_count && job->options->lists_gone; i++) {
@@ -203,7 +225,7 @@ static void put_summary(const struct report_job *job) {
     ts_out_put_cstring(out, "</dl>\n");
 }
 
-/* Findings of the same rule are close together, so that most are found at once. */
+/* Searches near the last result, because findings of the same rule are close together. */
 static bool is_first_of_rule(const struct ts_report *report, size_t number) {
     const struct ts_rule *rule = report->findings[number].rule;
     for (size_t i = number; i-- > 0;)
@@ -218,7 +240,7 @@ static void put_controls(const struct report_job *job) {
         out,
         "<form hidden>\n<input type=\"search\" name=\"search\" placeholder=\"Filter: path, rule, author, commit, id\" "
         "aria-label=\"Filter\" autocomplete=\"off\">\n");
-    for (size_t i = TS_SEVERITY_COUNT; i-- > 0;) {
+    for (size_t i = TS_REPORT_SEVERITY_COUNT; i-- > 0;) {
         const char *name = ts_severity_name((enum ts_severity)i);
         ts_out_put_cstring(out, "<label class=\"");
         ts_out_put_cstring(out, name);
@@ -244,14 +266,15 @@ static void put_controls(const struct report_job *job) {
                             "<output></output>\n</form>\n");
 }
 
-/* How to revoke the secrets of a rule, and a page of their issuer. The only special character of markup in a
- * url is &, which is escaped (rule_reader.c). */
+/* How to revoke the secrets of a rule, and a page of their issuer. The only special markup character in a url
+ * is &, which is escaped (rule_reader.c). */
 static void put_cure(struct ts_out *out, const struct ts_rule *rule) {
     if (rule->revoke[0] != '\0') {
         ts_out_put_cstring(out, "<br>To revoke it: ");
         report__put_markup_text(out, rule->revoke);
     }
-    if (rule->url[0] != '\0' && rule->origin == TS_RULE_OF_TARGET) { /* a stranger may have written it */
+    if (rule->url[0] != '\0' &&
+        rule->origin == TS_RULE_OF_TARGET) { /* the author of the target may have written it */
         ts_out_put_cstring(out, "<br>");
         report__put_markup_text(out, rule->url);
     } else if (rule->url[0] != '\0') {
@@ -277,6 +300,15 @@ static void put_finding_cell(const struct report_job *job, const struct ts_repor
     }
     if (!finding->is_new)
         ts_out_put_cstring(out, " <span class=\"tag\">known</span>");
+    if (finding->pair != NULL) {
+        ts_out_put_cstring(out, "<br>with ");
+        report__put_markup_text(out, finding->pair->rule->name);
+        ts_out_put_cstring(out, " <code class=\"secret\">");
+        report__put_markup(out, report__secret_of(job->report, finding->pair), REPORT_BACKSLASH_KEPT);
+        ts_out_put_cstring(out, "</code>: <code>");
+        report__put_markup_place(out, report__pair_place(finding));
+        ts_out_put_cstring(out, "</code>");
+    }
     ts_out_put_cstring(out, "<details><summary>");
     report__put_markup_text(out, finding->rule->id);
     ts_out_put_cstring(out, "</summary>");

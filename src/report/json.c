@@ -1,8 +1,8 @@
 /*
  * JSON, and JSON lines: docs/formats/findings.md. A finding is the same object in both.
  *
- * JSON has no bytes. A text that is not UTF-8 is written with U+FFFD for each wrong byte. A second member,
- * with "_base64" after the name, has its exact bytes.
+ * JSON cannot represent arbitrary bytes. A text that is not UTF-8 is written with U+FFFD for each invalid
+ * byte. A second member, named with the suffix "_base64", has the exact bytes.
  */
 #include "whereabouts.h"
 
@@ -25,7 +25,7 @@ static void put_base64(struct ts_out *out, struct ts_bytes bytes) {
     }
 }
 
-/* "name": with the comma of a member that is not the first. */
+/* Writes "name": preceded by a comma unless it is the first member. */
 static void put_name(struct ts_out *out, const char *name) {
     ts_out_put_cstring(out, ", \"");
     ts_out_put_cstring(out, name);
@@ -100,6 +100,8 @@ static void put_occurrence(const struct report_job *job, const struct ts_report_
         put_text(out, "link", link);
     else
         put_null(out, "link");
+    if (occurrence->is_allowed)
+        put_bool(out, "allowed", true);
     ts_out_put_char(out, '}');
 }
 
@@ -126,6 +128,26 @@ static void put_whereabouts(const struct report_job *job, const struct ts_report
     put_number(out, "ref_count", finding->ref_count);
 }
 
+static void put_pair(const struct report_job *job, const struct ts_report_finding *finding) {
+    struct ts_out *out = job->out;
+    const struct ts_report_finding *pair = finding->pair;
+    if (pair == NULL) {
+        put_null(out, "pair");
+        return;
+    }
+    put_name(out, "pair");
+    ts_out_put_cstring(out, "{\"id\": \"");
+    ts_out_put_cstring(out, pair->id.text);
+    ts_out_put_char(out, '"');
+    put_text(out, "rule", pair->rule->id);
+    put_text(out, "name", pair->rule->name);
+    put_bytes(out, "secret", report__secret_of(job->report, pair));
+    put_number(out, "occurrence_count", pair->occurrence_count);
+    put_name(out, "occurrence");
+    put_occurrence(job, report__pair_place(finding));
+    ts_out_put_char(out, '}');
+}
+
 static void put_finding(const struct report_job *job, const struct ts_report_finding *finding) {
     struct ts_out *out = job->out;
     ts_out_put_cstring(out, "{\"id\": \"");
@@ -149,6 +171,7 @@ static void put_finding(const struct report_job *job, const struct ts_report_fin
         ts_out_put_json(out, ts_bytes_of_cstring(ts_encoding_name(finding->encodings[i])));
     }
     ts_out_put_char(out, ']');
+    put_pair(job, finding);
     put_whereabouts(job, finding);
     put_number(out, "occurrence_count", finding->occurrence_count);
     put_name(out, "occurrences");
@@ -175,7 +198,7 @@ static void put_targets(struct ts_out *out, const struct ts_report *report) {
         const struct ts_report_target *target = &report->targets[i];
         ts_out_put_cstring(out, ts_json_separator(i, ","));
         ts_out_put_cstring(out, "\n      {\"kind\": ");
-        ts_out_put_json(out, ts_bytes_of_cstring(ts_target_kind_name(target->kind)));
+        ts_out_put_json(out, ts_bytes_of_cstring(ts_report_target_kind_name(target->kind)));
         put_bytes(out, "name", target->name);
         put_number(out, "commits", target->commits);
         put_number(out, "trees", target->trees);
@@ -191,8 +214,8 @@ static void put_targets(struct ts_out *out, const struct ts_report *report) {
         put_number(out, "lfs_missing", target->lfs_missing);
         put_number(out, "encrypted_archives", target->encrypted_archives);
         put_number(out, "skipped", target->skipped);
-        ts_out_put_cstring(out, target->outcome == TS_TARGET_SCANNED ? ", \"is_scanned\": true"
-                                                                     : ", \"is_scanned\": false");
+        ts_out_put_cstring(out, target->outcome == TS_REPORT_TARGET_SCANNED ? ", \"is_scanned\": true"
+                                                                            : ", \"is_scanned\": false");
         ts_out_put_char(out, '}');
     }
     ts_out_put_char(out, ']');
@@ -219,7 +242,7 @@ static void put_rule_changes(struct ts_out *out, const struct ts_report *report)
         const struct ts_report_rule_change *by = &report->rule_changes[i];
         ts_out_put_cstring(out, ts_json_separator(i, ","));
         ts_out_put_cstring(out, "\n      {\"change\": ");
-        ts_out_put_json(out, ts_bytes_of_cstring(ts_rule_change_name(by->change)));
+        ts_out_put_json(out, ts_bytes_of_cstring(ts_report_rule_change_name(by->change)));
         put_bytes(out, "source", ts_bytes_of_cstring(by->source));
         if (by->target == TS_REPORT_NONE)
             put_null(out, "repo");
@@ -300,8 +323,8 @@ static void put_summary(const struct report_job *job) {
     put_number(out, "occurrences", totals->occurrences);
     put_name(out, "by_severity");
     ts_out_put_char(out, '{');
-    for (size_t i = TS_SEVERITY_COUNT; i-- > 0;) {
-        ts_out_put_cstring(out, ts_json_separator(TS_SEVERITY_COUNT - 1 - i, ", "));
+    for (size_t i = TS_REPORT_SEVERITY_COUNT; i-- > 0;) {
+        ts_out_put_cstring(out, ts_json_separator(TS_REPORT_SEVERITY_COUNT - 1 - i, ", "));
         ts_out_put_json(out, ts_bytes_of_cstring(ts_severity_name((enum ts_severity)i)));
         ts_out_put_cstring(out, ": ");
         ts_out_put_u64(out, totals->by_severity[i]);

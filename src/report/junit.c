@@ -1,7 +1,7 @@
 /*
- * JUnit XML: a test case for each target, and one for each finding: failed, or skipped if its confidence is too low to fail the scan. The case of a target has an
- * error when not all of it could be read, and is skipped when it is empty. Suppressions are the output of the
- * suite.
+ * JUnit XML: a test case for each target, and one for each finding. A finding's case has failed, or is
+ * skipped if its confidence is too low to fail the scan. A target's case has an error if a part of the target
+ * could not be read, and is skipped if the target is empty. Suppressions are in the output of the suite.
  */
 #include "markup.h"
 #include "whereabouts.h"
@@ -75,7 +75,7 @@ static void put_target(const struct report_job *job, size_t number) {
     struct ts_out *out = job->out;
     const struct ts_report_target *target = &job->report->targets[number];
     ts_out_put_cstring(out, "    <testcase classname=\"turnstone.scan\" name=\"");
-    ts_out_put_cstring(out, ts_target_kind_name(target->kind));
+    ts_out_put_cstring(out, ts_report_target_kind_name(target->kind));
     ts_out_put_char(out, ' ');
     report__put_markup(out, target->name, REPORT_BACKSLASH_DOUBLED);
     ts_out_put_cstring(out, "\">\n");
@@ -90,7 +90,7 @@ static void put_target(const struct report_job *job, size_t number) {
         }
         ts_out_put_cstring(out, "</error>\n");
     } else if (report__is_empty(target)) {
-        ts_out_put_cstring(out, "      <skipped message=\"nothing there to scan\"/>\n");
+        ts_out_put_cstring(out, "      <skipped message=\"there is nothing to scan\"/>\n");
     }
     ts_out_put_cstring(out, "      <system-out>");
     ts_out_put_cstring(out, report__content(target).text);
@@ -106,7 +106,7 @@ static void put_common_trouble(const struct report_job *job) {
     report__put_count(out, job->report->fault_total, "fault", "faults");
     ts_out_put_cstring(out, ", ");
     report__put_count(out, job->report->limits_hit, "match", "matches");
-    ts_out_put_cstring(out, " given up at the step limit of patterns</error>\n    </testcase>\n");
+    ts_out_put_cstring(out, " abandoned at a pattern's step limit</error>\n    </testcase>\n");
 }
 
 static void put_output(const struct report_job *job) {
@@ -207,7 +207,7 @@ static void put_finding(const struct report_job *job, const struct ts_report_fin
         ts_out_put_cstring(out, "\">\n      <failure type=\"");
         ts_out_put_cstring(out, ts_severity_name(finding->rule->severity));
         ts_out_put_cstring(out, "\" message=\"");
-    } else { /* without an attribute `type`: the schemas of readers have none */
+    } else { /* without an attribute `type`, which the schemas of readers do not have */
         ts_out_put_cstring(out, "\">\n      <skipped message=\"");
     }
     report__put_markup_text(out, finding->rule->name);
@@ -216,6 +216,14 @@ static void put_finding(const struct report_job *job, const struct ts_report_fin
     ts_out_put_cstring(out, "\">");
     put_place(job, finding);
     report__put_markup(out, finding->excerpt, REPORT_BACKSLASH_KEPT);
+    if (finding->pair != NULL) {
+        ts_out_put_cstring(out, "\nwith ");
+        report__put_markup_text(out, finding->pair->rule->name);
+        ts_out_put_char(out, ' ');
+        report__put_markup(out, report__secret_of(job->report, finding->pair), REPORT_BACKSLASH_DOUBLED);
+        ts_out_put_cstring(out, ": ");
+        report__put_markup_place(out, report__pair_place(finding));
+    }
     if (commit != NULL)
         put_commit(out, commit);
     put_help(out, finding->rule);

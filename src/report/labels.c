@@ -46,7 +46,7 @@ static bool read_place(const char *text, struct ts_label_place *ret) {
            ret->column > 0;
 }
 
-/* NULL, or what is wrong with the line. */
+/* Returns NULL, or the problem with the line. */
 static const char *read_line(char *line, struct ts_label *ret) {
     char *fields[FIELDS];
     size_t count = 0;

@@ -29,8 +29,8 @@ struct ts_label_place {
 struct ts_label {
     const char *path;
     struct ts_label_place from;
-    struct ts_label_place to; /* after the last byte */
-    const char *family;       /* of a false positive: its kind, without '!' */
+    struct ts_label_place to; /* place after the last byte */
+    const char *family;       /* for a false positive: its kind, without '!' */
     const char *rule;         /* "": any */
     bool is_secret;
 };
@@ -43,7 +43,7 @@ struct ts_labels {
 };
 
 struct ts_labels_error {
-    char text[400]; /* one line: what, why and the fix; safe to print */
+    char text[400]; /* one line: what happened, why, and the fix; safe to print */
 };
 
 /* On failure there is nothing to release. */

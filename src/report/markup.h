@@ -6,11 +6,11 @@
 
 #include "writer.h"
 
-/* Bytes as they are shown (write.h), with & < > " ' as references: for text and for quoted attributes. Bytes
- * that XML cannot contain are already \xNN. */
+/* Writes bytes in their shown form (write.h), with & < > " ' as references, for text and for quoted
+ * attributes. Bytes that XML cannot contain are already \xNN. */
 void report__put_markup(struct ts_out *out, struct ts_bytes bytes, enum report_backslash backslash);
 
-/* A text of our own, or one that is safe to print. */
+/* Writes a fixed text, or one that is safe to print. */
 void report__put_markup_text(struct ts_out *out, const char *text);
 
 /* Where an occurrence is, with line and column. */

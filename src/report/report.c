@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert((int)TS_SEVERITY_CRITICAL + 1 == TS_SEVERITY_COUNT, "a count for each severity");
+_Static_assert((int)TS_SEVERITY_CRITICAL + 1 == TS_REPORT_SEVERITY_COUNT, "a count for each severity");
 
 #define NAME_OF(suffix, text) text,
 
-const char *ts_target_kind_name(enum ts_target_kind kind) {
-    static const char *const names[] = {TS_TARGET_KINDS(NAME_OF)};
+const char *ts_report_target_kind_name(enum ts_report_target_kind kind) {
+    static const char *const names[] = {TS_REPORT_TARGET_KINDS(NAME_OF)};
     return names[kind];
 }
 
@@ -20,8 +20,8 @@ const char *ts_place_name(enum ts_place place) {
     return names[place];
 }
 
-const char *ts_rule_change_name(enum ts_rule_change change) {
-    static const char *const names[] = {TS_RULE_CHANGES(NAME_OF)};
+const char *ts_report_rule_change_name(enum ts_report_rule_change_kind change) {
+    static const char *const names[] = {TS_REPORT_RULE_CHANGES(NAME_OF)};
     return names[change];
 }
 
@@ -55,7 +55,7 @@ bool ts_report_is_incomplete(const struct ts_report *report) {
 }
 
 bool ts_report_is_rule_lost(const struct ts_report_rule_change *change) {
-    return change->target != TS_REPORT_NONE && change->change != TS_RULE_CHANGE_ADDED;
+    return change->target != TS_REPORT_NONE && change->change != TS_REPORT_RULE_CHANGE_ADDED;
 }
 
 const char *ts_report_rule_change_text(const struct ts_report *report,
@@ -71,12 +71,13 @@ const char *ts_report_rule_change_text(const struct ts_report *report,
                  ts_text_escape(report->targets[change->target].name, target, sizeof target));
     else if (change->target != TS_REPORT_NONE)
         snprintf(whose, sizeof whose, " of the target");
-    int len = snprintf(ret_line, TS_REPORT_LINE_SIZE, "%zu %srule%s %s by %s%s", change->count,
-                       change->change == TS_RULE_CHANGE_ADDED ? "" : "built-in ",
-                       change->count == 1 ? "" : "s", ts_rule_change_name(change->change), source, whose);
-    size_t named = change->change != TS_RULE_CHANGE_REPLACED ? 0
-                   : change->count < RULES_NAMED             ? change->count
-                                                             : RULES_NAMED;
+    int len =
+        snprintf(ret_line, TS_REPORT_LINE_SIZE, "%zu %srule%s %s by %s%s", change->count,
+                 change->change == TS_REPORT_RULE_CHANGE_ADDED ? "" : "built-in ",
+                 change->count == 1 ? "" : "s", ts_report_rule_change_name(change->change), source, whose);
+    size_t named = change->change != TS_REPORT_RULE_CHANGE_REPLACED ? 0
+                   : change->count < RULES_NAMED                    ? change->count
+                                                                    : RULES_NAMED;
     for (size_t i = 0; i < named; i++)
         len += snprintf(ret_line + len, TS_REPORT_LINE_SIZE - (size_t)len, "%s%s", i == 0 ? ": " : ", ",
                         change->rules[i]);

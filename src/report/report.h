@@ -1,9 +1,9 @@
 /*
- * The findings of a scan, as every format shows them.
+ * The findings of a scan, in the form that all formats share.
  *
  * A report contains no secret unless `shows_secrets`: the scan masks every text, including paths, names and
  * faults, so that a writer cannot show a secret by mistake. Paths, names, mail addresses and excerpts are
- * bytes of a stranger's repository: a writer escapes them for its format.
+ * untrusted bytes: a writer escapes them for its format.
  *
  * Everything is in its final order (ts_report_sort): two scans of the same target give equal reports, apart
  * from `took_ns`, with any number of threads.
@@ -22,31 +22,31 @@
 #include <stdint.h>
 
 /* Replaces a secret in an excerpt. */
-#define TS_REPORT_MASK    "********"
-#define TS_REPORT_NONE    UINT32_MAX
-#define TS_SEVERITY_COUNT 4
+#define TS_REPORT_MASK           "********"
+#define TS_REPORT_NONE           UINT32_MAX
+#define TS_REPORT_SEVERITY_COUNT 4
 
 /* The kinds of targets. */
-#define TS_TARGET_KINDS(X)                                                                                   \
+#define TS_REPORT_TARGET_KINDS(X)                                                                            \
     X(REPOSITORY, "repository")                                                                              \
     X(DIRECTORY, "directory")                                                                                \
     X(FILE, "file")                                                                                          \
     X(INPUT, "standard input")
 
-#define TS_TARGET_KIND_ENUM(suffix, text) TS_TARGET_KIND_##suffix,
-enum ts_target_kind { TS_TARGET_KINDS(TS_TARGET_KIND_ENUM) };
-#undef TS_TARGET_KIND_ENUM
+#define TS_REPORT_TARGET_KIND_ENUM(suffix, text) TS_REPORT_TARGET_KIND_##suffix,
+enum ts_report_target_kind { TS_REPORT_TARGET_KINDS(TS_REPORT_TARGET_KIND_ENUM) };
+#undef TS_REPORT_TARGET_KIND_ENUM
 
-/* Code hosts, by how their links are written. */
+/* Code hosts, distinguished by the form of their links. */
 enum ts_forge { TS_FORGE_GITHUB, TS_FORGE_GITLAB, TS_FORGE_BITBUCKET, TS_FORGE_GITEA };
 
 /* The outcome of scanning a target. */
-enum ts_target_outcome {
-    TS_TARGET_SCANNED, /* perhaps with faults */
+enum ts_report_target_outcome {
+    TS_REPORT_TARGET_SCANNED, /* the target was scanned, perhaps with faults */
     /* a wrong target: it does not exist, is not a repository, names an unknown ref, or has an invalid
      * configuration */
-    TS_TARGET_REFUSED,
-    TS_TARGET_FAILED, /* memory, threads or temporary files ended it */
+    TS_REPORT_TARGET_REFUSED,
+    TS_REPORT_TARGET_FAILED, /* lack of memory, threads or temporary files ended it */
 };
 
 /* The kind of place of an occurrence. */
@@ -64,7 +64,7 @@ enum ts_target_outcome {
 enum ts_place { TS_PLACES(TS_PLACE_ENUM) };
 #undef TS_PLACE_ENUM
 
-const char *ts_target_kind_name(enum ts_target_kind kind);
+const char *ts_report_target_kind_name(enum ts_report_target_kind kind);
 const char *ts_place_name(enum ts_place place);
 
 struct ts_report_commit {
@@ -76,15 +76,16 @@ struct ts_report_commit {
 };
 
 struct ts_report_occurrence {
-    uint32_t target; /* in targets */
-    uint32_t commit; /* in commits, the first one that has it here; or TS_REPORT_NONE */
+    uint32_t target; /* index in targets */
+    uint32_t commit; /* index in commits of the first commit that has it here, or TS_REPORT_NONE */
     enum ts_place place;
     const char *object;   /* id of the blob, commit or tag, hexadecimal; "" when it is not an object */
     struct ts_bytes path; /* relative to the target; the name of a tag; empty for messages and input */
     uint64_t line;        /* from 1; where the secret begins */
-    uint64_t column;      /* from 1, in bytes */
+    uint64_t column;      /* from 1, in bytes; where the secret begins */
     uint64_t end_line;
-    uint64_t end_column; /* after its last byte */
+    uint64_t end_column; /* column after its last byte */
+    bool is_allowed;     /* marks in the source allow it; such occurrences are listed only on request */
 };
 
 #define TS_REPORT_REFS 5
@@ -95,18 +96,19 @@ struct ts_report_finding {
     bool is_new;                   /* not in the baseline; true when there is none */
     const char *redacted;          /* "ghp_…9f3a", for a line of text */
     struct ts_bytes secret;        /* empty unless the scan keeps secrets */
-    struct ts_bytes excerpt; /* the line of the first occurrence, its secrets masked unless shown; cut */
-    uint8_t depth;           /* encodings that its first occurrence is in, from the outside in */
+    struct ts_bytes excerpt; /* line of the first occurrence, shortened; secrets are masked unless shown */
+    uint8_t depth;           /* number of encodings of its first occurrence, from the outside in */
     enum ts_encoding encodings[TS_ENCODING_DEPTH];
-    /* Where HEAD has it, the first place by path; NULL: nowhere, or not known. */
+    /* The place in HEAD, the first one by path; NULL: not in HEAD, or not known. */
     const struct ts_report_occurrence *head;
     uint64_t head_count; /* places in HEAD */
-    /* The full names of the first branches and tags that reach it. */
+    /* The full names of some branches and tags that reach it. */
     const char *refs[TS_REPORT_REFS];
     size_t ref_listed;
     uint64_t ref_count;
-    uint64_t occurrence_count;                      /* exact */
-    const struct ts_report_occurrence *occurrences; /* the first of them; at least one */
+    const struct ts_report_finding *pair; /* the key id that belongs to this secret; NULL: none is near it */
+    uint64_t occurrence_count;            /* exact number of occurrences */
+    const struct ts_report_occurrence *occurrences; /* the first occurrences; at least one */
     size_t listed_count;
 };
 
@@ -118,22 +120,23 @@ struct ts_report_fault {
 
 struct ts_report_target {
     struct ts_bytes name; /* as on the command line */
-    enum ts_target_kind kind;
+    enum ts_report_target_kind kind;
     /* unless SCANNED, one of the faults says why, and the fields below are unused */
-    enum ts_target_outcome outcome;
+    enum ts_report_target_outcome outcome;
     uint64_t commits;
     uint64_t trees;
     uint64_t tags;
-    uint64_t blobs; /* of a folder: its files */
-    uint64_t bytes; /* of these blobs, expanded */
+    uint64_t blobs; /* blobs; for a folder: its files */
+    uint64_t bytes; /* size of these blobs, expanded */
     uint64_t bytes_looked_at;
-    uint64_t blobs_known;        /* known from an earlier scan, not read again */
-    uint64_t missing_by_design;  /* missing from a partial clone: also a fault, unless that is accepted */
-    uint64_t cut_commits;        /* whose parents a shallow clone omits */
-    uint64_t submodules;         /* repositories of their own, not scanned */
+    uint64_t blobs_known; /* blobs known from an earlier scan, not read again */
+    /* Objects that a partial clone omits; also a fault, unless --allow-missing accepts them. */
+    uint64_t missing_by_design;
+    uint64_t cut_commits;        /* commits whose parents a shallow clone omits */
+    uint64_t submodules;         /* submodules, which are separate repositories and not scanned */
     uint64_t encrypted_archives; /* archives with encrypted members, which were not scanned */
-    uint64_t lfs_objects;        /* scanned in place of their pointers */
-    uint64_t lfs_missing;        /* LFS objects that are not there */
+    uint64_t lfs_objects;        /* LFS objects scanned in place of their pointers */
+    uint64_t lfs_missing;        /* LFS objects that are missing */
     uint64_t skipped;            /* neither file, folder nor link: sockets, devices */
     bool knows_head;             /* findings say whether HEAD has them */
     const char *forge; /* the page of the repository, such as https://github.com/a/b; NULL: unknown */
@@ -150,24 +153,24 @@ struct ts_report_suppression {
 };
 
 /* Changes of built-in rules, and added rules. */
-#define TS_RULE_CHANGES(X)                                                                                   \
+#define TS_REPORT_RULE_CHANGES(X)                                                                            \
     X(LEFT_OUT, "left out") /* new: there is no built-in rule with this id */                                \
     X(REPLACED, "replaced")                                                                                  \
     X(ADDED, "added")
 
-#define TS_RULE_CHANGE_ENUM(suffix, text) TS_RULE_CHANGE_##suffix,
-enum ts_rule_change { TS_RULE_CHANGES(TS_RULE_CHANGE_ENUM) };
-#undef TS_RULE_CHANGE_ENUM
+#define TS_REPORT_RULE_CHANGE_ENUM(suffix, text) TS_REPORT_RULE_CHANGE_##suffix,
+enum ts_report_rule_change_kind { TS_REPORT_RULE_CHANGES(TS_REPORT_RULE_CHANGE_ENUM) };
+#undef TS_REPORT_RULE_CHANGE_ENUM
 
-const char *ts_rule_change_name(enum ts_rule_change change);
+const char *ts_report_rule_change_name(enum ts_report_rule_change_kind change);
 
 /* A change of rules and its source. A target that removes rules must be visible, like one that suppresses
  * findings. */
 struct ts_report_rule_change {
-    enum ts_rule_change change;
-    uint32_t target;    /* whose file it is; TS_REPORT_NONE: the user's */
-    const char *source; /* file, of a target from its top; or the option */
-    const char **rules; /* ids */
+    enum ts_report_rule_change_kind change;
+    uint32_t target;    /* target whose file makes the change; TS_REPORT_NONE: the user's file */
+    const char *source; /* path of the file (for a target, from its top), or the option */
+    const char **rules; /* ids of the rules */
     size_t count;
 };
 
@@ -184,31 +187,33 @@ struct ts_report {
     size_t commit_count;
     struct ts_report_finding *findings;
     size_t finding_count;
-    /* Ids of findings whose confidence is too low to be listed, so that a baseline does not call them gone. */
+    /* Ids of findings that are not listed, because their confidence is too low or they are the key id of
+     * another finding. A baseline does not report them as gone. */
     const struct ts_finding_id *unlisted;
     size_t unlisted_count;
-    struct ts_report_fault *faults; /* only those that are kept */
+    struct ts_report_fault *faults; /* the first faults; fault_total counts all */
     size_t fault_count;
     uint64_t fault_total; /* above 0: incomplete */
     struct ts_report_suppression *suppressions;
     size_t suppression_count;
-    struct ts_report_rule_change *rule_changes; /* those by targets first */
+    struct ts_report_rule_change *rule_changes; /* changes by targets come first */
     size_t rule_change_count;
     const char **notes; /* notes that are not faults, one line each, safe to print */
     size_t note_count;
     /* Why the state is not used or kept, for standard error; NULL: no warning. Not part of any format. */
     const char *state_warning;
     bool shows_secrets;
-    bool is_stopped;           /* by a signal: incomplete */
-    bool has_public_salt;      /* ids are keyed by the public salt */
-    struct ts_finding_key key; /* of the ids; of the first target's when there are several */
-    bool has_several_keys;     /* targets have different salts: their ids cannot be compared */
-    size_t rule_count;         /* rules that were used */
-    uint64_t limits_hit;       /* patterns that hit their step limit: the result is incomplete */
+    bool is_stopped;      /* a signal stopped the scan: incomplete */
+    bool has_public_salt; /* ids are keyed by the public salt */
+    /* Key of the ids; if the targets have several keys: that of the first target. */
+    struct ts_finding_key key;
+    bool has_several_keys; /* targets have different salts: their ids cannot be compared */
+    size_t rule_count;     /* rules that were used */
+    uint64_t limits_hit;   /* patterns that hit their step limit: the result is incomplete */
     bool has_baseline;
-    uint64_t baseline_known; /* findings that the baseline has: their is_new is false */
-    /* The tool whose report is the baseline, and how many of its entries findings matched; NULL: the baseline
-     * is turnstone's, and `gone` has the entries that were not found. */
+    uint64_t baseline_known; /* findings that are in the baseline: their is_new is false */
+    /* The tool whose report is used as baseline, and how many of its entries findings matched. NULL: the
+     * baseline is turnstone's own, and `gone` has the entries that were not found. */
     const char *baseline_tool;
     uint64_t baseline_matched;
     uint64_t baseline_unmatched;
@@ -218,7 +223,7 @@ struct ts_report {
     void *memory; /* owner of all of the above */
 };
 
-/* Sums over all targets, and over the findings that are new. */
+/* Totals over all targets, and over the new findings. */
 struct ts_report_totals {
     uint64_t commits;
     uint64_t blobs;
@@ -227,13 +232,13 @@ struct ts_report_totals {
     uint64_t blobs_known;
     uint64_t findings;
     uint64_t occurrences;
-    uint64_t suppressed;                     /* findings */
-    uint64_t by_severity[TS_SEVERITY_COUNT]; /* findings */
+    uint64_t suppressed;                            /* suppressed findings */
+    uint64_t by_severity[TS_REPORT_SEVERITY_COUNT]; /* findings of each severity */
 };
 
 struct ts_report_totals ts_report_totals(const struct ts_report *report);
 
-/* Returns whether anything that should have been scanned was not. */
+/* Returns whether something that should have been scanned was not scanned. */
 bool ts_report_is_incomplete(const struct ts_report *report);
 
 /* The summary in one line: "2 findings: 1 critical, 1 high; 3 occurrences (0.1 s)". Safe to print. */
@@ -251,7 +256,7 @@ const char *ts_report_rule_change_text(const struct ts_report *report,
 
 /* Whether HEAD has a finding. */
 enum ts_report_head {
-    TS_REPORT_HEAD_UNKNOWN, /* not a repository, or HEAD was not scanned */
+    TS_REPORT_HEAD_UNKNOWN, /* not a repository, no commit in HEAD, or HEAD could not be read */
     TS_REPORT_HEAD_GONE,
     TS_REPORT_HEAD_HAS
 };
@@ -264,8 +269,8 @@ enum ts_report_head ts_report_head_of(const struct ts_report *report,
 bool ts_report_link(const struct ts_report *report, const struct ts_report_occurrence *occurrence,
                     char ret_link[static TS_REPORT_LINK_SIZE]);
 
-/* Sorts findings: those of low confidence come last; then by severity, highest first, confidence, rule, first
- * occurrence and id. The occurrences of each finding are already in order. */
+/* Sorts findings: low confidence last; then by severity (highest first), confidence, rule, first occurrence
+ * and id. The occurrences of each finding are already in order. */
 void ts_report_sort(struct ts_report *report);
 
 #endif

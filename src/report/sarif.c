@@ -1,9 +1,11 @@
 /*
- * SARIF 2.1.0: one run, a result for each finding. Its place in HEAD is the location, or else its first occurrence; the occurrences
- * that are listed are related locations; the finding's id is the fingerprint, so that viewers follow a finding through moves and rebases.
+ * SARIF 2.1.0: one run, with a result for each finding. The location is the place in HEAD, or if there is
+ * none, the first occurrence. The listed occurrences are related locations. The finding's id is the
+ * fingerprint, so that viewers can follow a finding through moves and rebases.
  *
- * A target is a base of URIs, TARGET0 and so on. It has its own URI only if its absolute path is known: SARIF
- * allows no relative ones there. SARIF counts columns in characters (columns.h); unknown ones are omitted.
+ * A target is a base of URIs, TARGET0 and so on. It has a URI only if its absolute path is known, because
+ * SARIF does not allow relative URIs there. SARIF counts columns in characters (columns.h); unknown ones are
+ * omitted.
  */
 #include "columns.h"
 #include "whereabouts.h"
@@ -18,7 +20,7 @@ static void put_json_text(struct ts_out *out, const char *text) {
     ts_out_put_json(out, ts_bytes_of_cstring(text));
 }
 
-/* "before" and a string. */
+/* Writes `before` and a JSON string. */
 static void put_member(struct ts_out *out, const char *before, const char *text) {
     ts_out_put_cstring(out, before);
     put_json_text(out, text);
@@ -37,7 +39,7 @@ static const char *level_of(enum ts_severity severity) {
     return "none";
 }
 
-/* The scale of CVSS, by which code hosts sort alerts. */
+/* The severity on the scale of CVSS, by which code hosts sort alerts. */
 static const char *security_severity_of(enum ts_severity severity) {
     switch (severity) {
     case TS_SEVERITY_CRITICAL:
@@ -74,11 +76,11 @@ static bool is_absolute(struct ts_bytes name) {
 }
 
 static bool has_uri(const struct report_job *job, const struct ts_report_target *target) {
-    return target->kind != TS_TARGET_KIND_INPUT &&
+    return target->kind != TS_REPORT_TARGET_KIND_INPUT &&
            (is_absolute(target->name) || job->options->folder != NULL);
 }
 
-/* "file:///srv/app/", quoted. Folders end with a slash, as a base must. */
+/* Writes "file:///srv/app/", quoted. Folders end with a slash, because SARIF requires it for a base. */
 static void put_target_uri(const struct report_job *job, const struct ts_report_target *target) {
     struct ts_bytes name = target->name;
     ts_out_put_cstring(job->out, "\"file://");
@@ -93,7 +95,7 @@ static void put_target_uri(const struct report_job *job, const struct ts_report_
             name = TS_BYTES("");
     }
     put_percent(job->out, name);
-    bool is_folder = target->kind != TS_TARGET_KIND_FILE;
+    bool is_folder = target->kind != TS_REPORT_TARGET_KIND_FILE;
     if (is_folder && name.len > 0 && name.data[name.len - 1] != '/')
         ts_out_put_char(job->out, '/');
     ts_out_put_char(job->out, '"');
@@ -112,7 +114,7 @@ struct rule_of_run {
 };
 
 struct rules {
-    struct rule_of_run *rules; /* by id, each once */
+    struct rule_of_run *rules; /* sorted by id, each once */
     size_t count;
 };
 
@@ -151,7 +153,7 @@ static size_t rule_index(const struct rules *rules, const struct ts_rule *rule) 
     return (size_t)(found - rules->rules);
 }
 
-/* A text of a rule in Markdown, in a JSON string: shown as text, whatever a stranger wrote. */
+/* A text of a rule as Markdown in a JSON string. It is escaped, so that untrusted text stays plain text. */
 static void put_markdown_part(struct ts_out *out, const char *text) {
     while (*text != '\0') {
         size_t plain = strcspn(text, "\\`*_{}[]()<>#|!~&");
@@ -236,7 +238,7 @@ static void put_targets(const struct report_job *job) {
         ts_out_put_cstring(out, "\n        ");
         put_base_id(out, i);
         ts_out_put_cstring(out, ": {");
-        if (has_uri(job, target) && target->kind != TS_TARGET_KIND_FILE) {
+        if (has_uri(job, target) && target->kind != TS_REPORT_TARGET_KIND_FILE) {
             ts_out_put_cstring(out, "\"uri\": ");
             put_target_uri(job, target);
             ts_out_put_cstring(out, ", ");
@@ -249,7 +251,7 @@ static void put_targets(const struct report_job *job) {
     size_t repositories = 0;
     for (size_t i = 0; i < job->report->target_count; i++) {
         const struct ts_report_target *target = &job->report->targets[i];
-        if (target->kind != TS_TARGET_KIND_REPOSITORY || !has_uri(job, target))
+        if (target->kind != TS_REPORT_TARGET_KIND_REPOSITORY || !has_uri(job, target))
             continue;
         ts_out_put_cstring(out, ts_json_separator(repositories++, ","));
         ts_out_put_cstring(out, "\n        {\"repositoryUri\": ");
@@ -269,7 +271,7 @@ static void put_notification(struct ts_out *out, size_t *count, const char *leve
     ts_out_put_cstring(out, "}}");
 }
 
-/* Rules that a target's configuration removes are a warning. */
+/* Rules that a target's configuration removes are reported as a warning. */
 static void put_rule_changes(const struct report_job *job) {
     struct ts_out *out = job->out;
     const struct ts_report *report = job->report;
@@ -312,7 +314,7 @@ static void put_invocation(const struct report_job *job) {
     if (report->fault_total > report->fault_count)
         put_notification(out, &count, "error", "there are more faults than are listed here");
     if (report->limits_hit > 0)
-        put_notification(out, &count, "error", "matches were given up at the step limit of patterns");
+        put_notification(out, &count, "error", "matches were abandoned at a pattern's step limit");
     if (report->is_stopped)
         put_notification(out, &count, "error", "the scan was stopped by a signal");
     for (size_t i = 0; i < report->note_count; i++)
@@ -361,13 +363,29 @@ static void put_region(const struct report_job *job, const struct ts_report_find
     ts_out_put_char(out, '}');
 }
 
+/* Code hosts refuse a whole report if one result has no path. Git tracks no path below .git. */
+static void put_uri(struct ts_out *out, const struct ts_report_occurrence *occurrence) {
+    const bool is_in_file = occurrence->place == TS_PLACE_FILE || occurrence->place == TS_PLACE_STAGED ||
+                            occurrence->place == TS_PLACE_WORKING_TREE;
+    if (is_in_file && occurrence->path.len > 0) {
+        put_percent(out, occurrence->path);
+        return;
+    }
+    ts_out_put_cstring(out, ".git/");
+    put_percent(out, ts_bytes_of_cstring(ts_place_name(occurrence->place)));
+    if (occurrence->object[0] != '\0') {
+        ts_out_put_char(out, '/');
+        put_percent(out, ts_bytes_of_cstring(occurrence->object));
+    }
+}
+
 static void put_physical(const struct report_job *job, const struct ts_report_finding *finding,
                          const struct ts_report_occurrence *occurrence, const struct ts_bytes *excerpt) {
     struct ts_out *out = job->out;
     ts_out_put_cstring(out, "\"physicalLocation\": {\"artifactLocation\": {\"uri\": \"");
-    put_percent(out, occurrence->path);
+    put_uri(out, occurrence);
     ts_out_put_char(out, '"');
-    if (job->report->targets[occurrence->target].kind != TS_TARGET_KIND_FILE) {
+    if (job->report->targets[occurrence->target].kind != TS_REPORT_TARGET_KIND_FILE) {
         ts_out_put_cstring(out, ", \"uriBaseId\": ");
         put_base_id(out, occurrence->target);
     }
@@ -376,7 +394,7 @@ static void put_physical(const struct report_job *job, const struct ts_report_fi
     ts_out_put_cstring(out, "}, ");
 }
 
-/* Commit and place: the only location of a finding outside a file. */
+/* Commit and place, which are the only location of a finding outside a file. */
 static void put_logical(const struct report_job *job, const struct ts_report_occurrence *occurrence) {
     struct ts_out *out = job->out;
     const struct ts_report_commit *commit = report__commit_of(job->report, occurrence);
@@ -418,11 +436,8 @@ static void put_origin(const struct report_job *job, const struct ts_report_occu
 
 static void put_location(const struct report_job *job, const struct ts_report_finding *finding,
                          const struct ts_report_occurrence *occurrence, const struct ts_bytes *excerpt) {
-    bool is_in_file = occurrence->place == TS_PLACE_FILE || occurrence->place == TS_PLACE_STAGED ||
-                      occurrence->place == TS_PLACE_WORKING_TREE;
     ts_out_put_char(job->out, '{');
-    if (is_in_file && occurrence->path.len > 0)
-        put_physical(job, finding, occurrence, excerpt);
+    put_physical(job, finding, occurrence, excerpt);
     put_logical(job, occurrence);
     put_origin(job, occurrence);
     ts_out_put_char(job->out, '}');
@@ -449,11 +464,19 @@ static void put_result(const struct report_job *job, const struct rules *rules,
     put_member(out, "{\"ruleId\": ", finding->rule->id);
     ts_out_put_cstring(out, ", \"ruleIndex\": ");
     ts_out_put_u64(out, rule_index(rules, finding->rule));
-    put_member(out, ", \"level\": ", level_of(finding->rule->severity));
+    put_member(
+        out, ", \"level\": ",
+        level_of(finding->confidence == TS_CONFIDENCE_LOW ? TS_SEVERITY_LOW : finding->rule->severity));
     ts_out_put_cstring(out, ", \"message\": {\"text\": \"");
     ts_out_put_json_part(out, ts_bytes_of_cstring(finding->rule->name));
     ts_out_put_cstring(out, ": ");
     ts_out_put_json_part(out, report__secret_of(job->report, finding));
+    if (finding->pair != NULL) {
+        ts_out_put_cstring(out, ", with ");
+        ts_out_put_json_part(out, ts_bytes_of_cstring(finding->pair->rule->name));
+        ts_out_put_char(out, ' ');
+        ts_out_put_json_part(out, report__secret_of(job->report, finding->pair));
+    }
     ts_out_put_cstring(out, "\"");
     put_member(out, "}, \"partialFingerprints\": {\"turnstoneFindingId/v1\": ", finding->id.text);
     ts_out_put_cstring(out, "}, \"occurrenceCount\": ");
@@ -463,7 +486,7 @@ static void put_result(const struct report_job *job, const struct rules *rules,
     ts_out_put_cstring(out, ",\n         \"locations\": [");
     const struct ts_report_occurrence *first = &finding->occurrences[0];
     const struct ts_report_occurrence *main_place = report__main_place(finding);
-    /* Where both are the same, the columns of the first are known. */
+    /* If the place in HEAD is also the first occurrence, its columns are known. */
     if (strcmp(main_place->object, first->object) == 0 && main_place->line == first->line &&
         ts_bytes_equal(main_place->path, first->path))
         main_place = first;

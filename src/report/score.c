@@ -13,13 +13,13 @@ struct rows {
 struct scoring {
     const struct ts_labels *labels;
     struct ts_score *score;
-    bool *is_found;   /* of each label */
+    bool *is_found;   /* for each label: whether it was found */
     bool *by_its_own; /* found by the rule that it names */
     struct rows families;
     struct rows rules;
-    char (*names)[NAME_SIZE]; /* of families, from file names */
+    char (*names)[NAME_SIZE]; /* names of families, from file names */
     size_t name_count;
-    char **paths; /* of wrong findings */
+    char **paths; /* paths of wrong findings */
 };
 
 double ts_score_recall(const struct ts_score_row *row) {
@@ -75,7 +75,8 @@ static bool touches(const struct ts_label *label, const struct ts_report_occurre
     return ts_label_place_compare(label->from, to) < 0 && ts_label_place_compare(from, label->to) < 0;
 }
 
-/* The label of a secret that the occurrence touches, else that of a false positive, else NULL. */
+/* The label of a secret that the occurrence touches; if there is none, the label of a false positive;
+ * otherwise NULL. */
 static const struct ts_label *label_of(const struct ts_labels *labels,
                                        const struct ts_report_occurrence *occurrence) {
     const struct ts_label *found = NULL;
@@ -163,19 +164,30 @@ static bool is_of_labels(const struct ts_report_occurrence *occurrence) {
 static bool make_room(struct scoring *scoring, const struct ts_report *report) {
     size_t labels = scoring->labels->count;
     size_t occurrences = 0;
-    for (size_t i = 0; i < report->finding_count; i++)
-        occurrences += report->findings[i].listed_count;
+    for (size_t i = 0; i < report->finding_count; i++) {
+        const struct ts_report_finding *pair = report->findings[i].pair;
+        occurrences += report->findings[i].listed_count + (pair != NULL ? pair->listed_count : 0);
+    }
+    size_t findings = 2 * report->finding_count; /* each finding may have a pair */
     struct ts_score *score = scoring->score;
     scoring->is_found = calloc(labels + 1, sizeof *scoring->is_found);
     scoring->by_its_own = calloc(labels + 1, sizeof *scoring->by_its_own);
-    scoring->names = calloc(report->finding_count + 1, sizeof *scoring->names);
+    scoring->names = calloc(findings + 1, sizeof *scoring->names);
     scoring->paths = calloc(occurrences + 1, sizeof *scoring->paths);
-    scoring->families.items = calloc(labels + report->finding_count + 1, sizeof *scoring->families.items);
-    scoring->rules.items = calloc(report->finding_count + 1, sizeof *scoring->rules.items);
+    scoring->families.items = calloc(labels + findings + 1, sizeof *scoring->families.items);
+    scoring->rules.items = calloc(findings + 1, sizeof *scoring->rules.items);
     score->missed = calloc(labels + 1, sizeof *score->missed);
     score->wrong = calloc(occurrences + 1, sizeof *score->wrong);
     return scoring->is_found && scoring->by_its_own && scoring->names && scoring->paths &&
            scoring->families.items && scoring->rules.items && score->missed && score->wrong;
+}
+
+static bool add_finding(struct scoring *scoring, const struct ts_report_finding *finding) {
+    bool done = true;
+    for (size_t i = 0; done && i < finding->listed_count; i++)
+        if (!is_of_labels(&finding->occurrences[i]))
+            done = add_occurrence(scoring, finding, &finding->occurrences[i]);
+    return done;
 }
 
 bool ts_score_make(const struct ts_labels *labels, const struct ts_report *report,
@@ -186,14 +198,14 @@ bool ts_score_make(const struct ts_labels *labels, const struct ts_report *repor
         return false;
     score.memory = scoring;
     *scoring = (struct scoring){.labels = labels, .score = &score};
-    for (size_t i = 0; i < TS_CONFIDENCE_COUNT; i++)
+    for (size_t i = 0; i < TS_REPORT_CONFIDENCE_COUNT; i++)
         score.by_confidence[i].name = ts_confidence_name((enum ts_confidence)i);
     bool done = make_room(scoring, report);
     for (size_t i = 0; done && i < report->finding_count; i++) {
         const struct ts_report_finding *finding = &report->findings[i];
-        for (size_t k = 0; done && finding->confidence >= least_confidence && k < finding->listed_count; k++)
-            if (!is_of_labels(&finding->occurrences[k]))
-                done = add_occurrence(scoring, finding, &finding->occurrences[k]);
+        if (finding->confidence >= least_confidence)
+            done = add_finding(scoring, finding) && (finding->pair == NULL || finding->pair->rule->context ||
+                                                     add_finding(scoring, finding->pair));
     }
     if (done) {
         add_labels(scoring);

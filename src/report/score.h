@@ -5,8 +5,8 @@
  *     recall      secrets that a finding touches, of all secrets
  *     precision   findings that touch a secret, of all findings
  *
- * Only findings of the minimum confidence or above count. A second finding for the same secret is a double:
- * neither right nor wrong.
+ * Only findings of the minimum confidence or above count. A second finding for the same secret is a double,
+ * which counts neither as right nor as wrong.
  */
 #ifndef TS_REPORT_SCORE_H
 #define TS_REPORT_SCORE_H
@@ -14,7 +14,7 @@
 #include "report/labels.h"
 #include "report/report.h"
 
-#define TS_CONFIDENCE_COUNT 3
+#define TS_REPORT_CONFIDENCE_COUNT 3
 
 /* Counts of a family, of a rule, or of all. The secrets of a rule are those that it found. */
 struct ts_score_row {
@@ -28,8 +28,8 @@ struct ts_score_row {
 struct ts_score_miss {
     const char *path;
     struct ts_label_place at;
-    const char *family; /* of a finding: the kind of false positive that is labelled there, or "" */
-    const char *rule;   /* of a secret: the rule that should have found it, or "" */
+    const char *family; /* for a finding: the kind of false positive that is labelled there, or "" */
+    const char *rule;   /* for a secret: the rule that should have found it, or "" */
 };
 
 struct ts_score {
@@ -37,11 +37,11 @@ struct ts_score {
     uint64_t negatives; /* labels of false positives */
     uint64_t doubles;
     uint64_t by_another_rule; /* secrets that the labelled rule did not find, but another one did */
-    struct ts_score_row by_confidence[TS_CONFIDENCE_COUNT]; /* findings of exactly this confidence */
+    struct ts_score_row by_confidence[TS_REPORT_CONFIDENCE_COUNT]; /* findings of exactly this confidence */
     /* sorted by name; the family of a rule is the name of its file */
     struct ts_score_row *families;
     size_t family_count;
-    struct ts_score_row *rules; /* that found something; sorted by name */
+    struct ts_score_row *rules; /* rules that found something, sorted by name */
     size_t rule_count;
     struct ts_score_miss *missed;
     size_t missed_count;
@@ -56,7 +56,7 @@ bool ts_score_make(const struct ts_labels *labels, const struct ts_report *repor
                    enum ts_confidence least_confidence, struct ts_score *ret_score);
 void ts_score_release(struct ts_score *score);
 
-/* 1 when there is nothing to divide. */
+/* Returns 1 if the divisor is 0. */
 double ts_score_recall(const struct ts_score_row *row);
 double ts_score_precision(const struct ts_score_row *row);
 

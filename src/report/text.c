@@ -4,10 +4,12 @@
  *     critical    GitHub personal access token  ghp_…9f3a
  *                 config/deploy.env:12:14
  *                 │ TOKEN=ghp_…9f3a
+ *                 with AWS access key id AKIA…7Q2B: config/deploy.env:11:20
  *                 1a2b3c4d5e  2024-03-01 13:22 UTC  Ada Lovelace <ada@example.org>
  *                 still in HEAD: config/deploy.env:14
  *                 reachable from main, v1.0 and 3 more
  *                 https://github.com/ada/engine/blob/1a2b3c…/config/deploy.env#L14
+ *                 abused: Acts as its owner on GitHub
  *                 revoke: Settings > Developer settings https://github.com/settings/tokens
  *                 3 occurrences · high confidence · in base64 · github-pat · 5f2c…
  */
@@ -40,7 +42,7 @@ static struct ts_bytes last_cells(struct ts_bytes bytes, size_t room) {
     return bytes;
 }
 
-/* The line, with the secret visible: if there is not enough room, the part before it is cut. */
+/* Shows the line with the secret visible. If there is not enough room, the part before the secret is cut. */
 static void put_excerpt(const struct report_job *job, const struct ts_report_finding *finding) {
     struct ts_bytes line = report__trimmed(finding->excerpt);
     if (line.len == 0)
@@ -57,7 +59,7 @@ static void put_excerpt(const struct report_job *job, const struct ts_report_fin
     if (room < SIZE_MAX && mask.len > 0) {
         size_t before_room = masked_cells + 2 >= room ? 0 : room - masked_cells - 2;
         size_t behind_cells = report__text_cells(behind, REPORT_BACKSLASH_KEPT);
-        /* Half of the room is for the part after the secret, unless that needs less. */
+        /* The part after the secret gets half of the room, or less if it is shorter. */
         size_t kept = behind_cells < before_room / 2 ? behind_cells : before_room / 2;
         struct ts_bytes shown = last_cells(before, before_room - kept);
         if (shown.len < before.len) {
@@ -128,6 +130,32 @@ static void put_first_place(const struct report_job *job, const struct ts_report
     ts_out_put_char(out, '\n');
 }
 
+/* The key id that belongs to the secret. */
+static void put_pair(const struct report_job *job, const struct ts_report_finding *finding) {
+    struct text_flow flow;
+    char position[48];
+    if (finding->pair == NULL)
+        return;
+    const struct ts_report_occurrence *at = report__pair_place(finding);
+    struct report_place place = report__place_of(at);
+    snprintf(position, sizeof position, ":%llu:%llu", (unsigned long long)at->line,
+             (unsigned long long)at->column);
+    report__text_margin(job, TEXT_PLAIN, "");
+    report__flow_begin(&flow, job, true);
+    report__flow_put(&flow, "with ");
+    report__flow_put(&flow, finding->pair->rule->name);
+    report__flow_put(&flow, " ");
+    report__flow_put_whole(&flow, report__secret_of(job->report, finding->pair), REPORT_BACKSLASH_KEPT);
+    report__flow_put(&flow, ": ");
+    report__flow_style(&flow, TEXT_PLACE);
+    report__flow_put(&flow, place.before);
+    report__flow_put_whole(&flow, place.subject, REPORT_BACKSLASH_DOUBLED);
+    report__flow_put(&flow, position);
+    report__flow_put(&flow, place.after);
+    report__flow_style(&flow, TEXT_PLAIN);
+    report__flow_end(&flow);
+}
+
 /* Writes the author on the rest of the line, or on its own line if the rest is too short; the mail address
  * only if there is room. */
 static void put_author(const struct report_job *job, const struct ts_report_commit *commit, size_t room) {
@@ -184,9 +212,12 @@ static void put_head(const struct report_job *job, const struct ts_report_findin
     report__flow_put(&flow, head == TS_REPORT_HEAD_HAS ? "still in HEAD: " : "no longer in HEAD");
     if (head == TS_REPORT_HEAD_HAS) {
         report__flow_style(&flow, TEXT_PLACE);
-        report__flow_put_whole(&flow, finding->head->path, REPORT_BACKSLASH_DOUBLED);
+        struct report_place place = report__place_of(finding->head);
+        report__flow_put(&flow, place.before);
+        report__flow_put_whole(&flow, place.subject, REPORT_BACKSLASH_DOUBLED);
         report__flow_put(&flow, ":");
         report__flow_put(&flow, line);
+        report__flow_put(&flow, place.after);
         report__flow_style(&flow, TEXT_PLAIN);
         if (finding->head_count > 1) {
             report__flow_put(&flow, " and ");
@@ -227,10 +258,20 @@ static void put_link(const struct report_job *job, const struct ts_report_findin
     ts_out_put_char(job->out, '\n');
 }
 
-/* Instructions for the finding. */
-static void put_cure(const struct report_job *job, const struct ts_report_finding *finding) {
+static void put_abuse(const struct report_job *job, const struct ts_rule *rule) {
     struct text_flow flow;
-    const struct ts_rule *rule = finding->rule;
+    if (rule->description[0] == '\0')
+        return;
+    report__text_margin(job, TEXT_PLAIN, "");
+    report__flow_begin(&flow, job, true);
+    report__flow_put(&flow, "abused: ");
+    report__flow_put(&flow, rule->description);
+    report__flow_end(&flow);
+}
+
+/* Shows how to revoke the secret. */
+static void put_cure(const struct report_job *job, const struct ts_rule *rule) {
+    struct text_flow flow;
     if (rule->revoke[0] == '\0' && rule->url[0] == '\0')
         return;
     report__text_margin(job, TEXT_PLAIN, "");
@@ -244,7 +285,7 @@ static void put_cure(const struct report_job *job, const struct ts_report_findin
     report__flow_end(&flow);
 }
 
-/* Rule and id, for copying, share a line if the terminal may be too narrow for everything. If it is too
+/* Rule and id, which users copy, share a line if the terminal is too narrow for everything. If it is too
  * narrow for both, each has its own line. */
 static void put_details(const struct report_job *job, const struct ts_report_finding *finding) {
     struct text_flow flow;
@@ -284,7 +325,7 @@ static void put_details(const struct report_job *job, const struct ts_report_fin
 }
 
 void report__write_text(const struct report_job *job) {
-    const struct ts_rule *last = NULL; /* its help is above */
+    const struct ts_rule *last = NULL; /* the last rule whose instructions were shown */
     for (size_t i = 0; i < job->report->finding_count; i++) {
         const struct ts_report_finding *finding = &job->report->findings[i];
         if (!report__is_listed(job, finding))
@@ -292,12 +333,15 @@ void report__write_text(const struct report_job *job) {
         put_title(job, finding);
         put_first_place(job, finding);
         put_excerpt(job, finding);
+        put_pair(job, finding);
         put_commit(job, finding);
         put_head(job, finding);
         put_refs(job, finding);
         put_link(job, finding);
-        if (finding->rule != last)
-            put_cure(job, finding);
+        if (finding->rule != last) {
+            put_abuse(job, finding->rule);
+            put_cure(job, finding->rule);
+        }
         last = finding->rule;
         put_details(job, finding);
     }

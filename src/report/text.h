@@ -2,9 +2,9 @@
  * Text for people: the parts that blocks of findings (text.c) and the summary (text_summary.c) share.
  *
  * Everything is in a column after a margin of TEXT_MARGIN cells, which has the severity of a finding and the
- * headings of the summary. Colour shows the severity, bold what to read first, dim what is only for
- * reference; the text alone says all of it, too. On a terminal that is narrower than TEXT_NARROW, the text of
- * the margin has its own line, and everything else is indented by TEXT_NARROW_MARGIN.
+ * headings of the summary. Colour shows the severity; bold text should be read first; dim text is for
+ * reference. The text itself contains the same information. On a terminal that is narrower than TEXT_NARROW,
+ * the text of the margin has its own line, and everything else is indented by TEXT_NARROW_MARGIN.
  */
 #ifndef TS_REPORT_TEXT_H
 #define TS_REPORT_TEXT_H
@@ -33,7 +33,7 @@ void report__text_style(const struct report_job *job, enum text_style style);
 /* A text of our own in a style. */
 void report__text_put(const struct report_job *job, enum text_style style, const char *text);
 
-/* The margin, with a heading or "". */
+/* Writes the margin, with a heading or "". */
 void report__text_margin(const struct report_job *job, enum text_style style, const char *heading);
 
 /* Cells left in a line after the margin; SIZE_MAX when lines are not wrapped. */
@@ -52,12 +52,12 @@ void report__text_put_cut(const struct report_job *job, struct ts_bytes bytes,
  */
 struct text_flow {
     const struct report_job *job;
-    bool has_margin; /* of second and later lines */
+    bool has_margin; /* second and later lines begin with a margin */
     bool is_inside;  /* the beginning of the word is already written */
     size_t room;     /* cells of a line */
     size_t used;     /* cells of the current line, without the word */
     size_t len;
-    size_t cells;   /* of the word */
+    size_t cells;   /* width of the word in cells */
     char word[240]; /* its unwritten part */
 };
 
@@ -68,7 +68,8 @@ void report__flow_put(struct text_flow *flow, const char *text);
 void report__flow_put_whole(struct text_flow *flow, struct ts_bytes bytes, enum report_backslash backslash);
 void report__flow_end(struct text_flow *flow);
 
-/* A whole flow after the margin. The text is safe to print, except for control bytes, which are escaped. */
+/* Writes a whole flow after the margin. The text must be safe to print, except for control bytes, which are
+ * escaped. */
 void report__text_put_wrapped(const struct report_job *job, enum text_style style, const char *text);
 
 enum text_style report__text_style_of(enum ts_severity severity);

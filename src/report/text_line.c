@@ -90,7 +90,7 @@ static size_t cells_of_point(uint32_t point) {
     return is_in(wide, sizeof wide / sizeof wide[0], point) ? 2 : 1;
 }
 
-/* The first character as it is shown, its cells, and how many bytes it is. */
+/* The first character in its shown form, its width in cells, and its number of bytes. */
 struct shown {
     char piece[TS_TEXT_PIECE_MAX];
     size_t len;
@@ -163,7 +163,7 @@ static void put_word(struct text_flow *flow) {
         }
     }
     ts_out_put(out, ts_bytes_of(flow->word, flow->len));
-    /* A word that is longer than the line leaves nothing. */
+    /* A word that is longer than the line leaves no room. */
     flow->used = flow->room - flow->used > flow->cells ? flow->used + flow->cells : flow->room;
     flow->len = 0;
     flow->cells = 0;

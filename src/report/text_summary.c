@@ -1,6 +1,6 @@
 /*
- * The summary: scanned and omitted parts, with reasons; the verdict comes last, where the user looks when the
- * program ends.
+ * The summary: scanned and omitted parts, with reasons. The verdict comes last, because users look there
+ * first when the program ends.
  *
  * An empty or incomplete scan never looks like one without findings.
  */
@@ -39,25 +39,25 @@ static void put_looked_at(const struct report_job *job, const struct ts_report_t
     if (target->blobs_known > 0) {
         report__flow_put(&flow, ", ");
         report__flow_put(&flow, report__count(target->blobs_known, "blob", "blobs").text);
-        report__flow_put(&flow, " known from before");
+        report__flow_put(&flow, " known from earlier scans");
     }
     report__flow_end(&flow);
 }
 
 static void put_target(const struct report_job *job, const struct ts_report_target *target, bool is_first) {
     struct text_flow flow = begin(job, "scanned", is_first);
-    if (target->kind == TS_TARGET_KIND_INPUT) {
+    if (target->kind == TS_REPORT_TARGET_KIND_INPUT) {
         report__flow_put(&flow, "standard input: ");
     } else {
         report__flow_put_whole(&flow, target->name, REPORT_BACKSLASH_DOUBLED);
         report__flow_put(&flow, " (");
-        report__flow_put(&flow, ts_target_kind_name(target->kind));
+        report__flow_put(&flow, ts_report_target_kind_name(target->kind));
         report__flow_put(&flow, "): ");
     }
     if (report__is_empty(target)) {
         report__flow_style(&flow, TEXT_MEDIUM);
-        report__flow_put(&flow,
-                         target->outcome == TS_TARGET_SCANNED ? "nothing there to scan" : "not scanned");
+        report__flow_put(&flow, target->outcome == TS_REPORT_TARGET_SCANNED ? "there is nothing to scan"
+                                                                            : "not scanned");
         report__flow_style(&flow, TEXT_PLAIN);
         report__flow_end(&flow);
         return;
@@ -93,7 +93,33 @@ static void put_rules(const struct report_job *job) {
     }
 }
 
-/* Rules that a target removed come first, because nobody knows what they would have found. */
+static void put_rest(const struct report_job *job, const struct report_suppressions *group) {
+    struct text_flow flow = begin(job, "", false);
+    report__flow_put(&flow, report__count(group->left_occurrences, "occurrence", "occurrences").text);
+    report__flow_put(&flow, " by ");
+    report__flow_put(&flow, report__count(group->count - group->shown, "more line", "more lines").text);
+    report__flow_put(&flow, " of ");
+    report__flow_put_whole(&flow, group->file, REPORT_BACKSLASH_KEPT);
+    report__flow_put(&flow, REPORT_SUPPRESSIONS_REST);
+    report__flow_end(&flow);
+}
+
+static void put_suppression(const struct report_job *job, const struct ts_report_suppression *by,
+                            bool is_first) {
+    struct text_flow flow = begin(job, "suppressed", is_first);
+    report__flow_put(&flow, report__count(by->findings, "finding", "findings").text);
+    report__flow_put(&flow, " (");
+    report__flow_put(&flow, report__count(by->occurrences, "occurrence", "occurrences").text);
+    report__flow_put(&flow, ") by ");
+    report__flow_put_whole(&flow, ts_bytes_of_cstring(by->source), REPORT_BACKSLASH_KEPT);
+    if (by->reason[0] != '\0') {
+        report__flow_put(&flow, ": ");
+        report__flow_put(&flow, by->reason);
+    }
+    report__flow_end(&flow);
+}
+
+/* Rules that a target removed come first, because their findings are missing. */
 static void put_suppressions(const struct report_job *job) {
     const struct ts_report *report = job->report;
     bool is_first = true;
@@ -106,20 +132,13 @@ static void put_suppressions(const struct report_job *job) {
                                  ts_report_rule_change_text(report, &report->rule_changes[i], line));
         is_first = false;
     }
-    for (size_t i = 0; i < report->suppression_count; i++) {
-        const struct ts_report_suppression *by = &report->suppressions[i];
-        struct text_flow flow = begin(job, "suppressed", is_first);
-        is_first = false;
-        report__flow_put(&flow, report__count(by->findings, "finding", "findings").text);
-        report__flow_put(&flow, " (");
-        report__flow_put(&flow, report__count(by->occurrences, "occurrence", "occurrences").text);
-        report__flow_put(&flow, ") by ");
-        report__flow_put_whole(&flow, ts_bytes_of_cstring(by->source), REPORT_BACKSLASH_KEPT);
-        if (by->reason[0] != '\0') {
-            report__flow_put(&flow, ": ");
-            report__flow_put(&flow, by->reason);
-        }
-        report__flow_end(&flow);
+    for (size_t i = 0; i < report->suppression_count;) {
+        struct report_suppressions group = report__suppressions_from(report, i);
+        for (size_t k = 0; k < group.shown; k++, is_first = false)
+            put_suppression(job, &report->suppressions[i + k], is_first);
+        if (group.shown < group.count)
+            put_rest(job, &group);
+        i += group.count;
     }
 }
 
@@ -189,11 +208,11 @@ static void put_left_out(const struct report_job *job) {
         put_left_out_one(job, &is_first, "", report__count(sum.missing_by_design, "object", "objects").text,
                          " that the partial clone does not have");
     if (sum.cut_commits > 0)
-        put_left_out_one(job, &is_first, "what came before ",
+        put_left_out_one(job, &is_first, "the history before ",
                          report__count(sum.cut_commits, "commit", "commits").text, ": the clone is shallow");
     if (sum.submodules > 0)
         put_left_out_one(job, &is_first, "", report__count(sum.submodules, "submodule", "submodules").text,
-                         ", whose repositories are scanned on their own");
+                         ", which are repositories of their own");
     if (sum.lfs_missing > 0)
         put_left_out_one(job, &is_first, "", report__count(sum.lfs_missing, "LFS object", "LFS objects").text,
                          " that 'git lfs fetch --all' fetches");
@@ -253,21 +272,21 @@ static void put_faults(const struct report_job *job) {
         bool is_alone = report->fault_count == 0;
         snprintf(line, sizeof line, "%s%s %s", is_alone ? "" : "and ",
                  report__grouped(report->fault_total - report->fault_count).text,
-                 is_alone ? "things that could not be read" : "more");
+                 is_alone ? "parts that could not be read" : "more");
         put_fault(job, &heading, line);
     }
     if (report->limits_hit > 0) {
-        snprintf(line, sizeof line, "%s given up at the step limit of patterns",
+        snprintf(line, sizeof line, "%s abandoned at a pattern's step limit",
                  report__count(report->limits_hit, "match", "matches").text);
         put_fault(job, &heading, line);
     }
     if (report->is_stopped)
-        put_fault(job, &heading, "what was left when a signal stopped the scan");
+        put_fault(job, &heading, "the rest, because a signal stopped the scan");
 }
 
 static void put_findings_by_severity(const struct report_job *job, struct text_flow *flow) {
     const char *between = ": ";
-    for (size_t i = TS_SEVERITY_COUNT; i-- > 0;) {
+    for (size_t i = TS_REPORT_SEVERITY_COUNT; i-- > 0;) {
         if (job->totals.by_severity[i] == 0)
             continue;
         report__flow_put(flow, between);
@@ -340,7 +359,7 @@ const char *ts_report_verdict(const struct ts_report *report, char ret_line[stat
     const char *new = report->has_baseline ? "new " : "";
     char severities[120] = "";
     size_t len = 0;
-    for (size_t i = TS_SEVERITY_COUNT; i-- > 0;)
+    for (size_t i = TS_REPORT_SEVERITY_COUNT; i-- > 0;)
         if (totals.by_severity[i] > 0)
             len += (size_t)snprintf(severities + len, sizeof severities - len, "%s%s %s",
                                     len == 0 ? ": " : ", ", report__grouped(totals.by_severity[i]).text,

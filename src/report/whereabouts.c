@@ -9,7 +9,8 @@ enum ts_report_head ts_report_head_of(const struct ts_report *report,
                                       const struct ts_report_finding *finding) {
     if (finding->head != NULL)
         return TS_REPORT_HEAD_HAS;
-    for (size_t i = 0; i < finding->listed_count; i++) /* in order of targets: most have one */
+    /* Occurrences are ordered by target, and most scans have one target. */
+    for (size_t i = 0; i < finding->listed_count; i++)
         if (!report->targets[finding->occurrences[i].target].knows_head)
             return TS_REPORT_HEAD_UNKNOWN;
     return TS_REPORT_HEAD_GONE;
@@ -17,6 +18,19 @@ enum ts_report_head ts_report_head_of(const struct ts_report *report,
 
 const struct ts_report_occurrence *report__main_place(const struct ts_report_finding *finding) {
     return finding->head != NULL ? finding->head : &finding->occurrences[0];
+}
+
+const struct ts_report_occurrence *report__pair_place(const struct ts_report_finding *finding) {
+    const struct ts_report_occurrence *first = &finding->occurrences[0];
+    const struct ts_report_finding *pair = finding->pair;
+    for (size_t i = 0; i < pair->listed_count; i++) {
+        const struct ts_report_occurrence *place = &pair->occurrences[i];
+        if (place->target == first->target && place->place == first->place &&
+            place->commit == first->commit && strcmp(place->object, first->object) == 0 &&
+            ts_bytes_equal(place->path, first->path))
+            return place;
+    }
+    return &pair->occurrences[0];
 }
 
 const char *report__ref_short(const char *ref) {

@@ -6,8 +6,12 @@
 
 #include "writer.h"
 
-/* The place to look at first: the one in HEAD, or else the first occurrence. */
+/* The place to look at first: the place in HEAD, or if there is none, the first occurrence. */
 const struct ts_report_occurrence *report__main_place(const struct ts_report_finding *finding);
+
+/* The place of the key id that belongs to the finding: the one near the finding's first occurrence, or if
+ * there is none, its first occurrence. The finding must have a pair. */
+const struct ts_report_occurrence *report__pair_place(const struct ts_report_finding *finding);
 
 /* The short form of a full ref name: "main", "origin/main", "v1.0". */
 const char *report__ref_short(const char *ref);

@@ -160,9 +160,9 @@ struct report_words report__count(uint64_t count, const char *one, const char *m
 struct report_words report__content(const struct ts_report_target *target) {
     struct report_words words;
     char size[TS_SIZE_TEXT_SIZE];
-    bool is_repository = target->kind == TS_TARGET_KIND_REPOSITORY;
+    bool is_repository = target->kind == TS_REPORT_TARGET_KIND_REPOSITORY;
     bool has_commits = is_repository && target->commits > 0; /* a scan of staged files has none */
-    bool has_blobs = is_repository || target->kind == TS_TARGET_KIND_DIRECTORY;
+    bool has_blobs = is_repository || target->kind == TS_REPORT_TARGET_KIND_DIRECTORY;
     struct report_words blobs =
         report__count(target->blobs, is_repository ? "blob" : "file", is_repository ? "blobs" : "files");
     (void)ts_size_format(target->bytes, size);
@@ -187,6 +187,27 @@ struct ts_bytes report__trimmed(struct ts_bytes line) {
                             line.data[line.len - 1] == '\r' || line.data[line.len - 1] == '\n'))
         line.len--;
     return line;
+}
+
+/* The name of the file in 'FILE:LINE'; empty if the source is not a line of a file. */
+static struct ts_bytes file_of(const struct ts_report_suppression *by) {
+    const char *colon = strrchr(by->source, ':');
+    bool is_line = colon != NULL && colon[1] >= '0' && colon[1] <= '9';
+    return ts_bytes_of(by->source, is_line ? (size_t)(colon - by->source) : 0);
+}
+
+struct report_suppressions report__suppressions_from(const struct ts_report *report, size_t first) {
+    enum { SHOWN = 5 };
+    const struct ts_report_suppression *all = report->suppressions + first;
+    struct report_suppressions group = {.count = 1, .shown = 1, .file = file_of(&all[0])};
+    while (group.file.len > 0 && first + group.count < report->suppression_count &&
+           ts_bytes_equal(file_of(&all[group.count]), group.file))
+        group.count++;
+    /* A sentence about one omitted suppression would be as long as the suppression itself. */
+    group.shown = group.count > SHOWN + 1 ? SHOWN : group.count;
+    for (size_t i = group.shown; i < group.count; i++)
+        group.left_occurrences += all[i].occurrences;
+    return group;
 }
 
 bool report__is_empty(const struct ts_report_target *target) {

@@ -1,5 +1,5 @@
 /*
- * Reports as text, JSON, SARIF, CSV, JUnit XML, HTML, and as GitLab reads them.
+ * Writes reports as text, JSON, SARIF, CSV, JUnit XML, HTML, and in GitLab's format.
  *
  * The output depends only on the report and the options, not on the clock, time zone or locale of the
  * machine, so reports of the same scan are equal everywhere. Only text says how long the scan took, and only
@@ -18,7 +18,7 @@
 
 #include <stdbool.h>
 
-/* Name, and the extension of files. */
+/* Each format with its name and the extension of its files. */
 #define TS_REPORT_FORMATS(X)                                                                                 \
     X(TEXT, "text", "txt", text)                                                                             \
     X(JSON, "json", "json", json)                                                                            \
@@ -42,24 +42,24 @@ enum ts_report_format { TS_REPORT_FORMATS(TS_REPORT_FORMAT_ENUM) };
 /* Finds a format by its name; returns false if the name is unknown. */
 bool ts_report_format_parse(struct ts_bytes name, enum ts_report_format *ret);
 
-/* Finds a format by the extension of a file's name: "out/scan.sarif". "scan.sarif.json", as some call it, is
- * SARIF, too; "gl-secret-detection-report.json" is the name that GitLab gives its reports. */
+/* Finds a format by the extension of a file's name: "out/scan.sarif". "scan.sarif.json", which some tools
+ * use, is also SARIF. "gl-secret-detection-report.json" is GitLab's name for its reports. */
 bool ts_report_format_of_file(struct ts_bytes path, enum ts_report_format *ret);
 
 struct ts_report_options {
     enum ts_report_format format;
-    const char *version; /* of the program */
+    const char *version; /* version of the program */
     const char *folder;  /* absolute path to which targets are relative: for URIs of SARIF; NULL: unknown */
     int64_t start_s;     /* GitLab only: when the scan began and ended, since 1970, UTC */
     int64_t end_s;
     enum ts_confidence fails_from; /* findings of a lower confidence do not fail the scan */
-    bool only_new;                 /* leave out findings of the baseline */
+    bool only_new;                 /* omit findings of the baseline */
     bool lists_gone;               /* list entries of the baseline that were not found */
     bool colour;                   /* text only */
-    unsigned width;                /* text only: columns; 0: lines are as long as they are */
+    unsigned width;                /* text only: width in columns; 0: lines are not wrapped */
 };
 
-/* Errors stick to `out`, which the caller flushes. */
+/* `out` keeps the first error; the caller flushes it. */
 void ts_report_write(const struct ts_report *report, const struct ts_report_options *options,
                      struct ts_out *out);
 

@@ -36,15 +36,15 @@ struct ts_bytes report__secret_of(const struct ts_report *report, const struct t
 
 enum report_backslash { REPORT_BACKSLASH_DOUBLED, REPORT_BACKSLASH_KEPT };
 
-/* One character as it is shown; see write.h. A tab in an excerpt becomes a blank. Returns its number of
- * bytes. */
+/* Writes one character in its shown form; see write.h. A tab in an excerpt becomes a blank. Returns its
+ * number of bytes. */
 size_t report__show_one(struct ts_bytes bytes, enum report_backslash backslash,
                         char ret_piece[static TS_TEXT_PIECE_MAX], size_t *ret_piece_len);
 
 /* Characters that some format escapes: \\ " & < > ' */
 extern const bool report__is_special[256];
 
-/* How many characters at the start of bytes every format shows unchanged: usually most. */
+/* How many bytes from the start every format shows unchanged; usually most of them. */
 static inline size_t report__plain_len(struct ts_bytes bytes) {
     size_t len = 0;
     while (len < bytes.len && bytes.data[len] >= ' ' && bytes.data[len] < 0x7f &&
@@ -53,11 +53,12 @@ static inline size_t report__plain_len(struct ts_bytes bytes) {
     return len;
 }
 
-/* Writes all characters of bytes as they are shown. */
+/* Writes all characters of bytes in their shown form. */
 void report__put_shown(struct ts_out *out, struct ts_bytes bytes, enum report_backslash backslash);
 
-/* Where an occurrence is, for people: before, subject, ":LINE:COLUMN", after. "src/a.c:12:4 (staged)", "commit message:3:1",
- * "tag v1.0:2:1", "object 5f2c…:1:1" for a blob without a path. Only the subject needs escaping. */
+/* Describes where an occurrence is, for people: before, subject, ":LINE:COLUMN", after. "src/a.c:12:4
+ * (staged)", "commit message:3:1", "tag v1.0:2:1", "object 5f2c…:1:1" for a blob without a path. Only the
+ * subject needs escaping. */
 struct report_place {
     const char *before;
     struct ts_bytes subject;
@@ -76,10 +77,21 @@ struct report_words report__content(const struct ts_report_target *target);
 void report__put_grouped(struct ts_out *out, uint64_t number);
 void report__put_count(struct ts_out *out, uint64_t count, const char *one, const char *many);
 
+/* For people: the suppressions from `first` on that are lines of the same file, such as .gitleaksignore. If there are many, only
+ * the first ones are shown, and one sentence counts the rest. */
+struct report_suppressions {
+    size_t count;
+    size_t shown;
+    struct ts_bytes file; /* the name of the file; empty: one suppression of another kind */
+    uint64_t left_occurrences;
+};
+struct report_suppressions report__suppressions_from(const struct ts_report *report, size_t first);
+#define REPORT_SUPPRESSIONS_REST ", which a JSON report lists"
+
 /* A line without blanks and line breaks at its ends. */
 struct ts_bytes report__trimmed(struct ts_bytes line);
 
-/* Returns whether a target has nothing to scan, and whether that holds for all targets. */
+/* Returns whether a target has nothing to scan, and whether this is true of all targets. */
 bool report__is_empty(const struct ts_report_target *target);
 bool report__looked_at_nothing(const struct ts_report *report);
 

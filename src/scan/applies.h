@@ -29,7 +29,7 @@ struct scan_applies {
 bool scan__applies_init(struct scan_applies *applies, const struct scan_hits *hits);
 void scan__applies_release(struct scan_applies *applies);
 
-/* As ts_rule_applies(), for a path that is a text of the hits. */
+/* Like ts_rule_applies(), for a path that is stored as a text of the hits. */
 bool scan__applies(struct scan_applies *applies, const struct ts_rule *rule, uint32_t path);
 
 #endif

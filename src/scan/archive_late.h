@@ -12,6 +12,7 @@
     X(archive_entry_is_encrypted)                                                                            \
     X(archive_entry_pathname)                                                                                \
     X(archive_entry_pathname_utf8)                                                                           \
+    X(archive_entry_size)                                                                                    \
     X(archive_entry_symlink)                                                                                 \
     X(archive_error_string)                                                                                  \
     X(archive_filter_bytes)                                                                                  \
@@ -40,6 +41,7 @@ extern struct ts_late_library scan__archive_library;
 #define archive_entry_is_encrypted        scan__archive.archive_entry_is_encrypted
 #define archive_entry_pathname            scan__archive.archive_entry_pathname
 #define archive_entry_pathname_utf8       scan__archive.archive_entry_pathname_utf8
+#define archive_entry_size                scan__archive.archive_entry_size
 #define archive_entry_symlink             scan__archive.archive_entry_symlink
 #define archive_error_string              scan__archive.archive_error_string
 #define archive_filter_bytes              scan__archive.archive_filter_bytes

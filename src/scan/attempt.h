@@ -2,9 +2,9 @@
  * One attempt to scan a target, which can be undone completely.
  *
  * A repository may change during the scan. Its refs are read first, then its objects are listed; a missing
- * object is searched again where it may have moved to (git/again.c). If an object was added or moved and
- * still cannot be read by the list, the attempt is undone and the target is scanned again from its beginning,
- * refs and configuration included: a report is about the refs of one moment.
+ * object is searched again where it may have moved to (git/again.c). If an object was added or moved, and
+ * still cannot be found through the list, the attempt is undone. Then the target is scanned again from its
+ * beginning, including refs and configuration, because a report is about the refs of one moment.
  * docs/decisions/0012-one-moment.md says why.
  */
 #ifndef TS_SCAN_ATTEMPT_H
@@ -30,10 +30,11 @@ struct scan_attempt {
 /* Call it before a target is opened. */
 struct scan_attempt scan__attempt_begin(struct scan_pass *pass);
 
-/* Returns true if the attempt failed because of moved objects, and another one may be made. */
+/* Returns true if the attempt failed because objects had moved, and another attempt is allowed. */
 bool scan__attempt_is_stale(struct scan_pass *pass);
 
-/* Restores the pass and the target. State for later scans is kept: it is about objects. */
+/* Restores the pass and the target. State for later scans is kept, because it is about objects, not about the
+ * attempt. */
 void scan__attempt_undo(struct scan_pass *pass, struct scan_target *target,
                         const struct scan_attempt *attempt);
 

@@ -1,40 +1,47 @@
 /*
- * Findings that a change brings, compared with findings that were there before it.
+ * Finds out which findings a change adds, by comparing it with its base.
  *
- *   what the change adds ──look──> hits, and if there are any:
+ *   contents of the change ──look──> hits ──place──> locations, and if findings are reported there:
  *   its base: files that it changes or removes, then the others ──look──> more hits, at locations of the base
  *
- * The base is what the change builds on. If a location of the base has a finding and reports it, the change
- * does not bring the finding, at whichever path it is (assemble.c leaves it out). A path decides whether a
- * finding is reported, so blobs that the change only moves belong to both. The change is one or
- * several commits, or the staged files. It builds on the parents of its commits, or on HEAD. Contents of the
- * change come first among those of a target. Contents of the base are looked at only until every finding of
- * the change was found in the base, too.
+ * The base is what the change builds on. If the base has a finding with the same or a higher confidence at
+ * any path, the change does not add the finding (sightings.c omits it). The same holds for its kin (kin.h).
+ * The path decides whether a finding is reported and with which confidence, so blobs that the change only
+ * moves belong to both change and base. The change is one or several commits, or the staged files. It builds
+ * on the parents of its commits, or on HEAD. Contents and locations of the change come first among those of a
+ * target. Contents of the base are looked at only until every finding of the change was found in the base,
+ * too.
  */
 #ifndef TS_SCAN_BEFORE_H
 #define TS_SCAN_BEFORE_H
 
+#include "kin.h"
 #include "pass.h"
 
+/* The level of a hit at a location is 1 + its confidence there, or 0 if it is not reported there. */
 struct scan_before {
     struct scan_pass *pass;
-    uint32_t target;
-    size_t first;         /* contents of the target */
-    size_t mark;          /* contents from here on are of the base */
-    bool *are_candidates; /* by finding: the change has it, and no mark allows it everywhere */
-    size_t finding_count;
+    const struct scan_profile *profile;
+    size_t mark;          /* contents from this index on belong to the base */
+    size_t location_mark; /* locations from this index on belong to the base */
+    struct scan_kin kin;
+    uint8_t *levels; /* indexed by the first finding of a kin: the highest level in the change */
+    size_t level_capacity;
 };
 
-/* Call it after the look at the change, whose contents begin at `first`. Returns false when memory runs out; release it in any
- * case. */
-bool scan__before_begin(struct scan_before *before, struct scan_pass *pass, uint32_t target, size_t first);
+/* Call it after the contents of the change were scanned and placed; their locations begin at `location_first`. Returns false when memory
+ * runs out; release it in any case. */
+bool scan__before_begin(struct scan_before *before, struct scan_pass *pass, uint32_t target,
+                        size_t location_first);
 void scan__before_release(struct scan_before *before);
 
-/* Returns true while the contents of the base so far lack a finding of the change: more of the base must be looked at. Only contents
- * that would report the finding at any path count. */
-bool scan__before_is_open(const struct scan_before *before);
+/* Call it after contents of the base were scanned, before they are placed. Returns false when memory runs out. */
+bool scan__before_update(struct scan_before *before);
 
-/* Returns whether a content of the base has a finding of the change. */
+/* Returns whether a content of the base has a finding that the change has, too. */
 bool scan__before_matters(const struct scan_before *before, const struct scan_content *content);
+
+/* Returns true while a finding of the change was not found in the base: more of the base must be scanned. */
+bool scan__before_is_open(const struct scan_before *before);
 
 #endif

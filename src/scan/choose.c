@@ -1,13 +1,16 @@
 #include "choose.h"
 
 #include "look_impl.h"
+#include "option_names.h"
 
 #include "base/redact.h"
 #include "git/revision.h"
 #include "os/grow.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct choosing {
     struct scan_pass *pass;
@@ -17,7 +20,7 @@ struct choosing {
     struct ts_scan_error *error;
 };
 
-/* A missing object is a fault if a ref names it. If the user gave its id, it is an error of the user. */
+/* A missing object is a fault if a ref names it. If the user gave its id, it is the user's error. */
 static enum ts_git_error check_tip(struct choosing *c, const char *name, const struct ts_git_oid *oid,
                                    struct ts_git_fault *ret_fault) {
     struct ts_git_oid given;
@@ -32,13 +35,14 @@ static enum ts_git_error check_tip(struct choosing *c, const char *name, const s
     return error == TS_GIT_MISSING ? error : TS_GIT_OK;
 }
 
-/* Returns whether the user's text is wrong, rather than the repository. */
+/* Returns whether the user's text is wrong, and not the repository. */
 static bool is_wrong_text(enum ts_git_error error) {
     return error == TS_GIT_NO_SUCH_REF || error == TS_GIT_BAD_REVISION || error == TS_GIT_NO_SUCH_PARENT ||
-           error == TS_GIT_NO_UPSTREAM || error == TS_GIT_NO_REFLOG;
+           error == TS_GIT_NO_UPSTREAM || error == TS_GIT_NO_REFLOG || error == TS_GIT_BAD_DATE ||
+           error == TS_GIT_BAD_PATTERN || error == TS_GIT_NO_MATCH;
 }
 
-/* Returns DONE if it reported the error as a fault: the rest is still selected. */
+/* Returns DONE if it reported the error as a fault; the rest is still selected. */
 static enum ts_scan_outcome complain(struct choosing *c, enum ts_git_error error,
                                      const struct ts_git_fault *fault) {
     char line[400];
@@ -47,7 +51,8 @@ static enum ts_scan_outcome complain(struct choosing *c, enum ts_git_error error
         scan__fault(&c->pass->faults, "%s", line);
         return TS_SCAN_DONE;
     }
-    bool may_be_cut = error == TS_GIT_NO_SUCH_REF && ts_git_repo_is_shallow(c->repo);
+    bool may_be_cut =
+        (error == TS_GIT_NO_SUCH_REF || error == TS_GIT_NO_MATCH) && ts_git_repo_is_shallow(c->repo);
     return scan__fail(c->error, TS_SCAN_BAD_TARGET, "%s%s", line,
                       may_be_cut
                           ? "; the clone is shallow and may lack it: fetch the history with 'git fetch "
@@ -95,12 +100,67 @@ static enum ts_scan_outcome choose_branch(struct choosing *c, const char *name) 
         char shown[200];
         ts_text_escape(ts_bytes_of_cstring(name), shown, sizeof shown);
         return scan__fail(c->error, TS_SCAN_BAD_TARGET,
-                          "unknown branch '%s'; --ref takes tags and full names", shown);
+                          "unknown branch '%s'; " SCAN_OPTION_REF " takes tags and full names", shown);
     }
     if (error != TS_GIT_OK)
         return complain(c, error, &fault);
     c->chosen.count += check_tip(c, name, oid, &fault) == TS_GIT_OK;
     return TS_SCAN_DONE;
+}
+
+/* In a repository without commits, HEAD names a branch that does not exist yet. */
+static enum ts_scan_outcome choose_head(struct choosing *c) {
+    struct ts_git_fault fault = {.error = TS_GIT_OK};
+    struct ts_git_oid *oid = next_oid(c);
+    if (oid == NULL)
+        return TS_SCAN_FAILED;
+    enum ts_git_error error = ts_git_repo_resolve(c->repo, "HEAD", oid, &fault);
+    if (error == TS_GIT_NO_SUCH_REF)
+        return TS_SCAN_DONE;
+    if (error != TS_GIT_OK)
+        return complain(c, error, &fault);
+    c->chosen.count += check_tip(c, "HEAD", oid, &fault) == TS_GIT_OK;
+    return TS_SCAN_DONE;
+}
+
+static enum ts_scan_outcome choose_matching(struct choosing *c, const struct ts_git_refs *refs,
+                                            const char *pattern) {
+    struct ts_git_fault fault = {.error = TS_GIT_OK};
+    char full[1024];
+    char shown[200];
+    bool is_met = strchr(pattern, '*') != NULL;
+    int len =
+        snprintf(full, sizeof full, "%s%s", strncmp(pattern, "refs/", 5) == 0 ? "" : "refs/heads/", pattern);
+    for (size_t i = 0; len < (int)sizeof full && i < refs->count; i++) {
+        if (fnmatch(full, refs->items[i].name, 0) != 0)
+            continue;
+        struct ts_git_oid *oid = next_oid(c);
+        if (oid == NULL)
+            return TS_SCAN_FAILED;
+        *oid = refs->items[i].oid;
+        c->chosen.count += check_tip(c, refs->items[i].name, oid, &fault) == TS_GIT_OK;
+        is_met = true;
+    }
+    return is_met ? TS_SCAN_DONE
+                  : scan__fail(c->error, TS_SCAN_BAD_TARGET, "unknown ref '%s'",
+                               ts_text_escape(ts_bytes_of_cstring(full), shown, sizeof shown));
+}
+
+static enum ts_scan_outcome choose_patterns(struct choosing *c) {
+    const struct ts_scan_options *options = c->pass->options;
+    struct ts_git_fault_sink sink = scan__faults_sink(&c->pass->faults);
+    struct ts_git_refs refs = {.count = 0};
+    struct ts_git_fault fault;
+    enum ts_scan_outcome outcome = TS_SCAN_DONE;
+    if (options->pattern_count == 0)
+        return TS_SCAN_DONE;
+    enum ts_git_error error = ts_git_refs_list(c->repo, &sink, &refs, &fault);
+    if (error != TS_GIT_OK)
+        return complain(c, error, &fault);
+    for (size_t i = 0; i < options->pattern_count && outcome == TS_SCAN_DONE; i++)
+        outcome = choose_matching(c, &refs, options->patterns[i]);
+    ts_git_refs_release(&refs);
+    return outcome;
 }
 
 static enum ts_scan_outcome choose_range(struct choosing *c, const char *text) {
@@ -112,7 +172,8 @@ static enum ts_scan_outcome choose_range(struct choosing *c, const char *text) {
         char shown[200];
         ts_text_escape(ts_bytes_of_cstring(text), shown, sizeof shown);
         return scan__fail(c->error, TS_SCAN_BAD_TARGET,
-                          "'%s' is not a range of commits; --range takes A..B, A...B or A^!", shown);
+                          "'%s' is not a range of commits; " SCAN_OPTION_RANGE " takes A..B, A...B or A^!",
+                          shown);
     }
     if (error != TS_GIT_OK)
         return complain(c, error, &fault);
@@ -142,6 +203,10 @@ enum ts_scan_outcome scan__choose(struct scan_pass *pass, struct scan_target *ta
         outcome = choose_branch(&c, options->branches[i]);
     for (size_t i = 0; i < options->commit_count && outcome == TS_SCAN_DONE; i++)
         outcome = choose_revision(&c, options->commits[i]);
+    if (options->default_branch && outcome == TS_SCAN_DONE)
+        outcome = choose_head(&c);
+    if (outcome == TS_SCAN_DONE)
+        outcome = choose_patterns(&c);
     if (options->range != NULL && outcome == TS_SCAN_DONE)
         outcome = choose_range(&c, options->range);
     if (outcome != TS_SCAN_DONE) {
@@ -151,7 +216,8 @@ enum ts_scan_outcome scan__choose(struct scan_pass *pass, struct scan_target *ta
     struct ts_git_selection *selection = &c.chosen.selection;
     bool is_change = options->commit_count > 0 || options->range != NULL || options->has_since;
     selection->all_refs =
-        options->ref_count + options->branch_count + options->commit_count == 0 && options->range == NULL;
+        options->ref_count + options->branch_count + options->commit_count + options->pattern_count == 0 &&
+        options->range == NULL && !options->default_branch;
     selection->from = c.chosen.oids;
     selection->from_count = c.chosen.count;
     selection->tips_only = options->commit_count > 0;

@@ -1,5 +1,5 @@
 /*
- * Selects a part of a history: options as users write them in, a selection of commits out.
+ * Selects a part of a history: converts options, as users write them, to a selection of commits.
  */
 #ifndef TS_SCAN_CHOOSE_H
 #define TS_SCAN_CHOOSE_H
@@ -17,8 +17,8 @@ struct scan_chosen {
     bool is_change;                    /* report findings that the commits bring, not all that they have */
 };
 
-/* An existing ref that cannot be read is a fault, and so is a parent that a shallow clone leaves out; the rest is selected. On
- * success the caller releases the result. */
+/* An existing ref that cannot be read is a fault, and so is a parent that a shallow clone omits; the rest is
+ * selected. On success the caller releases the result. */
 enum ts_scan_outcome scan__choose(struct scan_pass *pass, struct scan_target *target,
                                   struct ts_git_repo *repo, struct scan_chosen *ret_chosen,
                                   struct ts_scan_error *ret_error);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS_MAX UINT64_C(100000000) /* places of the snapshot beside news */
+#define STEPS_MAX UINT64_C(100000000) /* limit of places in the snapshot times news */
 
 /* ---- beginning and undoing ---- */
 
@@ -26,9 +26,8 @@ bool scan__continued_begin(struct scan_continued *continued, struct scan_recall 
     continued->locations = pass->locations.len;
     continued->commits = pass->commits.len;
     continued->row = *row;
-    bool done =
-        !snapshot.masked.paths && ts_git_news_read(recall->repo, options, scan__state_salt(recall->state),
-                                                   snapshot.past, &continued->news);
+    bool done = ts_git_news_read(recall->repo, options, scan__state_salt(recall->state), snapshot.past,
+                                 &continued->news);
     if (done && !scan__recall_use(recall, &snapshot)) {
         scan__continued_undo(continued);
         scan__continued_release(continued);
@@ -36,7 +35,7 @@ bool scan__continued_begin(struct scan_continued *continued, struct scan_recall 
     }
     if (done) {
         const struct ts_git_news *news = &continued->news;
-        continued->was_masked = snapshot.masked.any;
+        continued->was_masked = snapshot.was_masked;
         continued->old_ends = scan__mark(pass);
         continued->findings = atomic_load(&pass->hits.finding_count);
         row->commits += news->stats.commits;
@@ -76,23 +75,24 @@ struct placing {
     struct scan_pass *pass;
     struct content_ref *refs; /* blobs, by id */
     size_t ref_count;
-    bool *has_place; /* by content, from the first of this target on */
+    bool *has_place; /* indexed by content, starting at the first one of this target */
     struct scan_location *old;
     size_t old_count;
-    struct scan_commit *commits; /* of the snapshot */
-    uint32_t *moved;             /* by commit of the snapshot: its index now; TS_REPORT_NONE: not added yet */
+    struct scan_commit *commits; /* commits of the snapshot */
+    uint32_t *moved; /* indexed by commit of the snapshot: its index now; TS_REPORT_NONE: not added yet */
     size_t commit_count;
-    uint32_t *slots; /* of places: FOUND ones by content and path */
+    uint32_t *slots; /* hash table of places that are FOUND, by content and path */
     size_t slot_count;
-    uint32_t head; /* commit; TS_REPORT_NONE: not yet kept */
-    bool is_bad;   /* only a scan of the whole history can decide */
+    uint32_t head; /* commit of HEAD; TS_REPORT_NONE: not kept yet */
+    bool is_bad;   /* only a scan of the whole history can decide what to report */
 };
 
 static int compare_content_refs(const void *a, const void *b) {
     return ts_git_oid_compare(&((const struct content_ref *)a)->oid, &((const struct content_ref *)b)->oid);
 }
 
-/* Copies what the snapshot had, and removes it from the pass. Room for as many places again as there are news. */
+/* Moves the places of the snapshot from the pass into a copy, which has room for one more place for each of
+ * the news. */
 static bool placing_init(struct placing *p) {
     struct scan_pass *pass = p->pass;
     const struct scan_mark *first = &p->continued->recall->before;
@@ -140,7 +140,8 @@ static void placing_release(struct placing *p) {
     free(p->slots);
 }
 
-/* The first content with this id; NULL: it has no hits. Only archives have several, and are in no snapshot. */
+/* The first content with this id; NULL: it has no hits. Only archives have several contents with one id, and
+ * no snapshot has archives. */
 static const struct content_ref *find_content(const struct placing *p, const struct ts_git_oid *oid,
                                               size_t *ret_count) {
     size_t low = 0;
@@ -195,7 +196,7 @@ static const struct scan_commit *commit_at(const struct placing *p, uint32_t ind
     return &((const struct scan_commit *)(const void *)p->pass->commits.bytes)[index];
 }
 
-/* Commits follow each other, so that the last one is usually the same. */
+/* The places of a commit come one after the other, so the last commit is usually the same. */
 static uint32_t new_commit(struct placing *p, const struct ts_git_oid *oid) {
     size_t count = p->pass->commits.len / sizeof(struct scan_commit);
     if (count > p->continued->recall->before.commits &&
@@ -206,7 +207,8 @@ static uint32_t new_commit(struct placing *p, const struct ts_git_oid *oid) {
 
 /* ---- places ---- */
 
-/* An object that only a tag names, or that could not be traced: with a path, it would lose this place. */
+/* Whether the object has no path here, because only a tag names it or it could not be traced. A commit that
+ * gives it a path would remove this place. */
 static bool is_untraced(const struct scan_content *content, const struct scan_location *location) {
     return content->kind == SCAN_CONTENT_BLOB && location->role == SCAN_FOUND &&
            location->commit == TS_REPORT_NONE;
@@ -238,7 +240,7 @@ static int compare_brought(const void *a, const void *b) {
     return order != 0 ? order : ts_git_oid_compare(&x->item->commit, &y->item->commit);
 }
 
-/* The first commit that brings it counts: those of the news come by time and id. */
+/* Only the first commit that brings the content counts; new commits are ordered by time and id. */
 static void place_brought(struct placing *p, const struct content_ref *ref, const struct brought *brought) {
     struct scan_location location = {.content = ref->content, .place = TS_PLACE_FILE, .role = SCAN_FOUND};
     size_t unused;
@@ -331,9 +333,9 @@ static void place_heads(struct placing *p) {
     }
 }
 
-/* ---- all of it ---- */
+/* ---- the whole scan ---- */
 
-/* Messages of new commits and tags, and which refs reach what. */
+/* Places the messages of new commits and tags, and finds the refs that reach findings. */
 static bool place_rest(struct placing *p) {
     struct scan_continued *continued = p->continued;
     struct ts_git_selection all = {.all_refs = true};
@@ -356,7 +358,8 @@ static bool have_all_places(const struct placing *p) {
     return have_all;
 }
 
-/* The new faults must follow from the objects. A type that is not the expected one is a fault of the whole history. */
+/* Faults of the news must follow from the objects alone. An object of an unexpected type is a fault that only
+ * a scan of the whole history can report. */
 static bool is_sound(const struct scan_continued *continued, uint64_t blobs_looked_at) {
     const struct scan_pass *pass = continued->pass;
     return blobs_looked_at == continued->news.stats.blobs &&

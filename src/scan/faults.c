@@ -1,6 +1,7 @@
 #include "faults.h"
 
 #include "look_impl.h"
+#include "option_names.h"
 #include "os/grow.h"
 
 #include <stdarg.h>
@@ -8,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_SIZE 600
+#define LINE_SIZE  600
+#define NAMED_SIZE 1000
 
 void scan__faults_init(struct scan_faults *faults) {
     *faults = (struct scan_faults){.items = NULL};
@@ -24,7 +26,9 @@ void scan__faults_release(struct scan_faults *faults) {
 
 /* The caller holds the lock. */
 static const char *keep(struct scan_faults *faults, const char *line) {
-    const char *kept = ts_arena_copy(&faults->arena, ts_bytes_of_cstring(line));
+    char named[NAMED_SIZE];
+    (void)scan__name_options(line, faults->for_library, named, sizeof named);
+    const char *kept = ts_arena_copy(&faults->arena, ts_bytes_of_cstring(named));
     faults->no_memory = faults->no_memory || kept == NULL;
     return kept;
 }
@@ -68,7 +72,11 @@ void scan__note(struct scan_faults *faults, const char *format, ...) {
 static void take(void *ctx, const struct ts_git_fault *fault) {
     struct scan_faults *faults = ctx;
     char line[LINE_SIZE];
-    add(faults, ts_git_fault_describe(fault, line, sizeof line), fault->error == TS_GIT_MISSING);
+    (void)ts_git_fault_describe(fault, line, sizeof line);
+    size_t len = strlen(line);
+    if (fault->error == TS_GIT_NO_ROOM)
+        snprintf(line + len, sizeof line - len, " (" SCAN_OPTION_MEMORY ")");
+    add(faults, line, fault->error == TS_GIT_MISSING);
     pthread_mutex_lock(&faults->lock);
     faults->moved += fault->error == TS_GIT_MOVED;
     pthread_mutex_unlock(&faults->lock);

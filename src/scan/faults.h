@@ -15,25 +15,26 @@
 #define SCAN_FAULTS_MAX 1000
 
 struct scan_faults {
-    pthread_mutex_t lock; /* guards everything; taken alone */
+    pthread_mutex_t lock; /* guards everything; no other lock is held with it */
     struct ts_arena arena;
     struct ts_report_fault *items;
     size_t count;
     size_t capacity;
     uint64_t total;
-    uint64_t lasting; /* those that follow from the stored objects alone: every scan has them */
+    uint64_t lasting; /* faults that follow from the stored objects alone: every scan reports them */
     const char **notes;
     size_t note_count;
     size_t note_capacity;
     bool no_memory;
-    uint32_t target; /* the current one; set between targets */
-    uint64_t moved;  /* objects that were added or moved while this target was read */
+    bool for_library; /* as in struct ts_scan_options */
+    uint32_t target;  /* index of the current target; set between targets */
+    uint64_t moved;   /* objects that were added or moved while this target was read */
 };
 
 void scan__faults_init(struct scan_faults *faults);
 void scan__faults_release(struct scan_faults *faults);
 
-/* One line, safe to print. From any thread. */
+/* Adds one line, safe to print. Any thread may call it. */
 __attribute__((format(printf, 2, 3))) void scan__fault(struct scan_faults *faults, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void scan__note(struct scan_faults *faults, const char *format, ...);
 

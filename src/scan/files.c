@@ -1,6 +1,7 @@
 #include "files.h"
 
 #include "look_impl.h"
+#include "option_names.h"
 #include "os/grow.h"
 
 #include "base/redact.h"
@@ -16,8 +17,8 @@
 #include <unistd.h>
 
 #define WINDOW_BYTES ((size_t)8 << 20)
-/* Memory of a file or folder besides its path: its place in a list that has room for twice as many and is
- * copied when it grows, and the overhead of the arena. */
+/* The memory for a file or folder besides its path: its entry in a list that grows by doubling and is then
+ * copied, and the overhead of the arena. */
 #define ENTRY_BYTES  (3 * sizeof(char *) + 16)
 
 /* ---- the list ---- */
@@ -29,7 +30,7 @@ struct listing {
     bool is_full;
     uint64_t memory_left;
     struct scan_faults *faults;
-    char **folders; /* to list, relative to the folder */
+    char **folders; /* folders to list, relative to the given one */
     size_t folder_count;
     size_t folder_capacity;
 };
@@ -63,7 +64,7 @@ static bool list_entry(struct listing *l, int dir, const char *below, const char
     if (path == NULL)
         return false;
     if (fstatat(dir, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno != ENOENT) /* no fault: the file was removed meanwhile */
+        if (errno != ENOENT) /* not a fault: the file was removed meanwhile */
             cannot_read(l->faults, path, errno);
         return true;
     }
@@ -129,7 +130,7 @@ bool scan__files_list(struct scan_files *files, const char *folder, const struct
         scan__fault(
             faults,
             "the names of the files exceed the memory limit: files after the first %zu are not scanned; "
-            "raise --memory",
+            "raise " SCAN_OPTION_MEMORY,
             files->count);
     if (!done) {
         scan__files_release(files);
@@ -150,9 +151,10 @@ void scan__files_release(struct scan_files *files) {
 /* ---- reading ---- */
 
 /* How long to wait for input before checking the time. */
-#define WAIT_MS 100
+#define WAIT_MS     100
+#define SMALL_BYTES ((size_t)64 << 10)
 
-/* A pipe may be silent for ever. Returns false if the scan is over before input comes. */
+/* Waits for input, because a pipe may never send anything. Returns false if the scan ends before input comes. */
 static bool wait_for_input(struct scan_pass *pass, int fd) {
     struct pollfd asked = {.fd = fd, .events = POLLIN};
     while (!scan__is_over(pass)) {
@@ -196,7 +198,7 @@ static void count_bytes(struct scan_reader *reader, size_t len) {
                           memory_order_relaxed);
 }
 
-/* Scans in windows; the buffer already has the first one. */
+/* Scans in windows; the buffer already contains the first window. */
 static bool read_windows(struct scan_reader *reader, const struct scan_content *content, int fd,
                          uint64_t *ret_bytes) {
     size_t overlap = scan__look_overlap(reader->look->options.profile);
@@ -234,10 +236,15 @@ static bool has_buffer(struct scan_reader *reader) {
     return reader->buffer != NULL;
 }
 
-/* Scans the whole content, which is in the buffer. */
+/* Scans the whole content, which is in the buffer. A small content, such as the first lines of a pipe, is
+ * scanned even if the scan was stopped while it was read; that takes only milliseconds. */
 static void look_at_buffer(struct scan_reader *reader, const struct scan_content *content, size_t len) {
+    const atomic_bool *stop = reader->look->options.stop;
+    if (len <= SMALL_BYTES && scan__is_over(reader->pass))
+        reader->look->options.stop = NULL;
     note_outcome(reader, content,
                  scan__look_whole(reader->look, content, ts_bytes_of(reader->buffer, len), NULL, NULL));
+    reader->look->options.stop = stop;
 }
 
 static void keep_head(struct scan_reader *reader, struct ts_bytes bytes) {

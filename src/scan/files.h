@@ -7,8 +7,8 @@
 #include "pass.h"
 
 struct scan_files {
-    char **
-        paths; /* files and symbolic links, relative to the folder, sorted by bytes; links are not followed */
+    /* Files and symbolic links, relative to the folder, sorted by bytes. Links are not followed. */
+    char **paths;
     size_t count;
     size_t capacity;
     uint64_t skipped; /* number of entries that are neither file, folder nor link */
@@ -17,7 +17,7 @@ struct scan_files {
 
 struct scan_files_options {
     bool without_git;    /* skip everything named .git */
-    uint64_t memory_max; /* for the list: files that do not fit are a fault */
+    uint64_t memory_max; /* memory for the list; files that do not fit are a fault */
 };
 
 /* Folders that cannot be read are faults. Returns false when memory runs out or the folder itself cannot be
@@ -44,7 +44,7 @@ bool scan__read_fd(struct scan_reader *reader, const struct scan_content *conten
 /* The same for bytes in memory, without a copy. */
 void scan__read_bytes(struct scan_reader *reader, const struct scan_content *content, struct ts_bytes bytes);
 
-/* The text of a symbolic link, which is its target path, as git stores it. */
+/* The text of a symbolic link: its target path, as git stores it. */
 bool scan__read_link(struct scan_reader *reader, const struct scan_content *content, int folder,
                      const char *path, uint64_t *ret_bytes);
 

@@ -5,6 +5,7 @@
 #include "files.h"
 
 #include "base/redact.h"
+#include "option_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -98,7 +99,7 @@ static bool look_at_all(struct folder *folder, struct scan_looks *looks) {
     return true;
 }
 
-/* The location of each content of this target is its name. */
+/* Sets the location of each content of this target to its name. */
 static void place_contents(struct scan_pass *pass, uint32_t target_index, enum ts_place place) {
     size_t count;
     const struct scan_content *contents = scan__hits_contents(&pass->hits, &count);
@@ -138,8 +139,8 @@ enum ts_scan_outcome scan__folder(struct scan_pass *pass, struct scan_target *ta
     return done ? TS_SCAN_DONE : scan__fail(ret_error, TS_SCAN_FAILED, "'%s': out of memory", shown);
 }
 
-/* Files of git that contain a whole compressed history, such as packs: reporting them as clean would be
- * wrong. In folders they are scanned as ordinary files, because their repository is there, too. */
+/* Files of git that contain a whole compressed history, such as packs. To report such a file as clean would
+ * be wrong. In folders they are scanned as ordinary files, because their repository is there, too. */
 static void tell_closed(const struct scan_reader *reader, const char *name) {
     struct ts_bytes head = ts_bytes_of(reader->head, reader->head_len);
     static const char *const bundles[] = {"# v2 git bundle\n", "# v3 git bundle\n"};
@@ -156,7 +157,7 @@ static void tell_closed(const struct scan_reader *reader, const char *name) {
         scan__fault(
             &reader->pass->faults,
             "'%s': a git pack, which is compressed and was not scanned; scan its repository, or unpack it "
-            "with 'git unpack-objects' into a new one and scan that with --unreachable",
+            "with 'git unpack-objects' into a new one and scan that with " SCAN_OPTION_UNREACHABLE,
             shown);
 }
 

@@ -20,7 +20,7 @@ static bool kind_of(const char *host, enum ts_forge *ret_kind) {
     return false;
 }
 
-/* Keeps the port only for http and https: the port of another scheme does not serve the page. */
+/* Keeps the port only for http and https, because the web page is not at the port of another scheme. */
 static bool take_host(const char **at, bool is_page, char *ret_host, size_t size) {
     size_t len = strspn(*at, LETTERS ".-");
     size_t port = (*at)[len] == ':' ? 1 + strspn(*at + len + 1, "0123456789") : 0;
@@ -47,7 +47,7 @@ bool scan__forge_of(const char *url, char ret_page[static SCAN_FORGE_SIZE], enum
     const char *user_end = memrchr(at, '@', before_path);
     at = user_end != NULL ? user_end + 1 : at;
     if (!has_scheme && strchr(at, ':') == NULL)
-        return false; /* a path of this machine */
+        return false; /* a path on this machine */
     if (!take_host(&at, is_page, host, sizeof host) || (*at != '/' && *at != ':') || !kind_of(host, ret_kind))
         return false;
     at += 1 + strspn(at + 1, "/");

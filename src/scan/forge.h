@@ -1,5 +1,5 @@
 /*
- * The page of a repository at a code host, by the URL of its remote `origin`.
+ * The page of a repository at a code host, computed from the URL of its remote `origin`.
  */
 #ifndef TS_SCAN_FORGE_H
 #define TS_SCAN_FORGE_H

@@ -30,7 +30,7 @@ static uint32_t digit_of(uint8_t c, uint32_t base) {
     return digit >= 0 && (uint32_t)digit < base ? (uint32_t)digit : NONE;
 }
 
-/* Reads a number of at most so many digits. Returns the number of digits. */
+/* Reads a number of at most this many digits. Returns the number of digits. */
 static size_t number_at(const struct scan_form *form, size_t at, size_t most, uint32_t base,
                         uint32_t *ret_number) {
     size_t count = 0;
@@ -66,7 +66,7 @@ static uint32_t join(uint32_t high, uint32_t low) {
 struct sign {
     size_t len;
     uint32_t value;
-    bool is_byte; /* not a code point */
+    bool is_byte; /* the value is a byte, not a code point */
 };
 typedef struct sign sign_reader(const struct scan_form *form, size_t at);
 
@@ -74,7 +74,7 @@ static bool has_byte(const struct scan_form *form, uint8_t byte) {
     return form->len > 0 && memchr(form->bytes, byte, form->len) != NULL;
 }
 
-/* Every encoded character begins with the mark. Most texts have none, and need not be copied. */
+/* Every encoded character begins with this mark. Most texts have no mark and need not be copied. */
 static bool decode_signs(const struct scan_form *form, struct scan_form *to, uint8_t mark,
                          sign_reader *read) {
     bool is_other = false;
@@ -191,7 +191,7 @@ static uint32_t unit_at(const struct scan_form *form, size_t at, bool is_big) {
     return is_big ? first << 8 | second : second << 8 | first;
 }
 
-/* A line may begin inside a character, and a masked part may end inside one, so both possible starts are
+/* A line may begin inside a character, and a masked part may end inside one. So both possible alignments are
  * tried. */
 static bool decode_utf16(const struct scan_form *form, struct scan_form *to, size_t begin, bool is_big) {
     if (!has_byte(form, 0))
@@ -251,7 +251,7 @@ static void decode_base64(const struct scan_form *form, struct ts_span run, stru
     uint32_t bits = 0;
     for (size_t i = 0; i < run.len; i++) {
         bits = bits << 6 | (base64_values[form->bytes[run.from + i]] - 1u);
-        unsigned left = 6 - 2 * (unsigned)(i % 4); /* bits that belong to the next byte */
+        unsigned left = 6 - 2 * (unsigned)(i % 4); /* number of bits that belong to the next byte */
         if (i % 4 != 0)
             put(to, (uint8_t)(bits >> left), form, (struct ts_span){run.from + i - 1, 2});
     }

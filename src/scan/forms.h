@@ -39,7 +39,7 @@ struct scan_code {
     bool (*has)(uint8_t byte);
     /* Decodes a run of its characters, without the characters of an incomplete group. */
     void (*decode)(const struct scan_form *form, struct ts_span run, struct scan_form *to);
-    size_t group; /* characters */
+    size_t group; /* characters of a group */
     size_t bytes; /* decoded bytes of a group */
 };
 

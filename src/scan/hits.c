@@ -9,10 +9,10 @@
 
 #define SLOT_FREE   UINT32_MAX
 #define TEXT_ALIGN  4u
-#define TEXT_START  ((size_t)2 * TEXT_ALIGN) /* after the empty text */
+#define TEXT_START  ((size_t)2 * TEXT_ALIGN) /* position of the first text after the empty one */
 #define SLOTS_FIRST 1024
 
-/* The share of the memory limit: the rest is for tables and findings, which cannot go to a file. */
+/* The share of the memory limit for hits. The rest is for tables and findings, which cannot move to a file. */
 #define HITS_SHARE  2
 #define TEXTS_SHARE 4
 
@@ -210,7 +210,7 @@ void scan__hits_cut(struct scan_hits *hits, const struct scan_hits_mark *mark) {
     hits->is_over = mark->is_over;
     table_clear(&hits->finding_table);
     table_clear(&hits->text_table);
-    /* Cannot fail: the tables had room for more items than this. */
+    /* Cannot fail, because the tables had room for more items before. */
     for (uint32_t i = 0; i < mark->findings / sizeof(struct scan_finding); i++, hits->finding_table.count++)
         *find_slot(hits, &hits->finding_table, finding_key, finding_key(hits, i)) = i;
     for (size_t at = TEXT_START; at < mark->texts; hits->text_table.count++) {

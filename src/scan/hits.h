@@ -1,12 +1,13 @@
 /*
- * All results until the report is made: findings, contents that have hits, and the hits.
+ * Holds all results until the report is made: findings, contents that have hits, and the hits.
  *
  *   content (a blob, a message, a file) ──> its hits, by place ──> finding (a rule and a secret)
  *                                                             └──> texts: its surroundings, allow entries
  *
  * Texts and findings are stored once, however often they occur: a secret in a thousand versions of a file
  * costs only a hit for each of them. Secrets are kept only if the report shows them; otherwise only their
- * prints are kept. A content can be stored and restored: nothing in it depends on its paths or commits.
+ * prints are kept. A content can be stored and restored, because nothing in it depends on its paths or
+ * commits.
  *
  * The order of contents, findings and texts depends on the threads, and differs each time; the report sorts
  * them.
@@ -32,7 +33,7 @@
 struct scan_hit {
     uint32_t finding;
     uint32_t around; /* text: source of the excerpt (show.h) */
-    uint32_t allows; /* text of uint32_t: entries of the configuration that may allow it, by path */
+    uint32_t allows; /* text of uint32_t: entries of the configuration that allow it at some path */
     uint32_t pragma; /* text: the mark that allows it */
     uint64_t line;
     uint64_t column;
@@ -40,16 +41,16 @@ struct scan_hit {
     uint64_t end_column;
     uint64_t at; /* position and length of the secret */
     uint64_t len;
-    int16_t score;      /* of a scored rule, without the weights of the path, which locations add */
-    uint8_t confidence; /* enum ts_confidence; of other rules */
+    int16_t score;      /* scored rules: the score without the weights of the path, which locations add */
+    uint8_t confidence; /* other rules: enum ts_confidence */
     uint8_t depth;
     uint8_t encodings[TS_ENCODING_DEPTH];
 };
 
 enum scan_content_kind {
     SCAN_CONTENT_BLOB,
-    SCAN_CONTENT_COMMIT, /* its message */
-    SCAN_CONTENT_TAG,    /* its message */
+    SCAN_CONTENT_COMMIT, /* the message of a commit */
+    SCAN_CONTENT_TAG,    /* the message of a tag */
     SCAN_CONTENT_STAGED,
     SCAN_CONTENT_WORKING_TREE,
     SCAN_CONTENT_FILE,
@@ -57,15 +58,15 @@ enum scan_content_kind {
 };
 
 struct scan_content {
-    struct ts_git_oid oid;    /* of blobs, commits, tags and staged files */
-    struct ts_git_oid commit; /* of a tag: its peeled target */
+    struct ts_git_oid oid;    /* id of a blob, commit, tag or staged file */
+    struct ts_git_oid commit; /* tags: the peeled target */
     uint32_t target;
     /* Input of scan__hits_add, which stores it as path: the path of a file, the name of a tag. */
     struct ts_bytes name;
-    uint32_t path; /* text */
+    uint32_t path; /* position of a text */
     enum scan_content_kind kind;
     bool is_whole; /* every byte was scanned, and every hit is kept */
-    uint64_t size; /* of the object */
+    uint64_t size; /* size of the object */
     /* Evidence of the object's stored bytes (git/evidence.h); 0: none, and later scans do not reuse it. */
     uint64_t evidence;
     uint32_t hit_count;
@@ -76,8 +77,8 @@ struct scan_finding {
     struct ts_finding_id id;
     const struct ts_rule *rule;
     struct scan_print print;
-    uint32_t redacted; /* text */
-    uint32_t secret;   /* text; SCAN_NO_TEXT if secrets are not shown */
+    uint32_t redacted; /* position of a text */
+    uint32_t secret;   /* position of a text; SCAN_NO_TEXT if secrets are not shown */
 };
 
 /* A hash table of positions in a pile. */
@@ -88,8 +89,8 @@ struct scan_table {
 };
 
 struct scan_hits {
-    pthread_mutex_t lock; /* guards everything; taken alone */
-    uint8_t key[32];      /* so that an attacker cannot choose texts that collide */
+    pthread_mutex_t lock; /* guards everything; no other lock is held with it */
+    uint8_t key[32];      /* a random key, so that an attacker cannot choose texts that collide */
     size_t findings_max;
     struct scan_pile hits;
     struct scan_pile contents;
@@ -111,10 +112,10 @@ struct scan_hits_options {
 bool scan__hits_init(struct scan_hits *hits, const struct scan_hits_options *options);
 void scan__hits_release(struct scan_hits *hits);
 
-/* From any thread. SCAN_NO_TEXT for an empty text, or when memory runs out. */
+/* Any thread may call it. Returns SCAN_NO_TEXT for an empty text, or when memory runs out. */
 uint32_t scan__hits_text(struct scan_hits *hits, struct ts_bytes text);
 
-/* The finding of this id; created if it is new. Returns false if it cannot be kept. From any thread. */
+/* The finding with this id; created if it is new. Returns false if it cannot be kept. Any thread may call it. */
 struct scan_finding_new {
     struct ts_finding_id id;
     const struct ts_rule *rule;
@@ -124,12 +125,12 @@ struct scan_finding_new {
 };
 bool scan__hits_finding(struct scan_hits *hits, const struct scan_finding_new *finding, uint32_t *ret_index);
 
-/* Adds a content with its hits, sorted by position. From any thread. */
+/* Adds a content with its hits, sorted by position. Any thread may call it. */
 void scan__hits_add(struct scan_hits *hits, const struct scan_content *content, const struct scan_hit *items,
                     size_t count);
 
-/* The current length, and a function that truncates to it, which also resets losses since then. For one
- * thread. */
+/* A mark is the current length. scan__hits_cut truncates to the mark, and also clears losses that happened
+ * after it. For one thread only. */
 struct scan_hits_mark {
     size_t hits;
     size_t contents;

@@ -5,8 +5,9 @@
  *     PATH:RULE:LINE              in any commit, or in a file of a folder
  *     # a comment
  *
- * The rules of gitleaks have other names than ours, so a fingerprint is a place: every secret that is found there is ignored. It stays
- * ignored in all versions of the file, because gitleaks reports a secret only where its line was added.
+ * The rules of gitleaks have other names than ours, so a fingerprint means a place: every secret that is
+ * found there is ignored. It stays ignored in all versions of the file, because gitleaks reports a secret
+ * only where its line was added.
  */
 #ifndef TS_SCAN_IGNORED_H
 #define TS_SCAN_IGNORED_H
@@ -21,20 +22,20 @@
 #define SCAN_IGNORE_NAME ".gitleaksignore"
 
 struct scan_ignored_entry {
-    struct ts_git_oid commit; /* zeros: any */
+    struct ts_git_oid commit; /* zeros: any commit */
     const char *path;
-    const char *rule; /* its name in gitleaks */
-    uint64_t line;    /* of the secret */
+    const char *rule; /* name of the rule in gitleaks */
+    uint64_t line;    /* line of the secret */
     unsigned at;      /* the line of .gitleaksignore */
 };
 
 /* {0} is empty. */
 struct scan_ignored {
-    struct scan_ignored_entry *entries; /* by path */
+    struct scan_ignored_entry *entries; /* sorted by path */
     size_t count;
     size_t capacity;
     size_t wrong;         /* lines that are not fingerprints */
-    unsigned first_wrong; /* the first of them */
+    unsigned first_wrong; /* line number of the first of them */
     char *memory;
 };
 

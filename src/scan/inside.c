@@ -3,6 +3,7 @@
 #include "files.h"
 #include "lfs.h"
 #include "look_impl.h"
+#include "option_names.h"
 #include "pass.h"
 
 #include "base/redact.h"
@@ -13,18 +14,22 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Members up to this size are held whole; larger ones come in windows of this size. */
+/* Members up to this size are held in memory as a whole; larger ones are scanned in windows of this size. */
 #define MEMBER_BYTES ((size_t)4 << 20)
-/* For each SLOT_BYTES of the memory limit, one archive is read at a time: dictionaries of xz and zstd are large. */
+/* For each SLOT_BYTES of the memory limit, one archive may be read at a time, because the dictionaries of xz
+ * and zstd are large. */
 #define SLOT_BYTES   (UINT64_C(256) << 20)
+
+unsigned scan__inside_depth(const struct ts_scan_options *options) {
+    unsigned depth = options->archive_depth == 0 ? TS_SCAN_ARCHIVES_DEFAULT : options->archive_depth;
+    return options->no_archives ? 0 : depth;
+}
 
 void scan__inside_init(struct scan_inside *inside, struct scan_pass *pass) {
     const struct ts_scan_options *options = pass->options;
     uint64_t slots = pass->memory_bytes / SLOT_BYTES;
     *inside = (struct scan_inside){.pass = pass,
-                                   .depth_max = options->no_archives          ? 0
-                                                : options->archive_depth == 0 ? TS_SCAN_ARCHIVES_DEFAULT
-                                                                              : options->archive_depth,
+                                   .depth_max = scan__inside_depth(options),
                                    .size_max = options->archive_max != 0 ? options->archive_max
                                                                          : TS_SCAN_ARCHIVE_MAX_DEFAULT};
     sem_init(&inside->slots, 0, slots < 1 ? 1 : slots > pass->jobs ? pass->jobs : (unsigned)slots);
@@ -87,7 +92,7 @@ bool scan__inside_path(struct ts_arena *arena, struct ts_bytes outer, struct ts_
         *ret_path = outer;
         return true;
     }
-    /* Only the outermost content may lack a name: members got theirs when they were read. */
+    /* Only the outermost content may lack a name, because members get theirs when they are read. */
     bool is_unnamed = inner.len == 2 || (inner.len > 2 && inner.data[2] == '!');
     struct ts_bytes name = is_unnamed ? unpacked_name(outer) : TS_BYTES("");
     size_t len = outer.len + inner.len + name.len;
@@ -131,7 +136,7 @@ struct members {
     const struct scan_content *archive;
     struct scan_within *within;
     struct scan_content member;
-    char *name; /* of the member */
+    char *name; /* name of the member */
     uint8_t *buffer;
     size_t size;
     size_t len;
@@ -224,6 +229,11 @@ static bool end_member(void *ctx) {
     return !scan__is_stopped(pass_of(m->look));
 }
 
+static bool goes_on(void *ctx) {
+    const struct members *m = ctx;
+    return !scan__is_stopped(pass_of(m->look));
+}
+
 static void note_end(struct scan_look *look, const struct scan_content *archive,
                      const struct scan_archive_result *result) {
     struct scan_pass *pass = pass_of(look);
@@ -235,23 +245,26 @@ static void note_end(struct scan_look *look, const struct scan_content *archive,
     case SCAN_ARCHIVE_STOPPED:
         return;
     case SCAN_ARCHIVE_DAMAGED:
-        snprintf(line, sizeof line,
-                 "%s: not all of this archive can be read (%s); the rest is not scanned; --archives 0 "
-                 "scans archives without looking into them",
-                 name, result->why);
+        snprintf(
+            line, sizeof line,
+            "%s: not all of this archive can be read (%s); the rest is not scanned; " SCAN_OPTION_NO_ARCHIVES
+            " scans archives without opening them",
+            name, result->why);
         scan__fault_lasting(&pass->faults, line);
         return;
     case SCAN_ARCHIVE_OVER:
         scan__fault(&pass->faults,
-                    "%s: this archive unpacks to more than --max-archive, or to more than %llu times its "
-                    "size; the rest is not scanned; to scan all of it, unpack it and use --dir",
+                    "%s: this archive unpacks to more than " SCAN_OPTION_MAX_ARCHIVE
+                    ", or to more than %llu times its "
+                    "size; the rest is not scanned; to scan all of it, unpack it and use " SCAN_OPTION_DIR,
                     name, (unsigned long long)SCAN_ARCHIVE_RATIO);
         return;
     case SCAN_ARCHIVE_NO_LIBRARY:
-        scan__fault(&pass->faults,
-                    "archives are not looked into: the library for them cannot be loaded (%s); --archives 0 "
-                    "scans without looking into archives",
-                    result->why);
+        scan__fault(
+            &pass->faults,
+            "archives are not opened: the library for them cannot be loaded (%s); " SCAN_OPTION_NO_ARCHIVES
+            " scans without opening archives",
+            result->why);
         return;
     case SCAN_ARCHIVE_NO_MEMORY:
         scan__pass_outcome(pass, SCAN_LOOK_NO_MEMORY, name);
@@ -271,7 +284,8 @@ enum scan_archive_kind scan__inside_kind(struct scan_look *look, const struct sc
 static void read_members(struct scan_look *look, struct members *m, enum scan_archive_kind kind,
                          struct ts_bytes archive) {
     struct scan_inside *inside = look->options.inside;
-    struct scan_archive_sink sink = {.begin = begin_member, .data = take_data, .end = end_member, .ctx = m};
+    const struct scan_archive_sink sink = {
+        .begin = begin_member, .data = take_data, .end = end_member, .goes_on = goes_on, .ctx = m};
     if (look->depth == 0) {
         while (sem_wait(&inside->slots) != 0)
             continue;
@@ -293,10 +307,10 @@ static void note_depth(struct scan_look *look, const struct scan_content *conten
     char name[SCAN_NAME_SIZE];
     struct scan_pass *pass = pass_of(look);
     if (!look->options.inside->is_quiet)
-        scan__fault(
-            &pass->faults,
-            "%s: an archive inside %u others is not looked into; --archives sets how deep a scan looks",
-            scan__content_name(pass, content, name), look->depth);
+        scan__fault(&pass->faults,
+                    "%s: an archive inside %u others is not opened; " SCAN_OPTION_ARCHIVE_DEPTH
+                    " sets how deep a scan looks",
+                    scan__content_name(pass, content, name), look->depth);
 }
 
 struct scan_within scan__inside_members(struct scan_look *look, const struct scan_content *content,
@@ -341,8 +355,9 @@ void scan__inside_too_large(struct scan_look *look, const struct scan_content *c
     if (!look->options.inside->is_quiet)
         scan__fault(
             &pass->faults,
-            "%s: an archive of more than %llu bytes is not looked into: it exceeds --max-archive, or the "
-            "room for temporary files; raise --max-archive, or make room in TMPDIR",
+            "%s: an archive of more than %llu bytes is not opened: it exceeds " SCAN_OPTION_MAX_ARCHIVE
+            ", or the "
+            "room for temporary files; raise " SCAN_OPTION_MAX_ARCHIVE ", or make room in TMPDIR",
             scan__content_name(pass, content, name), (unsigned long long)bytes);
 }
 
@@ -351,18 +366,18 @@ void scan__inside_too_large(struct scan_look *look, const struct scan_content *c
 enum scan_pointer scan__inside_pointer(struct scan_look *look, const struct scan_content *content,
                                        struct ts_bytes bytes) {
     struct scan_inside *inside = look->options.inside;
-    char path[SCAN_LFS_PATH_SIZE];
+    struct scan_lfs_pointer pointer;
     if (inside == NULL || inside->lfs_folder == NULL || look->is_pointed || look->depth > 0 ||
-        !scan__lfs_pointer(bytes, path))
+        !scan__lfs_pointer(bytes, &pointer))
         return SCAN_POINTER_NONE;
     struct scan_reader reader = {.pass = inside->pass, .look = look};
-    int fd = scan__lfs_open(inside->lfs_folder, path);
+    int fd = scan__lfs_open(inside->lfs_folder, &pointer);
     if (fd < 0) {
         atomic_fetch_add(&inside->lfs_missing, !look->options.inside->is_quiet);
         return SCAN_POINTER_MISSING;
     }
     uint64_t read = 0;
-    look->is_pointed = true; /* so that a pointer to itself ends here */
+    look->is_pointed = true; /* prevents following a pointer that refers to itself */
     struct scan_content object = *content;
     object.evidence = 0;
     if (!scan__read_fd(&reader, &object, fd, &read) && !look->options.inside->is_quiet) {

@@ -1,16 +1,16 @@
 /*
  * Looks inside a content: at the members of an archive, or at the file that a Git LFS pointer refers to.
  *
- *   content ──> archive? ──> members, each a content of its own: "deploy.zip!/etc/app.env" ──> archive? ── … to a depth
+ *   content ──> archive? ──> members, each a separate content: "deploy.zip!/etc/app.env" ──> archive? ── … to a depth
  *      └──────> pointer? ──> the LFS object, in its place
  *
- * Members are looked at before the archive itself, whose own bytes are looked at as those of any other
- * content. A finding in a member is reported for the member, and not a second time for an archive that stores
- * the member uncompressed (a tar, a stored member of a zip).
+ * Members are scanned before the archive itself. Then the archive's own bytes are scanned like those of any
+ * other content. A finding in a member is reported for the member, and not a second time for an archive that
+ * stores the member uncompressed (a tar, a stored member of a zip).
  *
  * A member has the object id of the content that contains it; its name is the path inside, which is the end
- * of its full path. The state keeps only archives without findings: an archive with findings has many
- * contents, which are known only together.
+ * of its full path. The state keeps only archives without findings. An archive with findings has many
+ * contents, which cannot be restored one by one.
  */
 #ifndef TS_SCAN_INSIDE_H
 #define TS_SCAN_INSIDE_H
@@ -30,8 +30,8 @@ struct scan_pass;
 struct scan_inside {
     struct scan_pass *pass;
     unsigned depth_max; /* 0: do not look into archives */
-    uint64_t size_max;  /* unpacked bytes of one archive, with nested ones */
-    char *lfs_folder;   /* of the target; NULL: none */
+    uint64_t size_max;  /* maximum of unpacked bytes of one archive, including nested ones */
+    char *lfs_folder;   /* LFS folder of the target; NULL: none */
     bool is_quiet;      /* for the base of a change: report no problems */
     sem_t slots;        /* limits how many archives are read at the same time */
     atomic_uint_fast64_t encrypted;
@@ -39,51 +39,56 @@ struct scan_inside {
     atomic_uint_fast64_t lfs_missing;
 };
 
+/* The maximum depth of nested archives with these options; 0: archives are not opened. */
+unsigned scan__inside_depth(const struct ts_scan_options *options);
+
 void scan__inside_init(struct scan_inside *inside, struct scan_pass *pass);
 void scan__inside_release(struct scan_inside *inside);
 
-/* Call it for each repository: its LFS objects are below git_dir. NULL: the target has none. Returns false when memory runs out. */
+/* Call it for each repository, whose LFS objects are below git_dir. NULL: the target has no LFS objects.
+ * Returns false when memory runs out. */
 bool scan__inside_begin(struct scan_inside *inside, const char *git_dir);
 
 /* Adds the counts to the row, and resets them to 0. */
 void scan__inside_count(struct scan_inside *inside, struct ts_report_target *row);
 
-/* The state of a look at a content that may be an archive. */
+/* The state of scanning a content that may be an archive. */
 struct scan_within {
     enum scan_archive_kind kind;
-    size_t outer_first; /* the earlier look->inner_first */
-    size_t first;       /* findings of the members, in look->inner */
+    size_t outer_first; /* look->inner_first before this archive */
+    size_t first;       /* index of the first finding of the members in look->inner */
     bool is_lacking;    /* a part of the members was not scanned */
     bool has_found;     /* the members have findings */
 };
 
-/* The kind of archive that the content is; NONE if it should not be looked into. `start` and `is_all` are as in
+/* The kind of archive that the content is; NONE if it should not be opened. `start` and `is_all` are as in
  * scan__archive_kind. */
 enum scan_archive_kind scan__inside_kind(struct scan_look *look, const struct scan_content *content,
                                          struct ts_bytes start, bool is_all);
 
-/* Looks at the members of the archive. Does nothing for NONE. Until scan__inside_end, scan__inside_settle drops those hits of the
- * content itself that its members have, too. */
+/* Scans the members of the archive. Does nothing for NONE. Until scan__inside_end, scan__inside_settle drops
+ * hits of the archive's own bytes that its members have, too. */
 struct scan_within scan__inside_members(struct scan_look *look, const struct scan_content *content,
                                         enum scan_archive_kind kind, struct ts_bytes archive);
 
-/* Call it after the look at the content itself. Afterwards look->is_whole and is_clean are about the content and its members. */
+/* Call it after the archive's own bytes were scanned. Afterwards look->is_whole and is_clean describe the
+ * archive and its members together. */
 void scan__inside_end(struct scan_look *look, const struct scan_within *within);
 
-/* Removes hits that the members of the content have, too. Passes the others on to the archive around it.
- * Returns how many are left. */
+/* Removes hits that the members of the content have, too. Adds the other hits to those of the archive around
+ * it. Returns how many hits are left. */
 size_t scan__inside_settle(struct scan_look *look, struct scan_hit *hits, size_t count);
 
-/* Reports an archive in windows that is too large to be kept until its end. */
+/* Reports an archive in windows that is too large to be held until its end. */
 void scan__inside_too_large(struct scan_look *look, const struct scan_content *content, uint64_t bytes);
 
 enum scan_pointer {
     SCAN_POINTER_NONE,
-    SCAN_POINTER_MISSING, /* a pointer without its object; it is counted */
+    SCAN_POINTER_MISSING, /* a pointer whose object is missing; it is counted */
     SCAN_POINTER_READ,
 };
 
-/* If the content is a pointer, looks at its LFS object instead. */
+/* If the content is a pointer, scans its LFS object instead. */
 enum scan_pointer scan__inside_pointer(struct scan_look *look, const struct scan_content *content,
                                        struct ts_bytes bytes);
 
@@ -92,8 +97,8 @@ enum scan_pointer scan__inside_pointer(struct scan_look *look, const struct scan
 const char *scan__content_name(const struct scan_pass *pass, const struct scan_content *content,
                                char ret_name[static SCAN_NAME_SIZE]);
 
-/* The path of a content that is at `outer`: with the path inside it, if it is a member. "a/dump.sql.gz" and "!/" are
- * "a/dump.sql.gz!/dump.sql". Returns false when memory runs out. */
+/* The path of a content at `outer`; for a member, with the path inside the archive. "a/dump.sql.gz" and "!/"
+ * give "a/dump.sql.gz!/dump.sql". Returns false when memory runs out. */
 bool scan__inside_path(struct ts_arena *arena, struct ts_bytes outer, struct ts_bytes inner,
                        struct ts_bytes *ret_path);
 

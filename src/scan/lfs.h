@@ -12,13 +12,20 @@
 #include "base/bytes.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define SCAN_LFS_PATH_SIZE 72 /* "4d/7a/4d7a2146…" */
 
-/* Returns true if the blob is a pointer, with the path of its object below lfs/objects. */
-bool scan__lfs_pointer(struct ts_bytes blob, char ret_path[static SCAN_LFS_PATH_SIZE]);
+struct scan_lfs_pointer {
+    char path[SCAN_LFS_PATH_SIZE]; /* of the object, below lfs/objects */
+    uint64_t size;
+};
 
-/* Opens the object for reading. Returns -1 if it is missing or not a file. The caller closes it. */
-int scan__lfs_open(const char *folder, const char *path);
+/* Returns true if the blob is a pointer. */
+bool scan__lfs_pointer(struct ts_bytes blob, struct scan_lfs_pointer *ret_pointer);
+
+/* Opens the object for reading. Returns -1 if it is missing, not a file, or of another size: a download may have been
+ * interrupted. The caller closes it. */
+int scan__lfs_open(const char *folder, const struct scan_lfs_pointer *pointer);
 
 #endif

@@ -1,18 +1,19 @@
 #include "limits.h"
 
 #include "look.h"
+#include "option_names.h"
 #include "pass.h"
 
 #include "git/repo.h"
 #include "os/clock.h"
 
-/* Scanning a byte costs about this many times as much as building it. */
+/* Scanning a byte costs about this many times as much as rebuilding it from deltas. */
 #define BUILT_PARTS   16
-/* This many bytes are always allowed, however small the repository is: they take only seconds. */
+/* This many bytes are always allowed, even for a small repository, because they take only seconds. */
 #define WORK_LEAST    (UINT64_C(1) << 30)
-/* Processor time after a signal, which users wait for. The paths and commits of a hundred findings take about as much. On a busy
- * machine that is longer by the clock, instead of findings without paths. */
-#define STOP_GRACE_NS UINT64_C(50000000)
+/* Placing findings may take this much CPU time after a signal: enough for the paths and commits of a hundred
+ * findings. It is not clock time: on a busy machine the user waits longer, but findings keep their paths. */
+#define STOP_GRACE_NS UINT64_C(40000000)
 
 void scan__limits_init(struct scan_pass *pass, uint64_t begin_ns) {
     struct scan_limits *limits = &pass->limits;
@@ -47,7 +48,7 @@ void scan__limits_tell(struct scan_pass *pass) {
         scan__fault(
             &pass->faults,
             "the repository unpacks to more than %llu times its size on disk: the rest is not scanned; "
-            "raise --max-ratio",
+            "raise " SCAN_OPTION_MAX_RATIO,
             (unsigned long long)pass->limits.ratio_max);
     atomic_store(&pass->limits.is_swollen, false);
     if (!atomic_load(&pass->limits.is_late) || pass->limits.is_late_told)
@@ -59,17 +60,16 @@ void scan__limits_tell(struct scan_pass *pass) {
             "a signal stopped the scan: the rest is not scanned, and occurrences of findings may be missing or masked");
         return;
     }
-    scan__fault(
-        &pass->faults,
-        "--max-time has passed: the rest is not scanned, and occurrences of findings may be missing or masked; "
-        "raise it, or select less");
+    scan__fault(&pass->faults, SCAN_OPTION_MAX_TIME
+                " has passed: the rest is not scanned, and occurrences of findings may be missing or masked; "
+                "raise it, or select less");
 }
 
 void scan__limits_cut(struct scan_pass *pass) {
     atomic_store(&pass->limits.is_late, true);
 }
 
-/* The size on disk is read when it is first needed, which is never for most repositories. */
+/* The size on disk is read only when it is needed, which is never for most repositories. */
 static void measure(struct scan_limits *limits) {
     pthread_mutex_lock(&limits->lock);
     if (!limits->is_measured && limits->repo != NULL) {
@@ -95,7 +95,8 @@ static bool is_past(uint64_t limit_ns) {
     return limit_ns != 0 && ts_clock_monotonic_ns() >= limit_ns;
 }
 
-/* While findings are placed: notes when the signal was noticed. Threads that scanned until then have not used up the time. */
+/* Records when the signal was noticed while findings are placed. The time that threads spent scanning before
+ * does not count. */
 static bool is_stopped(struct scan_pass *pass) {
     if (!atomic_load_explicit(&pass->progress->stop, memory_order_relaxed))
         return false;
@@ -108,8 +109,9 @@ static bool is_stopped(struct scan_pass *pass) {
 bool scan__is_past_end(struct scan_pass *pass) {
     if (pass->limits.look_until_ns != 0 && is_past(pass->limits.end_ns))
         return true;
-    return is_stopped(pass) &&
-           ts_clock_processor_ns() >= atomic_load(&pass->limits.stopped_ns) + STOP_GRACE_NS;
+    /* With parts it is a worker, which discards the report. */
+    uint64_t grace_ns = pass->options->parts == NULL ? STOP_GRACE_NS : 0;
+    return is_stopped(pass) && ts_clock_processor_ns() >= atomic_load(&pass->limits.stopped_ns) + grace_ns;
 }
 
 bool scan__is_over(struct scan_pass *pass) {

@@ -1,5 +1,6 @@
 /*
- * When a scan ends early: a signal, the time, or a target that grows enormously when it is unpacked.
+ * Decides when a scan ends early: after a signal, when the time is over, or when a target unpacks to an
+ * enormous size.
  *
  *   0 ────────── scanning ─────────── 3/4 ─── placing ─── max_time
  *
@@ -24,31 +25,31 @@ struct scan_limits {
     uint64_t look_until_ns; /* 0: no limit */
     uint64_t end_ns;
     uint64_t ratio_max;
-    struct ts_git_repo *repo;        /* of the current target; NULL: not a repository */
-    atomic_uint_fast64_t stopped_ns; /* processor time when the placing noticed the signal; 0: not yet */
+    struct ts_git_repo *repo;        /* repository of the current target; NULL: it is not a repository */
+    atomic_uint_fast64_t stopped_ns; /* CPU time when placing noticed the signal; 0: not yet */
     atomic_bool is_late;
-    atomic_bool is_swollen; /* of the current target */
+    atomic_bool is_swollen; /* the current target exceeds the ratio */
     atomic_bool is_placing;
-    atomic_uint_fast64_t work; /* on the target: scanned bytes, and a fraction of the built bytes */
+    atomic_uint_fast64_t work; /* work on the target: scanned bytes, plus a fraction of the rebuilt bytes */
     atomic_uint_fast64_t work_max;
     bool is_late_told;
-    pthread_mutex_t lock; /* guards is_measured; taken alone */
-    bool is_measured;     /* work_max comes from the size of the repository */
+    pthread_mutex_t lock; /* guards is_measured; no other lock is held with it */
+    bool is_measured;     /* work_max is already computed from the size of the repository */
 };
 
 void scan__limits_init(struct scan_pass *pass, uint64_t begin_ns);
 void scan__limits_release(struct scan_limits *limits);
 
-/* For each target; repo may be NULL. */
+/* Call it for each target; repo may be NULL. */
 void scan__limits_begin(struct scan_pass *pass, struct ts_git_repo *repo);
 
 /* Call it when the placing of findings begins. */
 void scan__limits_place(struct scan_pass *pass);
 
-/* Reports the reason why the target or the scan ended early; reports only once that the time is over. */
+/* Reports why the target or the scan ended early. That the time is over is reported only once. */
 void scan__limits_tell(struct scan_pass *pass);
-/* Records that no time was left to mask texts in detail, so that they are masked completely.
- * scan__limits_tell reports it. */
+/* Records that no time was left to mask parts of texts, so that whole texts are masked. scan__limits_tell
+ * reports it. */
 void scan__limits_cut(struct scan_pass *pass);
 
 /* Returns true if nothing more of this target should be scanned. */
@@ -66,7 +67,7 @@ bool scan__was_stopped(const struct scan_pass *pass);
 /* Counts the bytes that the look has scanned since the last call. */
 void scan__worked(struct scan_pass *pass, struct scan_look *look);
 
-/* Counts built bytes, and ends work that takes too long. */
+/* Counts rebuilt bytes, and ends work that takes too long. */
 struct ts_git_watch scan__watch(struct scan_pass *pass);
 
 #endif

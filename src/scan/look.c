@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With more pairs of a match of the base and a copy, comparing them would take too long. */
+/* The maximum number of pairs of a match in the base and a copy. Comparing more pairs would take too long. */
 #define CARRY_STEPS_MAX ((size_t)1 << 20)
-/* Limit of the memory that is kept for deltas: half a MiB for each held base, and an eighth of that for its
+/* The maximum memory that is kept for deltas: half a MiB for each held base, and an eighth of that for its
  * landmarks. */
 #define RAW_MAX         4096
 
@@ -86,7 +86,8 @@ static void move_span(struct ts_span *span, const struct ts_git_copy *copy) {
     span->from = span->from - (size_t)copy->from + (size_t)copy->at;
 }
 
-/* Carries over the matches of the base that are unchanged in these bytes, wherever they were copied to. */
+/* Carries over the matches of the base that are unchanged in these bytes, at every position that they were
+ * copied to. */
 static void carry(struct scan_look *look, struct ts_bytes bytes, const struct scan_base *base) {
     for (size_t i = 0; base->raw != NULL && i < base->raw->count; i++) {
         for (size_t k = 0; k < base->copy_count; k++) {
@@ -104,8 +105,8 @@ static void carry(struct scan_look *look, struct ts_bytes bytes, const struct sc
     }
 }
 
-/* The first landmark that ends at `end` or later. The search begins near `last`, the answer for the copy before: most deltas
- * copy from the front to the back. */
+/* The first landmark that ends at `end` or later. The search begins near `last`, the result for the previous
+ * copy, because most deltas copy from front to back. */
 static size_t first_landmark(const struct ts_landmarks *landmarks, uint64_t end, size_t last) {
     size_t low = 0;
     size_t high = landmarks->count;
@@ -141,7 +142,7 @@ static struct ts_landmarks carry_landmarks(struct scan_look *look, size_t size,
     const struct ts_landmarks *known = &base->raw->landmarks;
     size_t before = ts_detector_landmark_before(look->options.profile->rules->detector);
     size_t count = 0;
-    size_t first = 0; /* for the copy before */
+    size_t first = 0; /* the result for the previous copy */
     for (size_t k = 0; k < base->copy_count; k++) {
         const struct ts_git_copy *copy = &base->copies[k];
         uint64_t to = copy->from + copy->len;
@@ -167,17 +168,16 @@ static void add_changed(struct scan_look *look, size_t *count, struct ts_span sp
 }
 
 /*
- * Everything outside the copies, and an empty span where two of them meet. A match that depends on the start
- * or end of the base may be unchanged here, although it only happened to reach that far. So where the start
- * or end of the base is copied to another position, a byte of it counts as changed, too. Returns false when
- * memory runs out.
+ * Finds all bytes outside the copies, and an empty span where two copies meet. A match may begin or end at
+ * the start or end of the base only because the base has no more bytes there. So if that place is copied to
+ * another position, one of its bytes counts as changed, too. Returns false when memory runs out.
  */
 static bool find_changed(struct scan_look *look, size_t size, const struct scan_base *base,
                          size_t *ret_count) {
     if (!TS_GROW(look->spans, look->span_capacity, base->copy_count + 1))
         return false;
     size_t count = 0;
-    size_t end = 0;         /* of the copies so far */
+    size_t end = 0;         /* end of the copies so far */
     bool ends_base = false; /* the last of them ends at the end of the base */
     for (size_t i = 0; i < base->copy_count; i++) {
         const struct ts_git_copy *copy = &base->copies[i];
@@ -202,8 +202,13 @@ static bool is_worth_carrying(const struct scan_base *base) {
     return !base->raw->is_unknown && base->raw->count <= CARRY_STEPS_MAX / base->copy_count;
 }
 
+bool scan__look_is_cut(const struct scan_look *look) {
+    return look->options.stop != NULL && atomic_load(look->options.stop);
+}
+
 static bool find_raw(struct scan_look *look, struct ts_bytes bytes, const struct scan_base *base) {
-    struct ts_scan scan = {.bytes = bytes, .ungated = look->options.ungated};
+    struct ts_scanner_input scan = {
+        .bytes = bytes, .ungated = look->options.ungated, .stop = look->options.stop};
     look->landmarks = (struct ts_landmarks){.are_known = false};
     if (is_worth_carrying(base)) {
         if (!find_changed(look, bytes.len, base, &scan.changed_count))
@@ -223,7 +228,7 @@ static bool find_raw(struct scan_look *look, struct ts_bytes bytes, const struct
 /* ---- for deltas ---- */
 
 static struct scan_raw unknown = {.is_unknown = true};
-static struct scan_raw unmarked; /* stands for no match and unknown landmarks */
+static struct scan_raw unmarked; /* stands for a result without matches and with unknown landmarks */
 
 struct scan_raw *scan__raw_unknown(void) {
     return &unknown;
@@ -234,7 +239,7 @@ void scan__raw_free(struct scan_raw *raw) {
         free(raw);
 }
 
-/* Secrets that are not encoded are not copied: a delta has their bytes. */
+/* Secrets that are not encoded are not copied, because a delta contains their bytes. */
 static struct scan_raw *keep_raw(const struct scan_look *look) {
     const struct ts_landmarks *landmarks = &look->landmarks;
     if (look->raw_count == 0 && landmarks->count == 0)
@@ -313,14 +318,14 @@ static void choose_masks(const struct scan_look *look, struct scan_around *aroun
         around->secret_count++;
 }
 
-/* If matches were lost, any byte around this one may belong to a secret. */
+/* If matches were lost, every byte near this one may belong to a secret. */
 static uint32_t around_of(struct scan_look *look, struct ts_bytes bytes, const struct ts_match *match) {
     char text[SCAN_AROUND_SIZE];
     struct scan_around around = {.content = bytes,
                                  .at = match->secret_span,
                                  .same = match->secret,
                                  .shown = look->options.shows_secrets,
-                                 .is_hidden = look->too_many || look->no_memory};
+                                 .is_hidden = look->too_many || look->no_memory || scan__look_is_cut(look)};
     choose_masks(look, &around);
     size_t len = scan__around(&around, text);
     return scan__hits_text(look->options.hits, ts_bytes_of(text, len));
@@ -359,10 +364,16 @@ bool scan__look_judge(struct scan_look *look, struct ts_bytes bytes, const struc
     struct scan_finding_new finding = {
         .id = ts_finding_id_of(&profile->key, rule->id, match->secret),
         .rule = rule,
-        .print = scan__print_of(&look->options.print_key, match->secret),
     };
+    /* A rule from a file of the target must not decide that a match is shown unredacted. */
+    bool is_public = rule->context && rule->origin != TS_RULE_OF_TARGET;
+    if (!is_public)
+        finding.print = scan__print_of(&look->options.print_key, match->secret);
     const char *block = scan__redact_block(match->secret, &finding.id, redacted);
-    finding.redacted = ts_bytes_of_cstring(block != NULL ? block : scan__redact(match->secret, redacted));
+    const char *shown = block != NULL ? block
+                        : is_public   ? scan__show_whole(match->secret, redacted)
+                                      : scan__redact(match->secret, redacted);
+    finding.redacted = ts_bytes_of_cstring(shown);
     if (look->options.keeps_secrets)
         finding.secret = match->secret;
     struct scan_hit hit = {.at = match->secret_span.from,
@@ -381,7 +392,7 @@ bool scan__look_judge(struct scan_look *look, struct ts_bytes bytes, const struc
     hit.column = begin.column;
     hit.end_line = end.line;
     hit.end_column = end.column;
-    hit.around = around_of(look, bytes, match);
+    hit.around = look->options.omits_lines ? SCAN_NO_TEXT : around_of(look, bytes, match);
     judge(look, bytes, match, &finding.id, &hit);
     *ret_hit = hit;
     return true;
@@ -412,18 +423,18 @@ static bool report(struct scan_look *look, const struct scan_content *content, s
 }
 
 bool scan__look_is_clean(struct scan_look *look, struct ts_bytes bytes) {
-    struct ts_scan_counts before = ts_scanner_counts(look->scanner);
+    struct ts_scanner_work before = ts_scanner_counts(look->scanner);
     look->raw_count = 0;
     look->no_memory = false;
     look->too_many = false;
     bool done = find_raw(look, bytes, NULL) && !look->no_memory;
-    struct ts_scan_counts after = ts_scanner_counts(look->scanner);
+    struct ts_scanner_work after = ts_scanner_counts(look->scanner);
     look->forgotten.bytes += after.bytes - before.bytes;
     look->forgotten.limits_hit += after.limits_hit - before.limits_hit;
     look->forgotten.own_spent += after.own_spent - before.own_spent;
     if (look->raw_count > 0)
         ts_arena_clear(&look->decoded);
-    return done && look->raw_count == 0 && after.limits_hit == before.limits_hit;
+    return done && look->raw_count == 0 && after.limits_hit == before.limits_hit && !scan__look_is_cut(look);
 }
 
 static enum scan_look_result look_at_bytes(struct scan_look *look, const struct scan_content *content,
@@ -434,12 +445,13 @@ static enum scan_look_result look_at_bytes(struct scan_look *look, const struct 
     look->too_many = false;
     uint64_t limits_hit = ts_scanner_counts(look->scanner).limits_hit;
     bool done = find_raw(look, bytes, base) && !look->no_memory;
-    look->is_whole = done && ts_scanner_counts(look->scanner).limits_hit == limits_hit;
+    look->is_whole =
+        done && ts_scanner_counts(look->scanner).limits_hit == limits_hit && !scan__look_is_cut(look);
     look->is_clean = look->is_whole && look->raw_count == 0;
     if (look->raw_count > 0)
         done = report(look, content, bytes) && done;
     if (ret_raw != NULL)
-        *ret_raw = done && !look->too_many ? keep_raw(look) : &unknown;
+        *ret_raw = done && !look->too_many && !scan__look_is_cut(look) ? keep_raw(look) : &unknown;
     if (look->raw_count > 0)
         ts_arena_clear(&look->decoded);
     return !done ? SCAN_LOOK_NO_MEMORY : look->too_many ? SCAN_LOOK_TOO_MANY : SCAN_LOOK_OK;

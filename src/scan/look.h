@@ -1,9 +1,10 @@
 /*
- * Scanning one content: bytes in, hits out.
+ * Scans one content: takes bytes, and makes hits.
  *
  * The raw matches of a content are all matches in its bytes, found or carried over from its delta base. They
  * are settled and judged here, and kept unsettled for the deltas of this content. Judging does not use the
- * path, which is not known yet: a hit names the entries of the configuration that allow it at some path.
+ * path, which is not known yet. Instead a hit lists the entries of the configuration that allow it at some
+ * path.
  *
  * A look belongs to one thread.
  */
@@ -28,10 +29,12 @@ struct scan_look_options {
     const struct scan_profile *profile;
     struct scan_hits *hits;
     struct ts_siphash_key print_key;
-    struct scan_inside *inside; /* NULL: contents are not looked into */
+    struct scan_inside *inside; /* NULL: archives and LFS pointers are not opened */
+    const atomic_bool *stop;    /* NULL: cannot be stopped; when true, the scan of a content ends early */
     bool ungated;
-    bool shows_secrets; /* in lines around a match */
-    bool keeps_secrets; /* in findings */
+    bool shows_secrets; /* show secrets in lines around a match */
+    bool keeps_secrets; /* keep secrets in findings */
+    bool omits_lines;   /* hits have no surroundings */
 };
 
 struct scan_look {
@@ -43,36 +46,36 @@ struct scan_look {
     size_t raw_capacity;
     struct ts_match *settled;
     size_t settled_capacity;
-    struct ts_span *spans; /* changed ones */
+    struct ts_span *spans; /* changed spans */
     size_t span_capacity;
     struct ts_landmark *carried;   /* unchanged landmarks of the base */
-    struct ts_landmarks landmarks; /* of the content */
+    struct ts_landmarks landmarks; /* landmarks of the content */
     struct ts_span *masks;
     size_t mask_capacity;
     size_t mask_count;
     struct scan_hit *found;
     size_t found_capacity;
     uint32_t *allows;
-    /* Inside a content (inside.h). */
+    /* For contents inside archives (inside.h). */
     unsigned depth; /* number of archives around the current content */
     struct scan_archive_budget budget;
     uint32_t *inner; /* findings of members */
     size_t inner_count;
     size_t inner_capacity;
-    size_t inner_first;              /* of the current content */
-    bool is_pointed;                 /* the content is the object of an LFS pointer */
-    uint64_t counted_bytes;          /* scanned bytes that limits.c has already counted */
-    struct ts_scan_counts forgotten; /* counts of looks that are not reported */
-    bool no_memory;                  /* something was lost since the last check */
+    size_t inner_first;               /* index of the first of them that belongs to the current content */
+    bool is_pointed;                  /* the content is the object of an LFS pointer */
+    uint64_t counted_bytes;           /* scanned bytes that limits.c has already counted */
+    struct ts_scanner_work forgotten; /* counts of scans that are not reported */
+    bool no_memory;                   /* something was lost since the last check */
     bool too_many;
-    bool is_whole; /* of the last content: all of it was scanned with every rule */
-    bool is_clean; /* and nothing was found */
+    bool is_whole; /* all of the last content was scanned with every rule */
+    bool is_clean; /* is_whole, and nothing was found */
 };
 
 bool scan__look_init(struct scan_look *look, const struct scan_look_options *options);
 void scan__look_release(struct scan_look *look);
 
-/* Results of a content that its deltas can reuse: NULL if it has no match and no landmark. */
+/* The results of a content that its deltas can reuse; NULL if it has no match and no landmark. */
 struct scan_raw;
 void scan__raw_free(struct scan_raw *raw);
 
@@ -90,8 +93,8 @@ enum scan_look_result {
     SCAN_LOOK_NO_MEMORY,
 };
 
-/* A whole content. base may be NULL: then everything is scanned. ret_raw may be NULL; it is set in any
- * case. */
+/* Scans a whole content. If base is NULL, everything is scanned. ret_raw may be NULL; otherwise it is always
+ * set. */
 enum scan_look_result scan__look_whole(struct scan_look *look, const struct scan_content *content,
                                        struct ts_bytes bytes, const struct scan_base *base,
                                        struct scan_raw **ret_raw);
@@ -100,24 +103,24 @@ enum scan_look_result scan__look_whole(struct scan_look *look, const struct scan
  * findings. */
 bool scan__look_is_clean(struct scan_look *look, struct ts_bytes bytes);
 
-/* A content in windows, from front to back, that overlap by exactly scan__look_overlap. */
+/* Scans a content in windows, from front to back. Windows overlap by exactly scan__look_overlap. */
 struct scan_windows;
 size_t scan__look_overlap(const struct scan_profile *profile);
 
 struct scan_window {
     struct ts_bytes bytes;
-    uint64_t at; /* in the content */
+    uint64_t at; /* offset in the content */
     bool is_last;
 };
 
-/* *windows is NULL for the first of them. */
+/* *windows is NULL for the first window. */
 enum scan_look_result scan__look_window(struct scan_look *look, const struct scan_content *content,
                                         const struct scan_window *window, struct scan_windows **windows);
 
-/* Call it after the last window, even if the last window is missing. */
+/* Call it after the last window, even if some windows are missing. */
 void scan__windows_free(struct scan_windows *windows);
 
-/* For a content in windows: its deltas are scanned completely. Do not free it. */
+/* The result of a content that was scanned in windows: its deltas are scanned completely. Do not free it. */
 struct scan_raw *scan__raw_unknown(void);
 
 #endif

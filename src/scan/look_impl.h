@@ -10,8 +10,11 @@ ts_match_found scan__look_found;
 /* Call it when look->raw is complete, before judging. Returns false when memory runs out. */
 bool scan__look_prepare(struct scan_look *look);
 
-/* Makes a hit of a match in the bytes. Matches come in the order of their secrets. Returns false if it cannot
- * be kept. */
+/* Returns true if the scan was stopped, so that the end of the content may not have been scanned. */
+bool scan__look_is_cut(const struct scan_look *look);
+
+/* Makes a hit from a match in the bytes. Matches come in the order of their secrets. Returns false if it
+ * cannot be kept. */
 bool scan__look_judge(struct scan_look *look, struct ts_bytes bytes, const struct ts_match *match,
                       struct scan_lines *lines, struct scan_hit *ret_hit);
 

@@ -1,5 +1,5 @@
 /*
- * Contents that are too large to hold, in windows.
+ * Scans contents in windows that are too large to hold in memory.
  *
  *      |<------------- window k ------------->|
  *      |<- M ->|                       |<- M ->|
@@ -9,10 +9,10 @@
  * A match belongs to a window if the window has at least M bytes on either side of it, unless the content
  * begins or ends there. M is enough for judging: the lines around the match, and whole secrets that reach
  * into its excerpt. Windows overlap by 2 M plus the reach of a match, so each match belongs to at least one
- * of them. A match of two windows is found twice, and settling removes one.
+ * of them. A match that belongs to two windows is found twice, and settling removes one of them.
  *
- * Matches are judged while their window is in memory, and settled when all are known. In between, `depends`
- * of a match, which only deltas need, is the index of its hit.
+ * Matches are judged while their window is in memory, and settled when all are known. Until then, the field
+ * `depends`, which only deltas need, holds the index of the match's hit.
  */
 #include "inside.h"
 #include "look_impl.h"
@@ -35,14 +35,14 @@ struct scan_windows {
     struct scan_hit *hits;
     size_t hit_capacity;
     uint64_t next_at;    /* position of the next window */
-    uint64_t line;       /* at that position */
-    uint64_t line_start; /* of that line, in the content */
+    uint64_t line;       /* number of the line at that position */
+    uint64_t line_start; /* offset of that line in the content */
     enum scan_archive_kind kind;
-    struct scan_pile archive; /* its bytes so far: members are read at the end. Unused for NONE */
+    struct scan_pile archive; /* the archive's bytes so far: members are read at the end. Unused for NONE */
     bool is_archive_lost;
     bool too_many;
-    bool no_memory;  /* in any window so far */
-    bool is_lacking; /* a part of it was not scanned, or not kept */
+    bool no_memory;  /* memory ran out in one of the windows so far */
+    bool is_lacking; /* a part of the content was not scanned, or not kept */
 };
 
 static size_t margin_of(const struct scan_profile *profile) {
@@ -196,10 +196,11 @@ static struct scan_within look_at_members(struct scan_look *look, const struct s
 static enum scan_look_result look_at_window(struct scan_look *look, const struct scan_content *content,
                                             const struct scan_window *window, struct scan_windows *w) {
     ts_assert(window->at == w->next_at);
-    struct ts_scan scan = {.bytes = window->bytes,
-                           .ungated = look->options.ungated,
-                           .continues_before = window->at > 0,
-                           .continues_after = !window->is_last};
+    struct ts_scanner_input scan = {.bytes = window->bytes,
+                                    .ungated = look->options.ungated,
+                                    .stop = look->options.stop,
+                                    .continues_before = window->at > 0,
+                                    .continues_after = !window->is_last};
     look->raw_count = 0;
     look->no_memory = false;
     look->too_many = false;
@@ -208,7 +209,7 @@ static enum scan_look_result look_at_window(struct scan_look *look, const struct
     w->too_many = w->too_many || look->too_many;
     done = judge_all(look, window, w) && done;
     w->no_memory = w->no_memory || !done;
-    w->is_lacking = w->is_lacking || w->no_memory || w->too_many ||
+    w->is_lacking = w->is_lacking || w->no_memory || w->too_many || scan__look_is_cut(look) ||
                     ts_scanner_counts(look->scanner).limits_hit != limits_hit;
     look->is_whole = window->is_last && !w->is_lacking;
     look->is_clean = look->is_whole && w->count == 0;

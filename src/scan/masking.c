@@ -13,8 +13,8 @@ struct scan_mark scan__mark(const struct scan_pass *pass) {
     return mark;
 }
 
-/* Skips findings without hits: those that settling removed in a content in windows, which the state does not
- * keep. */
+/* Skips findings without hits. Settling removed their hits in a content in windows, and the state does not
+ * keep them. */
 bool scan__masks_of(const struct scan_pass *pass, size_t first_content, struct scan_masks *ret_masks) {
     const struct scan_hits *hits = &pass->hits;
     const struct scan_finding *findings = scan__hits_findings(hits);

@@ -15,16 +15,17 @@ struct scan_mark {
 
 struct scan_mark scan__mark(const struct scan_pass *pass);
 
-/* Masks for the secrets of the contents from the first one on; none if secrets are to be shown. Returns false
- * when memory runs out. */
+/* Makes masks for the secrets of the contents, starting at the first one; no masks if secrets are shown.
+ * Returns false when memory runs out. */
 bool scan__masks_of(const struct scan_pass *pass, size_t first_content, struct scan_masks *ret_masks);
 
 /*
- * Masks everything since the mark by its own secrets: lines, paths, tags, authors. A scan does this at the
- * end of each repository, with and without state, so that the state has the same texts as the report.
+ * Masks all texts since the mark (lines, paths, tags, authors) with the secrets that were found since then. A
+ * scan does this at the end of each repository, with and without state, so that the state has the same texts
+ * as the report.
  *
- * Contents before `first_content` keep their texts, but their secrets count: they are masked already. Returns false when memory runs
- * out.
+ * Contents before `first_content` keep their texts, which are already masked, but their secrets count.
+ * Returns false when memory runs out.
  */
 struct scan_masked {
     bool any; /* a text was changed */

@@ -6,16 +6,17 @@
 #include <string.h>
 
 #define CAPACITY_MIN   2048
-/* The limit on the steps of a search in one text: STEPS_MAX, plus STEPS_OF_BYTE for each byte. The longest lines of real
- * repositories take a few thousand. */
+/* The limit on the steps of a search in one text: STEPS_MAX, plus STEPS_OF_BYTE for each byte. The longest
+ * lines of real repositories take a few thousand steps. */
 #define STEPS_MAX      16384
 #define STEPS_OF_BYTE  4
 /* This many bytes of a form count as one step, because they take about as long. */
 #define STEP_BYTES     64
-/* The limits after the time is over: for one text, and for all texts together. */
+/* The limits when the time of the scan is over: for one text, and for all texts together, which then take about
+ * 20 ms. */
 #define STEPS_MAX_LATE 1024
-#define STEPS_ALL_LATE ((uint64_t)1 << 20)
-/* Longer names are masked completely: their forms would take many times as much memory. */
+#define STEPS_ALL_LATE ((uint64_t)1 << 16)
+/* Longer names are masked completely, because their forms would take many times as much memory. */
 #define TEXT_MAX       ((size_t)64 << 10)
 
 /* ---- searching ---- */
@@ -54,8 +55,8 @@ static bool is_control(uint8_t c) {
     return (c < 0x20 && !(c >= '\t' && c <= '\r') && c != 0) || c == 0x7f;
 }
 
-/* Most words are valid base64, and decode to anything: only a result without control characters may be
- * text. */
+/* Most words are valid base64 but decode to random bytes. So only a result without control characters counts
+ * as text. */
 static void search_texts(struct scan_masks *masks, const struct scan_form *form, size_t depth, bool *masked) {
     for (size_t from = 0; from < form->len && !is_spent(masks);) {
         size_t to = from;

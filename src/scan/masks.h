@@ -1,13 +1,13 @@
 /*
  * Masking texts: removes every found secret from every text in the output, wherever the text comes from.
  *
- * A secret is searched as it is and in decoded forms of the text (forms.h), at most two encodings deep. It is
- * masked alone and inside a word. Secrets shorter than SCAN_PRINT_MIN are masked only where they were found,
- * by show.h.
+ * A secret is searched in the text itself and in decoded forms of the text (forms.h), at most two encodings
+ * deep. It is masked as a separate word and inside a word. Secrets without a print (prints.h) are masked only
+ * where they were found, by show.h.
  *
- * A text that takes too many steps is masked completely: thousands of secrets with the same beginning, and a
- * line that repeats it, would take minutes. When the time is over, texts are searched for about a fifth of a
- * second more, and then masked completely.
+ * A text that takes too many steps is masked completely. Otherwise thousands of secrets with the same
+ * beginning, and a line that repeats this beginning, would take minutes. When the time is over, texts are
+ * searched for about a fifth of a second more, and then masked completely.
  *
  * Masks belong to one thread.
  */
@@ -27,28 +27,28 @@ struct scan_masks {
     struct scan_form forms[SCAN_FORMS_DEPTH + 1]; /* buffers */
     bool *masked;                                 /* buffer */
     size_t capacity;
-    uint64_t steps; /* of the current search */
+    uint64_t steps; /* steps of the current search */
     uint64_t steps_max;
-    uint64_t late_steps; /* of all searches since is_late */
-    bool is_late;        /* set it when the time is over: each text gets few steps, and all of them a limit */
+    uint64_t late_steps; /* steps of all searches since is_late was set */
+    bool is_late;        /* set it when the time is over: limits the steps per text and in total */
     bool is_cut;         /* because of is_late, a text was masked completely */
 };
 
 void scan__masks_release(struct scan_masks *masks);
 
-/* Allocates the memory for a line or a message now: without memory, the text would be masked completely later. Returns false
- * when memory runs out. */
+/* Allocates the memory for a line or a message in advance. Without that memory, the text would later be
+ * masked completely. Returns false when memory runs out. */
 bool scan__masks_reserve(struct scan_masks *masks);
 
 /* Sets for each byte of the text whether it is masked, and returns true if any byte is. If memory or steps
  * run out, all bytes are masked. */
 bool scan__masks_find(struct scan_masks *masks, struct ts_bytes text, bool *ret_masked);
 
-/* Returns true if the text has something to mask. */
+/* Returns true if something in the text must be masked. */
 bool scan__masks_touch(struct scan_masks *masks, struct ts_bytes text);
 
-/* The text, or a copy in the arena with TS_REPORT_MASK in place of each run of masked bytes. Both have a
- * terminator. When memory runs out, it is only a mask. */
+/* The text itself, or a copy in the arena in which TS_REPORT_MASK replaces each run of masked bytes. Both
+ * have a terminator. When memory runs out, the result is only TS_REPORT_MASK. */
 struct ts_bytes scan__masks_apply(struct scan_masks *masks, struct ts_arena *arena, struct ts_bytes text);
 
 #endif

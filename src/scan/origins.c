@@ -1,6 +1,7 @@
 #include "origins.h"
 
 #include "look_impl.h"
+#include "option_names.h"
 #include "refs.h"
 
 #include "base/assert.h"
@@ -75,8 +76,8 @@ static enum ts_git_error set_of(struct scan_origins *origins, const struct refs 
     return error;
 }
 
-/* Commits of notes: their files are notes. NULL if there are none, or if a tip is missing, which is already a
- * fault: then notes are reported as files. */
+/* Commits of notes, whose files are notes. NULL if there are none, or if a tip is missing. A missing tip is
+ * already a fault; notes are then reported as files. */
 static enum ts_git_error find_notes(struct scan_origins *origins, struct ts_git_set **ret_notes,
                                     struct ts_git_fault *ret_fault) {
     static const char prefix[] = "refs/notes/";
@@ -127,7 +128,8 @@ bool scan__origins_path(struct scan_pass *pass, struct ts_bytes outer, uint32_t 
     return true;
 }
 
-/* Adds the location of a content that is at this path, or inside the archive at it. Returns false when memory runs out. */
+/* Adds the location of a content that is at this path, or inside the archive at this path. Returns false when
+ * memory runs out. */
 static bool place_ref(struct scan_pass *pass, struct ref *ref, struct ts_bytes outer,
                       const struct scan_location *at) {
     size_t unused;
@@ -141,7 +143,7 @@ static bool place_ref(struct scan_pass *pass, struct ref *ref, struct ts_bytes o
     return true;
 }
 
-/* Stops when the time is over: paths of megabytes take long. */
+/* Stops when the time is over, because paths of megabytes take long. */
 static bool place_all(const struct placing *placing, const struct ts_git_occurrences *found) {
     struct scan_pass *pass = placing->origins->pass;
     struct ts_git_watch watch = scan__watch(pass);
@@ -159,9 +161,9 @@ static bool place_all(const struct placing *placing, const struct ts_git_occurre
         struct scan_location location = {
             .commit = commits[item->commit],
             .place = are_notes[item->commit] ? TS_PLACE_NOTE : placing->place,
-            .role = placing->origins->before != NULL ? SCAN_BEFORE
-                    : item->is_head                  ? SCAN_IN_HEAD
-                                                     : SCAN_FOUND,
+            .role = placing->origins->is_head || item->is_head ? SCAN_IN_HEAD
+                    : placing->origins->before != NULL         ? SCAN_BEFORE
+                                                               : SCAN_FOUND,
         };
         for (size_t k = 0; k < count; k++)
             done = place_ref(pass, &refs[k], ts_bytes_of(item->path, item->path_len), &location) && done;
@@ -184,7 +186,7 @@ static enum ts_git_error attribute(const struct placing *placing, const struct t
         scan__fault(
             &origins->pass->faults,
             "findings have more than %zu occurrences, or too much history between them: the rest is not "
-            "counted; raise --memory, or select less",
+            "counted; raise " SCAN_OPTION_MEMORY ", or select less",
             found.count);
     ts_git_occurrences_release(&found);
     return TS_GIT_OK;
@@ -221,11 +223,12 @@ static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *
     if (error == TS_GIT_NO_MEMORY) {
         scan__fault(
             &origins->pass->faults,
-            "finding the paths of findings exceeds the memory limit: some are missing; raise --memory, or "
+            "finding the paths of findings exceeds the memory limit: some are missing; raise " SCAN_OPTION_MEMORY
+            ", or "
             "select less");
         error = TS_GIT_OK;
     }
-    /* The direct targets of tags, blobs without a commit, and those that could not be traced. */
+    /* Places the direct targets of tags, blobs without a commit, and blobs that could not be traced. */
     for (size_t i = 0; error == TS_GIT_OK && i < refs->count; i++) {
         const struct ref *ref = &refs->items[i];
         bool is_reached = origins->reached == NULL || ts_git_set_has(origins->reached, &ref->oid);
@@ -236,7 +239,7 @@ static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *
             .path = scan__hits_contents(&origins->pass->hits, &unused)[ref->content].path,
             .place = is_reached ? TS_PLACE_FILE : TS_PLACE_UNREACHABLE,
             .role = origins->before != NULL ? SCAN_BEFORE : SCAN_FOUND};
-        if (!ref->has_location)
+        if (!ref->has_location && !origins->is_head)
             scan__pass_location(origins->pass, &location);
     }
     return error;
@@ -315,7 +318,7 @@ enum ts_git_error scan__origins(struct scan_origins *origins, struct ts_git_faul
     }
     enum ts_git_error error = refs.count > 0 ? place_blobs(origins, &refs, ret_fault) : TS_GIT_OK;
     free(refs.items);
-    if (error == TS_GIT_OK)
+    if (error == TS_GIT_OK && !origins->is_head)
         scan__origins_messages(origins);
     if (error == TS_GIT_OK && origins->graph != NULL && origins->before == NULL)
         error = scan__place_refs(origins, first, ret_fault);

@@ -13,7 +13,7 @@ struct scan_origins {
     struct scan_pass *pass;
     uint32_t target_index;
     struct ts_git_repo *repo;
-    struct ts_git_graph *graph; /* NULL: only ids are known */
+    struct ts_git_graph *graph; /* NULL: there is no graph, only ids are known */
     const struct ts_git_selection *selection;
     const struct ts_git_set *reached; /* NULL: all scanned objects are reachable */
     const struct ts_git_oid *lost;    /* unreachable commits */
@@ -21,19 +21,21 @@ struct scan_origins {
     const struct ts_git_oid *head; /* NULL: do not search HEAD for the contents */
     size_t content_first;          /* contents of the pass from here to content_end, which may be SIZE_MAX */
     size_t content_end;
-    /* NULL: the locations are reported. Otherwise they are locations of the base, and only those with a
-     * finding of the change are made. */
+    /* NULL: the locations are reported. Otherwise they belong to the base of a change, and only locations
+     * with a finding of the change are made. */
     const struct scan_before *before;
+    bool is_head; /* the locations are those of HEAD, which has findings of `before`; messages have none */
 };
 
 enum ts_git_error scan__origins(struct scan_origins *origins, struct ts_git_fault *ret_fault);
 
-/* ---- parts of it, for a history that continues (continued.h) ---- */
+/* ---- steps of scan__origins, for continued.h ---- */
 
 /* The places of messages of commits and tags. */
 void scan__origins_messages(struct scan_origins *origins);
 
-/* The path of a content: that of its blob, or inside the archive that the blob is. Returns false when memory runs out. */
+/* The path of a content: the path of its blob, or the path inside the archive that the blob is. Returns false
+ * when memory runs out. */
 bool scan__origins_path(struct scan_pass *pass, struct ts_bytes outer, uint32_t inner, uint32_t *ret_path);
 
 /* The commit as a report shows it. TS_REPORT_NONE if it cannot be read, which is a fault, or is not a commit. graph may be NULL. */

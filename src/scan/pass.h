@@ -2,8 +2,8 @@
  * A scan in progress: the state that its targets share.
  *
  * Targets are scanned one after the other. Contents are scanned (hits.h), then the places of contents with
- * hits are found and kept here as locations. When all targets are done, assemble.c makes the report.
- * Everything that a target had open is closed before the next one begins.
+ * hits are found and kept here as locations. When all targets are done, assemble.c makes the report. All
+ * files of a target are closed before the next target begins.
  */
 #ifndef TS_SCAN_PASS_H
 #define TS_SCAN_PASS_H
@@ -20,7 +20,7 @@
 
 #include "scan/scan.h"
 
-/* Shown secrets are kept ones. */
+/* Secrets that the report shows must be kept. */
 static inline bool scan__keeps_secrets(const struct ts_scan_options *options) {
     return options->shows_secrets || options->keeps_secrets;
 }
@@ -38,10 +38,10 @@ struct scan_commit {
 /* The meaning of a location. */
 enum scan_role {
     SCAN_FOUND,     /* the content is reported there */
-    SCAN_BEFORE,    /* in the base of a change: its findings are not reported (before.h) */
-    SCAN_IN_HEAD,   /* HEAD has it there */
+    SCAN_BEFORE,    /* in the base of a change: a finding here is not reported (before.h) */
+    SCAN_IN_HEAD,   /* HEAD has the content there */
     SCAN_REF,       /* `path` is a branch or tag that reaches the finding of `hit` */
-    SCAN_REF_COUNT, /* `path` is the number of these refs in digits; not all are named */
+    SCAN_REF_COUNT, /* `path` is the total number of such refs, as digits; only some of them are listed */
 };
 
 /* A place of a content. */
@@ -59,9 +59,18 @@ struct scan_target {
     struct ts_report_target row;
     struct scan_profile *profile;
     enum ts_git_hash hash;
+    bool has_head; /* it is a repository, and HEAD names a commit */
+    struct ts_git_oid head;
     char forge[SCAN_FORGE_SIZE]; /* the row points to this text */
     uint64_t faults_before;      /* faults of all targets when this one began */
     uint64_t lasting_before;     /* lasting faults of all targets when this one began */
+};
+
+/* The result of ts_scan_report_end, with its memory. */
+struct scan_parts_end {
+    struct ts_scan_end end;
+    uint8_t *tips;
+    uint8_t *again;
 };
 
 struct scan_pass {
@@ -77,14 +86,15 @@ struct scan_pass {
     struct scan_inside inside;
     struct scan_pile locations;
     struct ts_siphash_key print_key;
-    struct scan_masks masks; /* of everything that was found; made when the report is */
+    struct scan_masks masks; /* masks for everything that was found; made together with the report */
     struct scan_pile commits;
     struct scan_target *targets;
-    size_t target_count; /* started ones */
+    size_t target_count; /* targets that were started */
     struct scan_profile **profiles;
     size_t profile_count;
     struct scan_profile *plain; /* for targets without a configuration; one of profiles, or NULL */
     struct scan_state_warning state_warning;
+    struct scan_parts_end parts_end;
     uint64_t limits_hit;
     unsigned attempts_left; /* further attempts to scan this target, if this one fails */
     bool no_memory;
@@ -104,7 +114,7 @@ void scan__pass_location(struct scan_pass *pass, const struct scan_location *loc
 /* Reports a content that could not be scanned completely. `name` is safe to print. */
 void scan__pass_outcome(struct scan_pass *pass, enum scan_look_result outcome, const char *name);
 
-/* The looks of all threads for a target. */
+/* The state of scanning contents (look.h), one for each thread of a target. */
 struct scan_looks {
     struct scan_look *items;
     unsigned count;
@@ -117,7 +127,7 @@ void scan__looks_finish(struct scan_looks *looks, struct scan_pass *pass, struct
 /* The largest object that is read by its id and held whole: its delta and its base are held with it. */
 size_t scan__pass_object_max(const struct scan_pass *pass);
 
-/* The memory for a visit, which decides which objects come in windows, and their size. */
+/* The memory for a visit. It decides the size of windows, and which objects are scanned in windows. */
 uint64_t scan__pass_visit_memory(const struct scan_pass *pass, uint64_t taken);
 
 /* ---- kinds of targets; each fills in its row ---- */

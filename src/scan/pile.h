@@ -18,7 +18,8 @@ struct scan_pile {
     int fd; /* -1 while it is in memory */
 };
 
-/* Beyond held_max bytes it moves to a file in spill_dir, which must outlive it. */
+/* Beyond held_max bytes the pile moves to a file in spill_dir. The text spill_dir must stay valid as long as
+ * the pile. */
 void scan__pile_init(struct scan_pile *pile, size_t held_max, const char *spill_dir);
 void scan__pile_release(struct scan_pile *pile);
 

@@ -2,15 +2,15 @@
 
 #include "detect/model.h"
 
-/* Secrets that begin this far before another one do not overlap it: passwords are shorter. */
+/* No password is this long, so a secret that begins this many bytes before another cannot overlap it. */
 enum { LONGEST = 1024 };
 
 static const struct ts_rule *rule_of(const struct scan_hits *hits, const struct scan_hit *hit) {
     return scan__hits_findings(hits)[hit->finding].rule;
 }
 
-static enum ts_confidence confidence_at(const struct scan_hits *hits, const struct scan_hit *hit,
-                                        const char *path) {
+enum ts_confidence scan__confidence_at(const struct scan_hits *hits, const struct scan_hit *hit,
+                                       const char *path) {
     struct ts_model_match match = {(enum ts_confidence)hit->confidence, hit->score};
     return ts_model_confidence_at(rule_of(hits, hit), match, path);
 }
@@ -19,7 +19,7 @@ static bool overlap(const struct scan_hit *a, const struct scan_hit *b) {
     return a->at < b->at + b->len && b->at < a->at + a->len;
 }
 
-/* Whether `other` counts instead of `hit`, whose rule applies at the path. */
+/* Whether `other` counts instead of `hit`. The rule of `hit` applies at the path. */
 static bool stands_for(const struct scan_hits *hits, const struct scan_hit *other, const struct scan_hit *hit,
                        const char *path) {
     const struct ts_rule *rule = rule_of(hits, hit);
@@ -29,8 +29,8 @@ static bool stands_for(const struct scan_hits *hits, const struct scan_hit *othe
     if (other->finding == hit->finding || !(is_for_paths || better_is_for_paths) || !overlap(other, hit) ||
         !rule->generic || !better->generic || !ts_rule_applies(better, path))
         return false;
-    enum ts_confidence confidence = confidence_at(hits, hit, path);
-    enum ts_confidence better_confidence = confidence_at(hits, other, path);
+    enum ts_confidence confidence = scan__confidence_at(hits, hit, path);
+    enum ts_confidence better_confidence = scan__confidence_at(hits, other, path);
     if (confidence != better_confidence)
         return better_confidence > confidence;
     if (is_for_paths != better_is_for_paths)

@@ -3,6 +3,8 @@
 #include "look_impl.h"
 #include "os/grow.h"
 
+#include "detect/model.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +14,7 @@
 
 struct scan_print scan__print_of(const struct ts_siphash_key *key, struct ts_bytes secret) {
     struct scan_print print = {.len = 0};
-    if (secret.len < SCAN_PRINT_MIN || secret.len > UINT32_MAX)
+    if (secret.len < SCAN_PRINT_MIN || secret.len > UINT32_MAX || ts_model_is_word(secret))
         return print;
     print.hash = ts_siphash(key, secret);
     print.len = (uint32_t)secret.len;
@@ -119,7 +121,7 @@ static size_t first_shape(const struct scan_prints *prints, uint32_t head) {
     return low;
 }
 
-/* Tries all lengths of secrets, from the shortest on, so that the bytes are hashed once. */
+/* Tries all lengths of secrets, starting with the shortest, so that the bytes are hashed only once. */
 size_t scan__prints_match(const struct scan_prints *prints, struct ts_bytes bytes, uint64_t *steps) {
     if (prints->count == 0 || bytes.len < SCAN_PRINT_MIN)
         return 0;

@@ -6,7 +6,7 @@
  * hashed.
  *
  * All prints of a scan have the same key, even if its targets have different salts, so that each position of
- * a text is hashed once. The key is that of the state folder (state.h), since the state keeps prints.
+ * a text is hashed once. The key comes from the state folder (state.h), because the state keeps prints.
  */
 #ifndef TS_SCAN_PRINTS_H
 #define TS_SCAN_PRINTS_H
@@ -16,7 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Shorter secrets have no print: they would match too many words. No built-in rule finds a shorter one. */
+/* Shorter secrets have no print, because they would match too many words. No built-in rule finds a shorter
+ * one. */
 #define SCAN_PRINT_MIN      6
 /* From this length on, a print has the first bytes of the secret. */
 #define SCAN_PRINT_HEAD_MIN 12
@@ -28,6 +29,8 @@ struct scan_print {
     uint8_t head[SCAN_PRINT_HEAD_LEN]; /* zeros below SCAN_PRINT_HEAD_MIN */
 };
 
+/* A word, such as "postgres", has no print. Otherwise it would be masked in every path and line that contains
+ * it. Readers cannot tell that such a word is a password anyway. */
 struct scan_print scan__print_of(const struct ts_siphash_key *key, struct ts_bytes secret);
 
 /* A head and a length that occur together in prints. */
@@ -43,7 +46,7 @@ struct scan_prints {
     size_t slot_count;        /* power of two */
     size_t count;
     uint32_t short_lens;             /* bit n: there are prints of length n, below SCAN_PRINT_HEAD_MIN */
-    struct scan_print_shape *shapes; /* of the others, sorted, each once */
+    struct scan_print_shape *shapes; /* shapes of the other prints, sorted, each once */
     size_t shape_count;
     size_t shape_capacity;
     uint8_t heads[(1 << 16) / 8]; /* a bit for each head that a shape has */
@@ -57,8 +60,8 @@ bool scan__prints_add(struct scan_prints *prints, const struct scan_print *print
 /* Call it when all are added, before the first search. */
 void scan__prints_sort(struct scan_prints *prints);
 
-/* The length of the longest secret at the beginning of the bytes; 0 if there is none. Adds the additional
- * work to steps: one for each length of a secret with the same head. */
+/* The length of the longest secret at the beginning of the bytes; 0 if there is none. Adds one step for each
+ * length of a secret with the same head. */
 size_t scan__prints_match(const struct scan_prints *prints, struct ts_bytes bytes, uint64_t *steps);
 
 #endif

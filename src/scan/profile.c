@@ -1,5 +1,6 @@
 #include "profile.h"
 
+#include "option_names.h"
 #include "rule_changes.h"
 
 #include "base/blake3.h"
@@ -89,12 +90,12 @@ static bool read_own(struct scan_profile *profile, const struct scan_profile_sou
         return scan__refuse(
             ret_error,
             "%s: more than %d allow entries, %d regular expressions or %d rule files" SCAN_CONFIG_CURE
-            "; a file given by --config has no limits",
+            "; a file given by " SCAN_OPTION_CONFIG " has no limits",
             name, REPO_ALLOWS_MAX, REPO_PATTERNS_MAX, REPO_RULE_FILES_MAX);
     return true;
 }
 
-/* Lines that are not fingerprints ignore nothing; they do not prevent the scan. */
+/* Lines that are not fingerprints have no effect, and do not prevent the scan. */
 static bool read_ignored(struct scan_profile *profile, const struct scan_profile_source *source,
                          struct ts_scan_error *ret_error) {
     struct scan_profile_file file;
@@ -115,8 +116,8 @@ static bool read_ignored(struct scan_profile *profile, const struct scan_profile
     if (profile->ignored.wrong > 0)
         snprintf(profile->ignored_note, sizeof profile->ignored_note,
                  SCAN_IGNORE_NAME
-                 ":%u: not a fingerprint, such as FILE:RULE:LINE or COMMIT:FILE:RULE:LINE; lines that "
-                 "ignore nothing: %zu",
+                 ":%u: not a fingerprint, such as FILE:RULE:LINE or COMMIT:FILE:RULE:LINE; lines without "
+                 "effect: %zu",
                  profile->ignored.first_wrong, profile->ignored.wrong);
     return true;
 }
@@ -166,7 +167,7 @@ static bool names_findings(const struct ts_detect_config *config) {
     return false;
 }
 
-/* A baseline's own salt comes first, then that of the project, then the random one of a new baseline. */
+/* Precedence of salts: the baseline's own salt, the project's salt, the random salt of a new baseline. */
 static void choose_keys(struct scan_profile *profile, const struct ts_scan_options *options) {
     struct ts_bytes own = profile->has_config ? profile->config.salt : (struct ts_bytes){NULL, 0};
     struct ts_bytes salt = options->salt.len > 0 ? options->salt : own.len > 0 ? own : options->new_salt;

@@ -12,6 +12,7 @@
 
 #include "detect/config.h"
 #include "detect/finding_id.h"
+#include "option_names.h"
 #include "os/arena.h"
 #include "scan/scan.h"
 
@@ -19,18 +20,19 @@ struct scan_profile {
     struct scan_rules *rules; /* may be shared with other profiles */
     struct ts_detect_config config;
     bool has_config;
-    struct scan_ignored ignored; /* of .gitleaksignore */
+    struct scan_ignored ignored; /* entries of .gitleaksignore */
     struct ts_finding_key key;
-    bool is_kept; /* the caller owns it, for later scans: the pass does not free it */
+    bool is_kept; /* the caller owns it and reuses it for later scans: the pass does not free it */
     bool has_public_salt;
     struct ts_finding_key project_key; /* the key without a baseline */
-    bool has_project_key;              /* it differs, and allow entries name findings: they match either */
-    uint8_t config_digest[32];         /* of the text of the configuration; zeros if there is none */
+    /* project_key differs from the key, and allow entries name findings: ids made with either key match. */
+    bool has_project_key;
+    uint8_t config_digest[32]; /* digest of the text of the configuration; zeros if there is none */
     struct ts_report_rule_change *rule_changes;
-    size_t rule_change_count; /* target is TS_REPORT_NONE, or 0 for the target of this profile */
+    size_t rule_change_count; /* target of a change: TS_REPORT_NONE, or 0 for the target of this profile */
     size_t rule_change_capacity;
     char note[400];         /* a note on the configuration for the report, or "" */
-    char ignored_note[200]; /* the same on .gitleaksignore */
+    char ignored_note[200]; /* the same for .gitleaksignore */
     struct ts_arena arena;
 };
 
@@ -53,7 +55,7 @@ struct scan_profile_source {
 
 #define SCAN_CONFIG_NAME  ".turnstone.yml"
 #define SCAN_CONFIG_OTHER ".turnstone.yaml" /* the same file by another name */
-#define SCAN_CONFIG_CURE  "; --no-repo-config scans without it"
+#define SCAN_CONFIG_CURE  "; " SCAN_OPTION_NO_REPO_CONFIG " scans without it"
 
 struct scan_profile_context {
     const struct ts_scan_options *options;
@@ -62,11 +64,11 @@ struct scan_profile_context {
     size_t known_count;
 };
 
-/* Writes what is wrong. Returns false. */
+/* Writes the error, and returns false. */
 __attribute__((format(printf, 2, 3))) bool scan__refuse(struct ts_scan_error *ret_error, const char *format,
                                                         ...);
 
-/* Returns false with one line of text. */
+/* On failure returns false, and the error has one line of text. */
 bool scan__profile_init(struct scan_profile *profile, const struct scan_profile_context *context,
                         struct ts_scan_error *ret_error);
 void scan__profile_release(struct scan_profile *profile);

@@ -51,9 +51,13 @@ static void release_report(struct ts_scan *scan) {
     scan->has_report = false;
 }
 
-/* Findings point to the rules, so the report is released first. */
+/* Findings point to the rules, and the report to the baseline, so the report is released first. The salt of
+ * the baseline is part of the profile. */
 static void forget_profile(struct ts_scan *scan) {
     release_report(scan);
+    ts_baseline_release(&scan->baseline);
+    scan->baseline = (struct ts_baseline){.count = 0};
+    scan->has_baseline = false;
     ts_scan_profile_free(scan->profile);
     scan->profile = NULL;
 }
@@ -62,6 +66,7 @@ struct ts_scan *ts_scan_new(void) {
     struct ts_scan *scan = calloc(1, sizeof *scan);
     if (scan == NULL)
         return NULL;
+    scan->options.for_library = true;
     scan->options.progress = &scan->progress;
     scan->options.profile = &scan->profile;
     return scan;
@@ -80,6 +85,7 @@ void ts_scan_free(struct ts_scan *scan) {
     free(scan->state_folder);
     free(scan->cache_folder);
     free(scan->range);
+    free(scan->baseline_file);
     free(scan);
 }
 
@@ -131,17 +137,17 @@ enum ts_scan_result ts_scan_set_limit(struct ts_scan *scan, enum ts_scan_limit l
     switch (limit) {
     case TS_SCAN_LIMIT_MEMORY_BYTES:
         if (value != 0 && value < TS_SCAN_MEMORY_MIN)
-            return end_with(scan, TS_SCAN_RESULT_BAD_USAGE, "a scan needs 64 MiB of memory at least");
+            return end_with(scan, TS_SCAN_RESULT_BAD_USAGE, "a scan needs at least 64 MiB of memory");
         options->memory_bytes = value;
         return succeed(scan);
     case TS_SCAN_LIMIT_TIME_MS:
-        if (value > UINT64_MAX / 2000000) /* it is converted to ns, from now on */
-            return end_with(scan, TS_SCAN_RESULT_BAD_USAGE, "the time is too long; 0 is no limit");
+        if (value > UINT64_MAX / 2000000) /* it is added to a clock in ns */
+            return end_with(scan, TS_SCAN_RESULT_BAD_USAGE, "the time is too long; 0 means no limit");
         options->max_time_ms = value;
         return succeed(scan);
     case TS_SCAN_LIMIT_JOBS:
         if (value > TS_SCAN_THREADS_MAX)
-            return end_with(scan, TS_SCAN_RESULT_BAD_USAGE, "a scan has 256 threads at most");
+            return end_with(scan, TS_SCAN_RESULT_BAD_USAGE, "a scan has at most 256 threads");
         options->jobs = (unsigned)value;
         return succeed(scan);
     case TS_SCAN_LIMIT_RATIO:
@@ -149,8 +155,7 @@ enum ts_scan_result ts_scan_set_limit(struct ts_scan *scan, enum ts_scan_limit l
         return succeed(scan);
     case TS_SCAN_LIMIT_ARCHIVE_DEPTH:
         if (value > TS_SCAN_ARCHIVES_MAX)
-            return end_with(scan, TS_SCAN_RESULT_BAD_USAGE,
-                            "archives are looked into to a depth of 8 at most");
+            return end_with(scan, TS_SCAN_RESULT_BAD_USAGE, "the depth of archives is at most 8");
         options->archive_depth = (unsigned)value;
         return succeed(scan);
     case TS_SCAN_LIMIT_ARCHIVE_BYTES:
@@ -250,8 +255,23 @@ enum ts_scan_result ts_scan_set_text(struct ts_scan *scan, enum ts_scan_text whi
         return add_text(scan, &scan->commits, text);
     case TS_SCAN_TEXT_RANGE:
         return replace_text(scan, &scan->range, text);
+    case TS_SCAN_TEXT_BASELINE_FILE:
+        forget_profile(scan);
+        return replace_text(scan, &scan->baseline_file, text);
     }
     return unknown_option(scan);
+}
+
+void ts_scan_set_since(struct ts_scan *scan, int64_t time_s) {
+    scan->options.has_since = time_s != 0;
+    scan->options.since_s = time_s;
+}
+
+enum ts_scan_result ts_scan_set_min_confidence(struct ts_scan *scan, enum ts_scan_confidence confidence) {
+    if (ts_scan_confidence_text(confidence) == NULL)
+        return unknown_option(scan);
+    scan->options.min_confidence = (enum ts_confidence)confidence;
+    return succeed(scan);
 }
 
 /* ---- a run ---- */
@@ -279,6 +299,7 @@ static void reset_counts(struct ts_scan *scan) {
     struct ts_scan_progress *progress = &scan->progress;
     atomic_store(&scan->faults, 0);
     atomic_store(&scan->suppressed, 0);
+    atomic_store(&scan->known, 0);
     atomic_store(&progress->objects, 0);
     atomic_store(&progress->objects_total, 0);
     atomic_store(&progress->bytes, 0);
@@ -299,10 +320,55 @@ static enum ts_scan_result result_of(enum ts_scan_outcome outcome) {
     return TS_SCAN_RESULT_FAILED;
 }
 
-/* Passes every finding to the callback. Returns false if the callback stopped it. */
+/* Reads the baseline, if there is one and this is the first run with it. */
+static enum ts_scan_result read_baseline(struct ts_scan *scan) {
+    struct ts_baseline_error error;
+    if (scan->baseline_file != NULL && !scan->has_baseline) {
+        if (!ts_baseline_read(scan->baseline_file, &scan->baseline, &error))
+            return end_with(scan, TS_SCAN_RESULT_BAD_CONFIG, error.text);
+        scan->has_baseline = true;
+    }
+    scan->options.salt = ts_baseline_salt(&scan->baseline, TS_BYTES(""));
+    return TS_SCAN_RESULT_OK;
+}
+
+static enum ts_scan_result apply_baseline(struct ts_scan *scan) {
+    struct ts_baseline_error error;
+    if (!scan->has_baseline)
+        return TS_SCAN_RESULT_OK;
+    if (scan->report.has_several_keys)
+        return end_with(scan, TS_SCAN_RESULT_BAD_CONFIG,
+                        "the targets have different salts, so they cannot share a baseline; scan them one "
+                        "by one");
+    if (!ts_baseline_fits(&scan->baseline, &scan->report.key, scan->baseline_file, &error))
+        return end_with(scan, TS_SCAN_RESULT_BAD_CONFIG, error.text);
+    ts_baseline_apply(&scan->baseline, &scan->report);
+    return TS_SCAN_RESULT_OK;
+}
+
+/* Takes over the report of a run, with its counts. On failure there is no report. */
+static enum ts_scan_result take_report(struct ts_scan *scan) {
+    scan->has_report = true;
+    enum ts_scan_result result = apply_baseline(scan);
+    if (result == TS_SCAN_RESULT_OK && !scan__findings_make(scan))
+        result = end_with(scan, TS_SCAN_RESULT_FAILED, "out of memory");
+    if (result != TS_SCAN_RESULT_OK) {
+        release_report(scan);
+        return result;
+    }
+    const struct ts_report_totals totals = ts_report_totals(&scan->report);
+    atomic_store(&scan->progress.findings, totals.findings);
+    atomic_store(&scan->faults, scan->report.fault_total);
+    atomic_store(&scan->suppressed, totals.suppressed);
+    atomic_store(&scan->known, scan->report.baseline_known);
+    return TS_SCAN_RESULT_OK;
+}
+
+/* Passes every finding that is not in the baseline to the callback. Returns false if the callback stopped
+ * it. */
 static bool tell_findings(const struct ts_scan *scan, ts_scan_on_finding *on_finding, void *context) {
     for (size_t i = 0; on_finding != NULL && i < scan->report.finding_count; i++)
-        if (!on_finding(context, &scan->findings[i]))
+        if (scan->findings[i].row->is_new && !on_finding(context, &scan->findings[i]))
             return false;
     return true;
 }
@@ -313,7 +379,9 @@ static enum ts_scan_result judge_report(struct ts_scan *scan) {
         return succeed(scan);
     if (report->fault_count > 0)
         return end_with(scan, TS_SCAN_RESULT_INCOMPLETE, report->faults[0].text);
-    return end_with(scan, TS_SCAN_RESULT_INCOMPLETE, "some patterns needed too many steps and were given up");
+    return end_with(scan, TS_SCAN_RESULT_INCOMPLETE,
+                    "some patterns needed too many steps, and matches were "
+                    "abandoned");
 }
 
 enum ts_scan_result ts_scan_run(struct ts_scan *scan, ts_scan_on_finding *on_finding, void *context) {
@@ -322,17 +390,15 @@ enum ts_scan_result ts_scan_run(struct ts_scan *scan, ts_scan_on_finding *on_fin
     release_report(scan);
     reset_counts(scan);
     point_to_texts(scan);
+    enum ts_scan_result result = read_baseline(scan);
+    if (result != TS_SCAN_RESULT_OK)
+        return result;
     enum ts_scan_outcome outcome = ts_scan_report_make(&scan->options, &scan->report, &scan->error);
     if (outcome != TS_SCAN_DONE)
         return result_of(outcome);
-    scan->has_report = true;
-    atomic_store(&scan->progress.findings, scan->report.finding_count);
-    atomic_store(&scan->faults, scan->report.fault_total);
-    atomic_store(&scan->suppressed, ts_report_totals(&scan->report).suppressed);
-    if (!scan__findings_make(scan)) {
-        release_report(scan);
-        return end_with(scan, TS_SCAN_RESULT_FAILED, "out of memory");
-    }
+    result = take_report(scan);
+    if (result != TS_SCAN_RESULT_OK)
+        return result;
     if (!tell_findings(scan, on_finding, context) || scan->report.is_stopped)
         return end_with(scan, TS_SCAN_RESULT_CANCELLED, "the scan was cancelled");
     return judge_report(scan);
@@ -340,6 +406,10 @@ enum ts_scan_result ts_scan_run(struct ts_scan *scan, ts_scan_on_finding *on_fin
 
 void ts_scan_cancel(struct ts_scan *scan) {
     atomic_store(&scan->progress.stop, true);
+}
+
+void ts_scan_clear_cancel(struct ts_scan *scan) {
+    atomic_store(&scan->progress.stop, false);
 }
 
 /* ---- its results ---- */
@@ -350,6 +420,10 @@ const char *ts_scan_error_text(const struct ts_scan *scan) {
 
 const char *ts_scan_fault(const struct ts_scan *scan, size_t index) {
     return scan->has_report && index < scan->report.fault_count ? scan->report.faults[index].text : NULL;
+}
+
+const char *ts_scan_note(const struct ts_scan *scan, size_t index) {
+    return scan->has_report && index < scan->report.note_count ? scan->report.notes[index] : NULL;
 }
 
 uint64_t ts_scan_count(const struct ts_scan *scan, enum ts_scan_counter counter) {
@@ -367,6 +441,8 @@ uint64_t ts_scan_count(const struct ts_scan *scan, enum ts_scan_counter counter)
         return atomic_load(&scan->faults);
     case TS_SCAN_COUNT_SUPPRESSED:
         return atomic_load(&scan->suppressed);
+    case TS_SCAN_COUNT_KNOWN:
+        return atomic_load(&scan->known);
     }
     return 0;
 }

@@ -5,6 +5,7 @@
 #ifndef TS_SCAN_PUBLIC_H
 #define TS_SCAN_PUBLIC_H
 
+#include "report/baseline.h"
 #include "scan/scan.h"
 #include "turnstone/scan.h"
 
@@ -24,7 +25,8 @@ struct ts_scan_finding {
     const struct ts_report *report;
     const struct ts_report_finding *row;
     struct ts_scan_occurrence head;         /* row is NULL if there is none */
-    struct ts_scan_occurrence *occurrences; /* row->listed_count */
+    struct ts_scan_occurrence *occurrences; /* row->listed_count of them */
+    const struct ts_scan_finding *pair;     /* NULL: none */
 };
 
 struct ts_scan {
@@ -41,12 +43,16 @@ struct ts_scan {
     char *state_folder;
     char *cache_folder;
     char *range;
+    char *baseline_file;
     struct scan_profile *profile; /* compiled rules; NULL: not compiled yet, or an option has changed since */
-    struct ts_report report;      /* of the last run */
+    struct ts_baseline baseline;  /* with has_baseline: that of baseline_file */
+    bool has_baseline;
+    struct ts_report report; /* report of the last run */
     bool has_report;
-    atomic_uint_fast64_t faults; /* of the report; any thread may read it */
+    atomic_uint_fast64_t faults; /* number of faults in the report; any thread may read it */
     atomic_uint_fast64_t suppressed;
-    struct ts_scan_finding *findings; /* of the report */
+    atomic_uint_fast64_t known;
+    struct ts_scan_finding *findings; /* findings of the report; their pairs are after them */
     struct ts_scan_occurrence *occurrences;
     struct ts_scan_error error;
 };

@@ -1,27 +1,43 @@
 /*
- * Findings and occurrences as turnstone/scan.h shows them: rows of the report.
+ * Implements findings and occurrences of turnstone/scan.h with rows of the report.
  */
 #include "public.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* Makes the finding of a row. Its occurrences begin at *next, which then moves after them. */
+static struct ts_scan_finding make(const struct ts_report *report, const struct ts_report_finding *row,
+                                   struct ts_scan_occurrence **next) {
+    struct ts_scan_finding finding = {
+        .report = report, .row = row, .head = {.report = report, .row = row->head}, .occurrences = *next};
+    for (size_t i = 0; i < row->listed_count; i++)
+        *(*next)++ = (struct ts_scan_occurrence){.report = report, .row = &row->occurrences[i]};
+    return finding;
+}
+
 bool scan__findings_make(struct ts_scan *scan) {
     const struct ts_report *report = &scan->report;
     size_t listed = 0;
-    for (size_t i = 0; i < report->finding_count; i++)
-        listed += report->findings[i].listed_count;
-    scan->findings = calloc(report->finding_count + 1, sizeof *scan->findings);
+    size_t pairs = 0;
+    for (size_t i = 0; i < report->finding_count; i++) {
+        const struct ts_report_finding *pair = report->findings[i].pair;
+        listed += report->findings[i].listed_count + (pair != NULL ? pair->listed_count : 0);
+        pairs += pair != NULL;
+    }
+    scan->findings = calloc(report->finding_count + pairs + 1, sizeof *scan->findings);
     scan->occurrences = calloc(listed + 1, sizeof *scan->occurrences);
     if (scan->findings == NULL || scan->occurrences == NULL)
         return false;
     struct ts_scan_occurrence *next = scan->occurrences;
+    struct ts_scan_finding *next_pair = scan->findings + report->finding_count;
     for (size_t i = 0; i < report->finding_count; i++) {
         const struct ts_report_finding *row = &report->findings[i];
-        scan->findings[i] = (struct ts_scan_finding){
-            .report = report, .row = row, .head = {.report = report, .row = row->head}, .occurrences = next};
-        for (size_t k = 0; k < row->listed_count; k++)
-            *next++ = (struct ts_scan_occurrence){.report = report, .row = &row->occurrences[k]};
+        scan->findings[i] = make(report, row, &next);
+        if (row->pair == NULL)
+            continue;
+        *next_pair = make(report, row->pair, &next);
+        scan->findings[i].pair = next_pair++;
     }
     return true;
 }
@@ -40,6 +56,18 @@ const char *ts_scan_severity_text(enum ts_scan_severity severity) {
     return (size_t)severity < sizeof texts / sizeof texts[0] ? texts[severity] : NULL;
 }
 
+#define CONFIDENCE_IS_THE_SAME(suffix, text)                                                                 \
+    _Static_assert((int)TS_SCAN_CONFIDENCE_##suffix == (int)TS_CONFIDENCE_##suffix, text);
+TS_SCAN_CONFIDENCES(CONFIDENCE_IS_THE_SAME)
+#undef CONFIDENCE_IS_THE_SAME
+
+const char *ts_scan_confidence_text(enum ts_scan_confidence confidence) {
+#define CONFIDENCE_TEXT(suffix, text) [TS_SCAN_CONFIDENCE_##suffix] = text,
+    static const char *const texts[] = {TS_SCAN_CONFIDENCES(CONFIDENCE_TEXT)};
+#undef CONFIDENCE_TEXT
+    return (size_t)confidence < sizeof texts / sizeof texts[0] ? texts[confidence] : NULL;
+}
+
 const char *ts_scan_finding_id(const struct ts_scan_finding *finding) {
     return finding->row->id.text;
 }
@@ -52,12 +80,24 @@ const char *ts_scan_finding_rule_name(const struct ts_scan_finding *finding) {
     return finding->row->rule->name;
 }
 
+const char *ts_scan_finding_description(const struct ts_scan_finding *finding) {
+    return finding->row->rule->description;
+}
+
+const char *ts_scan_finding_revoke(const struct ts_scan_finding *finding) {
+    return finding->row->rule->revoke;
+}
+
+const char *ts_scan_finding_url(const struct ts_scan_finding *finding) {
+    return finding->row->rule->url;
+}
+
 enum ts_scan_severity ts_scan_finding_severity(const struct ts_scan_finding *finding) {
     return (enum ts_scan_severity)finding->row->rule->severity;
 }
 
-const char *ts_scan_finding_confidence(const struct ts_scan_finding *finding) {
-    return ts_confidence_name(finding->row->confidence);
+enum ts_scan_confidence ts_scan_finding_confidence(const struct ts_scan_finding *finding) {
+    return (enum ts_scan_confidence)finding->row->confidence;
 }
 
 const char *ts_scan_finding_redacted(const struct ts_scan_finding *finding) {
@@ -70,6 +110,10 @@ struct ts_bytes ts_scan_finding_excerpt(const struct ts_scan_finding *finding) {
 
 struct ts_bytes ts_scan_finding_secret(const struct ts_scan_finding *finding) {
     return finding->row->secret;
+}
+
+const struct ts_scan_finding *ts_scan_finding_pair(const struct ts_scan_finding *finding) {
+    return finding->pair;
 }
 
 uint64_t ts_scan_finding_occurrence_count(const struct ts_scan_finding *finding) {
@@ -127,6 +171,14 @@ uint64_t ts_scan_occurrence_line(const struct ts_scan_occurrence *occurrence) {
 
 uint64_t ts_scan_occurrence_column(const struct ts_scan_occurrence *occurrence) {
     return occurrence->row->column;
+}
+
+uint64_t ts_scan_occurrence_end_line(const struct ts_scan_occurrence *occurrence) {
+    return occurrence->row->end_line;
+}
+
+uint64_t ts_scan_occurrence_end_column(const struct ts_scan_occurrence *occurrence) {
+    return occurrence->row->end_column;
 }
 
 const char *ts_scan_occurrence_object(const struct ts_scan_occurrence *occurrence) {

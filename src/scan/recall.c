@@ -12,14 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A page of known objects is written at this size, or this long after the last one. */
+/* A page of known objects is written when it has this size, or this long after the last page. */
 #define PAGE_BYTES    ((size_t)128 << 10)
 #define PAGE_NS       UINT64_C(5000000000)
 /* The page size when pages are merged. */
 #define MERGED_BYTES  ((size_t)1 << 20)
 #define HITS_PAGE_MAX ((size_t)4 << 20)
 #define CONTENTS_MAX  4096
-/* Descriptors of a scan besides two for each thread: spill files, and files and folders of the repository. */
+/* The number of descriptors that a scan needs besides two for each thread: spill files, and files and folders
+ * of the repository. */
 #define FILES_OF_SCAN 24
 
 /* ---- keys ---- */
@@ -28,25 +29,22 @@ static void add_digest(struct ts_blake3 *hasher, const uint8_t digest[static 32]
     ts_blake3_update(hasher, ts_bytes_of(digest, 32));
 }
 
-/* A digest of everything that decides whether an object has findings. */
-static void digest_rules(const struct scan_profile *profile, const struct scan_inside *inside,
-                         uint8_t ret_id[static SCAN_STATE_ID_LEN]) {
+void scan__recall_rules(const struct scan_profile *profile, unsigned depth_max,
+                        uint8_t ret_id[static SCAN_STATE_ID_LEN]) {
     struct ts_blake3 hasher;
     uint8_t rules[TS_RULESET_DIGEST_LEN];
     ts_detector_digest(profile->rules->detector, rules);
     ts_blake3_init_derive_key(&hasher, TS_BYTES("turnstone 2026 state of scans: rules"));
     add_digest(&hasher, rules);
-    uint8_t depth = (uint8_t)inside->depth_max;
+    uint8_t depth = (uint8_t)depth_max;
     ts_blake3_update(&hasher, ts_bytes_of(&depth, 1));
     ts_blake3_update(&hasher, ts_build_id());
     ts_blake3_update(&hasher, ts_bytes_of_cstring(ts_version()));
     ts_blake3_output(&hasher, 0, ret_id, SCAN_STATE_ID_LEN);
 }
 
-/* A digest of everything that decides what is reported about an object. It includes the key of prints: prints
- * of another key would match nothing in the texts. */
-static void digest_judging(const struct scan_profile *profile, const struct ts_siphash_key *print_key,
-                           uint8_t ret_id[static SCAN_STATE_ID_LEN]) {
+void scan__recall_judging(const struct scan_profile *profile, const struct ts_siphash_key *print_key,
+                          uint8_t ret_id[static SCAN_STATE_ID_LEN]) {
     struct ts_blake3 hasher;
     uint8_t key[TS_SIPHASH_KEY_LEN];
     ts_siphash_key_store(print_key, key);
@@ -73,56 +71,71 @@ static bool open_state(struct scan_recall *recall, struct scan_pass *pass, const
                                      .print_key = pass->print_key,
                                      .files_left = FILES_OF_SCAN + 2 * pass->jobs};
     digest_repo(target->hash, recall->path, place.use.repo);
-    digest_rules(target->profile, &pass->inside, place.use.rules);
-    digest_judging(target->profile, &pass->print_key, place.use.judging);
+    scan__recall_rules(target->profile, pass->inside.depth_max, place.use.rules);
+    scan__recall_judging(target->profile, &pass->print_key, place.use.judging);
     recall->state = scan__state_open(&place, &pass->state_warning);
     return recall->state != NULL;
 }
 
-void scan__recall_init(struct scan_recall *recall, struct scan_pass *pass, struct scan_target *target,
-                       struct ts_git_repo *repo) {
-    *recall = (struct scan_recall){.repo = repo};
-    pthread_mutex_init(&recall->lock, NULL);
-    const struct ts_scan_options *options = pass->options;
-    /* Scans for comparison must scan everything. */
-    if (options->state_folder == NULL || options->full || options->ungated)
-        return;
-    recall->path = realpath(ts_git_repo_common_dir(repo), NULL);
+static const struct scan_recall_ops state_ops;
+
+static void open_folder(struct scan_recall *recall, const struct scan_target *target) {
+    struct scan_pass *pass = recall->pass;
+    recall->path = realpath(ts_git_repo_common_dir(recall->repo), NULL);
     recall->workers = calloc(pass->jobs, sizeof *recall->workers);
     if (recall->workers == NULL || recall->path == NULL || !open_state(recall, pass, target))
         return;
-    recall->pass = pass;
-    recall->target = (uint32_t)(target - pass->targets);
-    recall->has_hits = !scan__keeps_secrets(options);
+    recall->ops = &state_ops;
+    recall->has_hits = !scan__keeps_secrets(pass->options);
     recall->faults_before = target->faults_before;
     recall->lasting_before = target->lasting_before;
-    recall->before = scan__mark(pass);
     recall->worker_count = pass->jobs;
     for (unsigned i = 0; i < pass->jobs; i++)
         recall->workers[i].written_ns = ts_clock_monotonic_ns();
     recall->contents_kept = recall->before.contents;
     struct ts_git_fault fault;
-    recall->has_fingerprint = ts_git_repo_fingerprint(repo, recall->fingerprint, &fault) == TS_GIT_OK;
+    recall->has_fingerprint = ts_git_repo_fingerprint(recall->repo, recall->fingerprint, &fault) == TS_GIT_OK;
 }
 
-void scan__recall_release(struct scan_recall *recall) {
-    for (unsigned i = 0; i < recall->worker_count; i++)
-        scan__buffer_release(&recall->workers[i].known);
+bool scan__recall_init(struct scan_recall *recall, struct scan_pass *pass, struct scan_target *target,
+                       struct ts_git_repo *repo, const struct ts_git_selection *selection) {
+    const struct ts_scan_options *options = pass->options;
+    *recall = (struct scan_recall){
+        .pass = pass, .target = (uint32_t)(target - pass->targets), .repo = repo, .before = scan__mark(pass)};
+    pthread_mutex_init(&recall->lock, NULL);
+    /* Scans for comparison must not reuse anything. */
+    if (options->full || options->ungated)
+        return true;
+    if (options->parts != NULL)
+        return scan__recall_parts_open(recall, target, selection);
+    if (options->state_folder != NULL)
+        open_folder(recall, target);
+    return true;
+}
+
+static void close_state(struct scan_recall *recall) {
     scan__masks_release(&recall->masks);
-    free(recall->workers);
     scan__state_close(recall->state);
     ts_git_evidence_free(recall->evidence);
     free(recall->past.bytes);
+}
+
+void scan__recall_release(struct scan_recall *recall) {
+    if (recall->ops != NULL)
+        recall->ops->close(recall);
+    for (unsigned i = 0; i < recall->worker_count; i++)
+        scan__buffer_release(&recall->workers[i].known);
+    free(recall->workers);
     free(recall->path);
     pthread_mutex_destroy(&recall->lock);
 }
 
-bool scan__recall_is_empty(const struct scan_recall *recall) {
-    return recall->pass == NULL || !scan__state_has(recall->state, SCAN_SEGMENT_KNOWN);
+static bool is_state_empty(const struct scan_recall *recall) {
+    return !scan__state_has(recall->state, SCAN_SEGMENT_KNOWN);
 }
 
 bool scan__recall_has_salt(struct scan_recall *recall) {
-    if (recall->pass != NULL && !recall->has_begun)
+    if (recall->state != NULL && !recall->has_begun)
         recall->has_salt = scan__state_begin(recall->state);
     recall->has_begun = true;
     return recall->has_salt;
@@ -134,7 +147,7 @@ void scan__recall_rewind(struct scan_recall *recall) {
         recall->workers[i].known.len = 0;
 }
 
-void scan__recall_begin(struct scan_recall *recall, const struct ts_git_set *only) {
+static void begin(struct scan_recall *recall, const struct ts_git_set *only) {
     struct ts_git_fault fault;
     if (!scan__recall_has_salt(recall))
         return;
@@ -143,7 +156,7 @@ void scan__recall_begin(struct scan_recall *recall, const struct ts_git_set *onl
     (void)ts_git_evidence_new(recall->repo, scan__state_salt(recall->state), only, &recall->evidence, &fault);
 }
 
-uint64_t scan__recall_bytes(const struct scan_recall *recall) {
+static uint64_t evidence_bytes(const struct scan_recall *recall) {
     return ts_git_evidence_bytes(recall->evidence);
 }
 
@@ -151,12 +164,11 @@ uint64_t scan__recall_bytes(const struct scan_recall *recall) {
 
 struct taking {
     struct scan_recall *recall;
-    struct ts_git_set *wanted;
-    scan_recall_commit *commit;
-    void *ctx;
+    const struct scan_recall_wanted *wanted;
 };
 
-/* Sets known->pack to the current pack, as in pages of this scan. */
+/* Returns whether the object is unchanged. Sets known->pack to its current pack, numbered as in pages of this
+ * scan. */
 static bool is_same(const struct scan_recall *recall, struct scan_known *known, uint32_t pack_then) {
     uint32_t pack = TS_GIT_NO_PACK;
     enum ts_git_sameness sameness =
@@ -167,28 +179,28 @@ static bool is_same(const struct scan_recall *recall, struct scan_known *known, 
 
 static void count_known(const struct taking *taking, const struct scan_known *known) {
     struct ts_report_target *row = scan__recall_row(taking->recall);
-    ts_git_set_remove(taking->wanted, &known->oid);
+    ts_git_set_remove(taking->wanted->set, &known->oid);
     if (known->kind == SCAN_CONTENT_BLOB) {
         row->blobs++;
         row->blobs_known++;
         row->bytes += known->size;
     } else if (known->kind == SCAN_CONTENT_COMMIT) {
-        taking->commit(taking->ctx, &known->oid);
+        taking->wanted->commit(taking->wanted->ctx, &known->oid);
     }
 }
 
-/* Returns false if it is not wanted: not selected, already taken, or no longer the same. */
+/* Returns false if the object is not wanted (not selected, or already taken) or has changed since. */
 static bool take_hits(void *ctx, const struct scan_known *known) {
     const struct taking *taking = ctx;
     struct scan_known now = *known;
-    if (!ts_git_set_has(taking->wanted, &known->oid) || !is_same(taking->recall, &now, TS_GIT_NO_PACK))
+    if (!ts_git_set_has(taking->wanted->set, &known->oid) || !is_same(taking->recall, &now, TS_GIT_NO_PACK))
         return false;
     count_known(taking, known);
     return true;
 }
 
-/* Finds the current packs, by index in the page; TS_GIT_NO_PACK for a pack that is gone. Returns NULL when
- * memory runs out. */
+/* Maps the indexes of packs in the page to current packs; TS_GIT_NO_PACK for a pack that no longer exists.
+ * Returns NULL when memory runs out. */
 static uint32_t *find_packs(const struct scan_recall *recall, const struct scan_known_page *page) {
     uint32_t *packs = calloc(page->pack_count + 1, sizeof *packs);
     if (packs == NULL)
@@ -209,7 +221,7 @@ static bool take_known_page(void *ctx, struct ts_bytes bytes) {
     for (size_t i = 0; packs != NULL && i < scan__known_page_count(&page); i++) {
         struct scan_known known = scan__known_page_at(&page, i);
         uint32_t then = packs[known.pack];
-        if (!ts_git_set_has(taking->wanted, &known.oid) || !is_same(recall, &known, then))
+        if (!ts_git_set_has(taking->wanted->set, &known.oid) || !is_same(recall, &known, then))
             continue;
         count_known(taking, &known);
         /* Records that the object is in another pack now, so that the next scan need not read it. */
@@ -227,11 +239,10 @@ static bool take_hits_page(void *ctx, struct ts_bytes page) {
     return scan__material_decode(page, &sink);
 }
 
-void scan__recall_known(struct scan_recall *recall, struct ts_git_set *wanted, scan_recall_commit *commit,
-                        void *ctx) {
+static void take_known(struct scan_recall *recall, const struct scan_recall_wanted *wanted) {
     if (recall->evidence == NULL)
         return;
-    struct taking taking = {recall, wanted, commit, ctx};
+    struct taking taking = {recall, wanted};
     scan__state_each(recall->state, SCAN_SEGMENT_KNOWN, take_known_page, &taking);
     if (recall->has_hits)
         scan__state_each(recall->state, SCAN_SEGMENT_HITS, take_hits_page, &taking);
@@ -255,8 +266,8 @@ static void put_known(struct scan_recall *recall, const struct scan_buffer *item
     scan__buffer_release(&page);
 }
 
-/* The caller holds the lock. Splits them in halves if they do not fit into a page; a content that does not
- * fit alone is read again. */
+/* The caller holds the lock. If the contents do not fit into a page, splits them in halves. A content that
+ * does not fit alone is not stored, so the next scan reads it again. */
 static void put_hits(struct scan_recall *recall, const uint32_t *contents, size_t count) {
     if (count == 0)
         return;
@@ -290,7 +301,7 @@ static bool is_touched(struct scan_recall *recall, uint32_t text, bool is_around
     return known->is_touched;
 }
 
-/* Returns whether one of its texts contains a secret that was found elsewhere. */
+/* Returns whether one of the content's texts contains a secret that was found elsewhere. */
 static bool is_content_touched(struct scan_recall *recall, const struct scan_content *content) {
     bool touched = is_touched(recall, content->path, false);
     for (uint64_t i = 0; i < content->hit_count && !touched; i++)
@@ -314,15 +325,15 @@ static void put_hits_from(struct scan_recall *recall, size_t from) {
     }
 }
 
-uint64_t scan__recall_evidence(struct scan_recall *recall, const struct ts_git_object *object,
-                               uint32_t *ret_pack) {
+static uint64_t evidence_of(struct scan_recall *recall, const struct ts_git_object *object,
+                            uint32_t *ret_pack) {
     uint32_t pack = TS_GIT_NO_PACK;
     uint64_t evidence = recall->evidence != NULL ? ts_git_evidence_of(recall->evidence, object, &pack) : 0;
     *ret_pack = pack == TS_GIT_NO_PACK ? 0 : pack + 1;
     return evidence;
 }
 
-void scan__recall_keep(struct scan_recall *recall, unsigned worker, const struct scan_known *known) {
+static void keep_known(struct scan_recall *recall, unsigned worker, const struct scan_known *known) {
     if (recall->evidence == NULL || known->evidence == 0 || known->size > SCAN_KNOWN_SIZE_MAX)
         return;
     struct scan_recall_worker *own = &recall->workers[worker];
@@ -341,7 +352,8 @@ void scan__recall_keep(struct scan_recall *recall, unsigned worker, const struct
 
 bool scan__recall_is_default(const struct ts_scan_options *options) {
     return options->ref_count == 0 && options->branch_count == 0 && options->commit_count == 0 &&
-           options->range == NULL && !options->has_since && !options->unreachable;
+           options->pattern_count == 0 && options->range == NULL && !options->has_since &&
+           !options->unreachable && !options->default_branch;
 }
 
 struct merging {
@@ -390,7 +402,7 @@ static void merge_known(struct scan_recall *recall) {
     ts_git_set_free(merging.left);
 }
 
-/* Returns whether stored texts contain a secret that was not known when they were stored. */
+/* Returns whether stored texts contain a secret that was unknown when they were stored. */
 static bool is_kept_touched(struct scan_recall *recall) {
     size_t total;
     const struct scan_content *all = scan__hits_contents(&recall->pass->hits, &total);
@@ -400,8 +412,9 @@ static bool is_kept_touched(struct scan_recall *recall) {
     return false;
 }
 
-/* The caller holds the lock; all contents of the target are scanned. After a scan of all refs, the pass
- * has all of them. After other selections, the other contents are dropped if something must be removed. */
+/* The caller holds the lock, and all contents of the target were scanned. After a scan of all refs, the pass
+ * has all contents. After other selections, contents outside the selection are dropped if something must be
+ * removed. */
 static void flush_hits(struct scan_recall *recall) {
     struct scan_pass *pass = recall->pass;
     if (!recall->has_hits)
@@ -419,7 +432,7 @@ static void flush_hits(struct scan_recall *recall) {
     }
 }
 
-void scan__recall_flush(struct scan_recall *recall) {
+static void flush(struct scan_recall *recall) {
     if (recall->evidence == NULL)
         return;
     pthread_mutex_lock(&recall->lock);
@@ -428,7 +441,7 @@ void scan__recall_flush(struct scan_recall *recall) {
     put_known(recall, &recall->workers[0].known);
     recall->workers[0].known.len = 0;
     merge_known(recall);
-    scan__masks_release(&recall->masks); /* they lack the secrets of later contents */
+    scan__masks_release(&recall->masks); /* the masks do not have the secrets of later contents */
     recall->masks = (struct scan_masks){.capacity = 0};
     memset(recall->touches, 0, sizeof recall->touches);
     recall->has_masks = scan__masks_of(recall->pass, recall->before.contents, &recall->masks);
@@ -439,3 +452,22 @@ void scan__recall_flush(struct scan_recall *recall) {
     }
     pthread_mutex_unlock(&recall->lock);
 }
+
+/* Nothing to do: the pass has the hits, and an object without a record is not known to later scans. */
+static void note(struct scan_recall *recall, unsigned worker, const struct ts_git_oid *oid) {
+    (void)recall;
+    (void)worker;
+    (void)oid;
+}
+
+static const struct scan_recall_ops state_ops = {.all = scan__snapshot_all,
+                                                 .is_empty = is_state_empty,
+                                                 .begin = begin,
+                                                 .bytes = evidence_bytes,
+                                                 .known = take_known,
+                                                 .evidence = evidence_of,
+                                                 .keep = keep_known,
+                                                 .note = note,
+                                                 .flush = flush,
+                                                 .finish = scan__snapshot_finish,
+                                                 .close = close_state};

@@ -1,23 +1,23 @@
 /*
  * Reuses results of earlier scans of a repository.
  *
- *   nothing changed ──> snapshot: the whole result                          only refs are read
- *   something did   ──> known objects are not visited,
+ *   no change       ──> snapshot: the whole result                          only refs are read
+ *   a change        ──> known objects are not visited,
  *                       their hits are reused                               only new ones are read
  *
  * Known objects depend on the rules and this program; hits also on the configuration, the salt and the key of
  * prints. So after a change of the allow-list or the salt, only the objects with hits are read again. The
- * same holds for a scan that shows secrets, which are not kept anywhere.
+ * same applies to a scan that shows secrets, because secrets are not stored.
  *
  * Contents with hits are stored at the end, when all secrets are known. A content is not stored, and is read
  * again, if one of its texts contains a secret that was found elsewhere. So the state contains no secret, and
  * its records do not depend on each other.
  *
  * An object is stored only after it was scanned completely: a scan that ends early stores less, but nothing
- * wrong. Known objects belong to the path of their repository and to the scanned bytes: ids are not verified
- * when objects are read, so in a repository that replaced the first one, the same id may have another
- * content. An object is known if it is in the same unchanged pack as before, or if its stored bytes are the
- * same (git/evidence.h).
+ * wrong. Known objects belong to the path of their repository and to the scanned bytes. Ids are not verified
+ * when objects are read, so in another repository at the same path, the same id may have another content. An
+ * object is known if it is in the same unchanged pack as before, or if its stored bytes are the same
+ * (git/evidence.h).
  */
 #ifndef TS_SCAN_RECALL_H
 #define TS_SCAN_RECALL_H
@@ -43,14 +43,47 @@ struct scan_recall_touch {
     bool is_touched;
 };
 
+/* A commit that need not be visited. */
+typedef void scan_recall_commit(void *ctx, const struct ts_git_oid *commit);
+
+/* The objects to visit; those that are known are removed. */
+struct scan_recall_wanted {
+    struct ts_git_set *set;
+    struct ts_git_graph *graph;
+    scan_recall_commit *commit; /* called for each commit that is removed */
+    void *ctx;
+};
+
+struct scan_recall;
+
+/*
+ * Where results are reused from and kept: the state folder (recall.c) or the caller's parts (recall_parts.c).
+ * The functions below with the same names call these.
+ */
+struct scan_recall_ops {
+    bool (*all)(struct scan_recall *recall);
+    bool (*is_empty)(const struct scan_recall *recall);
+    void (*begin)(struct scan_recall *recall, const struct ts_git_set *only);
+    uint64_t (*bytes)(const struct scan_recall *recall);
+    void (*known)(struct scan_recall *recall, const struct scan_recall_wanted *wanted);
+    uint64_t (*evidence)(struct scan_recall *recall, const struct ts_git_object *object, uint32_t *ret_pack);
+    void (*keep)(struct scan_recall *recall, unsigned worker, const struct scan_known *known);
+    void (*note)(struct scan_recall *recall, unsigned worker, const struct ts_git_oid *oid);
+    void (*flush)(struct scan_recall *recall);
+    void (*finish)(struct scan_recall *recall, const struct scan_masked *masked);
+    void (*close)(struct scan_recall *recall);
+};
+
 struct scan_recall {
-    struct scan_pass *pass; /* NULL: nothing is reused or kept */
+    const struct scan_recall_ops *ops; /* NULL: nothing is reused or kept */
+    struct scan_pass *pass;
     uint32_t target;
     struct ts_git_repo *repo;
-    char *path; /* of the repository */
+    struct scan_recall_parts *parts; /* NULL: the state folder is used */
+    char *path;                      /* path of the repository */
     struct scan_state *state;
     struct ts_git_evidence *evidence; /* NULL: nothing is known or kept */
-    bool has_begun;                   /* the state is locked, or cannot be */
+    bool has_begun;                   /* the state is locked, or cannot be locked */
     bool has_salt;
     struct ts_git_past past; /* for the snapshot of this scan */
     bool has_hits;           /* hits may be used and kept: secrets are not shown */
@@ -58,59 +91,107 @@ struct scan_recall {
     bool has_fingerprint;
     uint64_t faults_before;
     uint64_t lasting_before;
-    struct scan_mark before; /* at the start of this target */
+    struct scan_mark before; /* the pass at the start of this target */
     struct scan_recall_worker *workers;
     unsigned worker_count;
-    /* Guards the following fields, and the state while threads scan. Taken before the lock of hits. */
+    /* Guards the following fields, and the state while threads scan. Locked before the lock of hits. */
     pthread_mutex_t lock;
-    size_t contents_kept; /* earlier contents of the pass are written, or belong to another target */
-    /* Made when all contents are scanned: a secret from one may be in a text of another. */
+    size_t contents_kept; /* earlier contents are written, or belong to another target */
+    /* Made when all contents were scanned, because a secret of one content may be in a text of another. */
     struct scan_masks masks;
     bool has_masks;
-    struct scan_recall_touch touches[SCAN_RECALL_TOUCHES]; /* by the lowest bits of their positions */
+    struct scan_recall_touch touches[SCAN_RECALL_TOUCHES]; /* indexed by the lowest bits of their positions */
 };
 
-/* The recall is usable even on failure. Other processes may change the repository meanwhile. */
-void scan__recall_init(struct scan_recall *recall, struct scan_pass *pass, struct scan_target *target,
-                       struct ts_git_repo *repo);
+/* Also works without state. Returns false only if there are parts, and memory for them runs out. Other
+ * processes may change the repository meanwhile. Always release it. */
+bool scan__recall_init(struct scan_recall *recall, struct scan_pass *pass, struct scan_target *target,
+                       struct ts_git_repo *repo, const struct ts_git_selection *selection);
 void scan__recall_release(struct scan_recall *recall);
 
-/* Returns true if the repository is unchanged since a scan of all refs; then the target is done: hits, locations
- * and row. */
-bool scan__recall_all(struct scan_recall *recall);
+/* Returns true if nothing has changed since a scan of the same refs. The target is then done; if there is
+ * state, its hits, locations and row are filled in. */
+static inline bool scan__recall_all(struct scan_recall *recall) {
+    return recall->ops != NULL && recall->ops->all(recall);
+}
 
 /* Returns whether nothing from earlier scans can be used. */
-bool scan__recall_is_empty(const struct scan_recall *recall);
+static inline bool scan__recall_is_empty(const struct scan_recall *recall) {
+    return recall->ops == NULL || recall->ops->is_empty(recall);
+}
 
-/* Locks the state, unless that was done before. Returns false if nothing is known and nothing can be kept. */
-bool scan__recall_has_salt(struct scan_recall *recall);
-
-/* Call it before the following functions, when the repository is listed. Only objects in packs that have an object of `only` are
- * kept; NULL: all. */
-void scan__recall_begin(struct scan_recall *recall, const struct ts_git_set *only);
-
-/* Forgets what was learnt and is not written. */
-void scan__recall_rewind(struct scan_recall *recall);
+/* Call it when the repository is listed, before the following functions. Only objects in packs that contain
+ * an object of `only` are kept; NULL: all. */
+static inline void scan__recall_begin(struct scan_recall *recall, const struct ts_git_set *only) {
+    if (recall->ops != NULL)
+        recall->ops->begin(recall, only);
+}
 
 /* The memory that the recall takes during the scan, in bytes. */
-uint64_t scan__recall_bytes(const struct scan_recall *recall);
+static inline uint64_t scan__recall_bytes(const struct scan_recall *recall) {
+    return recall->ops != NULL ? recall->ops->bytes(recall) : 0;
+}
 
-/* Removes known objects from wanted, adds their hits to the pass's, and counts them in the target's row.
- * Calls lost for each commit that it removes from wanted. */
-typedef void scan_recall_commit(void *ctx, const struct ts_git_oid *commit);
-void scan__recall_known(struct scan_recall *recall, struct ts_git_set *wanted, scan_recall_commit *commit,
-                        void *ctx);
+/* Removes known objects from wanted, adds their hits to the pass, and counts them in the target's row. */
+static inline void scan__recall_known(struct scan_recall *recall, const struct scan_recall_wanted *wanted) {
+    if (recall->ops != NULL)
+        recall->ops->known(recall, wanted);
+}
 
-/* The evidence of the object: 0 if it will not be kept. From any thread. */
-uint64_t scan__recall_evidence(struct scan_recall *recall, const struct ts_git_object *object,
-                               uint32_t *ret_pack);
+/* The evidence of the object; 0 if it will not be kept. Any thread may call it. */
+static inline uint64_t scan__recall_evidence(struct scan_recall *recall, const struct ts_git_object *object,
+                                             uint32_t *ret_pack) {
+    *ret_pack = 0;
+    return recall->ops != NULL ? recall->ops->evidence(recall, object, ret_pack) : 0;
+}
 
-/* Keeps an object in which nothing was found; known->pack comes from scan__recall_evidence. From any thread,
- * each with its own worker number. */
-void scan__recall_keep(struct scan_recall *recall, unsigned worker, const struct scan_known *known);
+/* Keeps an object in which nothing was found; known->pack comes from scan__recall_evidence. Any thread may
+ * call it, each with its own worker number. */
+static inline void scan__recall_keep(struct scan_recall *recall, unsigned worker,
+                                     const struct scan_known *known) {
+    if (recall->ops != NULL)
+        recall->ops->keep(recall, worker, known);
+}
 
-/* After the visit: writes the remaining objects. */
-void scan__recall_flush(struct scan_recall *recall);
+/* The same for other visited objects, which have hits or must be read again. */
+static inline void scan__recall_note(struct scan_recall *recall, unsigned worker,
+                                     const struct ts_git_oid *oid) {
+    if (recall->ops != NULL)
+        recall->ops->note(recall, worker, oid);
+}
+
+/* Call it after the visit: writes the remaining objects. */
+static inline void scan__recall_flush(struct scan_recall *recall) {
+    if (recall->ops != NULL)
+        recall->ops->flush(recall);
+}
+
+/* Call it when the row is complete and the texts are masked. */
+static inline void scan__recall_finish(struct scan_recall *recall, const struct scan_masked *masked) {
+    if (recall->ops != NULL)
+        recall->ops->finish(recall, masked);
+}
+
+/* ---- shared by state folder and parts ---- */
+
+/* Digests of everything that decides whether an object has findings, and of everything that decides what is
+ * reported about them. The latter includes the key of prints, because prints of another key match nothing. */
+void scan__recall_rules(const struct scan_profile *profile, unsigned depth_max,
+                        uint8_t ret_id[static SCAN_STATE_ID_LEN]);
+void scan__recall_judging(const struct scan_profile *profile, const struct ts_siphash_key *print_key,
+                          uint8_t ret_id[static SCAN_STATE_ID_LEN]);
+
+/* Uses the parts of the options. Returns false when memory runs out, or refs cannot be read. */
+bool scan__recall_parts_open(struct scan_recall *recall, struct scan_target *target,
+                             const struct ts_git_selection *selection);
+
+/* ---- only for the state folder ---- */
+
+/* Locks the state, unless it is locked already. Returns false if nothing is known and nothing can be kept. */
+bool scan__recall_has_salt(struct scan_recall *recall);
+
+/* Drops everything that was not written yet. */
+void scan__recall_rewind(struct scan_recall *recall);
 
 /* ---- snapshots (snapshot.c) ---- */
 
@@ -121,22 +202,24 @@ static inline struct ts_report_target *scan__recall_row(const struct scan_recall
 /* Snapshots are only for all refs: other selections are many, and rarely repeated. */
 bool scan__recall_is_default(const struct ts_scan_options *options);
 
-/* When the row is complete and texts are masked: stores the result as a snapshot, if every scan of the same objects would have the
- * same faults. */
-void scan__recall_finish(struct scan_recall *recall, const struct scan_masked *masked);
+bool scan__snapshot_all(struct scan_recall *recall);
 
-/* Keeps the history for scans of what continues it (continued.h). `reached` are the objects that all refs reach. */
+/* Stores the result as a snapshot, provided that every scan of the same objects would have the same faults. */
+void scan__snapshot_finish(struct scan_recall *recall, const struct scan_masked *masked);
+
+/* Keeps the history for later scans that continue it (continued.h). `reached` contains the objects that the
+ * refs reach. */
 void scan__recall_keep_past(struct scan_recall *recall, struct ts_git_graph *graph,
                             const struct ts_git_set *reached);
 
-/* The latest snapshot, of a repository that has changed since. */
+/* The latest snapshot of a repository that has changed since. */
 struct scan_recall_snapshot {
     struct scan_segment segment;
     struct scan_buffer page;
     struct ts_bytes past;
-    struct ts_bytes rest; /* of the page: faults and material */
+    struct ts_bytes rest; /* rest of the page: faults and material */
     struct ts_report_target row;
-    struct scan_masked masked;
+    bool was_masked; /* a text was changed; no path was */
 };
 
 /* Returns false if there is none; then there is nothing to release. */

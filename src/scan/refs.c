@@ -1,6 +1,8 @@
 #include "refs.h"
 
+#include "kin.h"
 #include "look_impl.h"
+#include "option_names.h"
 
 #include "os/grow.h"
 
@@ -10,17 +12,18 @@
 /* The share of memory for marks. */
 #define MARKS_SHARE 16
 
-/* A finding of the repository. */
+/* A finding of the repository and its kin. */
 struct group {
     uint32_t content; /* a content with the finding, and its hit there */
     uint32_t hit;
-    uint32_t names[SCAN_REFS_KEPT]; /* texts */
+    uint32_t names[SCAN_REFS_KEPT]; /* positions of texts */
     uint64_t count;
 };
 
 struct grouping {
     struct scan_pass *pass;
-    uint32_t *group_of; /* by finding; TS_REPORT_NONE: none */
+    struct scan_kin kin;
+    uint32_t *group_of; /* indexed by the first finding of a kin; TS_REPORT_NONE: none */
     struct group *groups;
     size_t group_count;
     size_t group_capacity;
@@ -45,7 +48,7 @@ static bool add_stand(struct grouping *g, const struct scan_location *location) 
     const struct scan_content *content = &scan__hits_contents(&g->pass->hits, &unused)[location->content];
     const struct scan_commit *commits = (const struct scan_commit *)(const void *)g->pass->commits.bytes;
     for (uint32_t i = 0; i < content->hit_count; i++) {
-        uint32_t finding = scan__hits_items(&g->pass->hits)[content->first_hit + i].finding;
+        uint32_t finding = g->kin.of[scan__hits_items(&g->pass->hits)[content->first_hit + i].finding];
         if (g->group_of[finding] == TS_REPORT_NONE) {
             if (!TS_GROW(g->groups, g->group_capacity, g->group_count + 1))
                 return false;
@@ -62,7 +65,7 @@ static bool gather(struct grouping *g, size_t first) {
     size_t findings = g->pass->hits.findings.len / sizeof(struct scan_finding);
     size_t end = g->pass->locations.len / sizeof(struct scan_location);
     g->group_of = malloc((findings + 1) * sizeof *g->group_of);
-    if (g->group_of == NULL)
+    if (g->group_of == NULL || !scan__kin_find(&g->kin, &g->pass->hits))
         return false;
     for (size_t i = 0; i < findings; i++)
         g->group_of[i] = TS_REPORT_NONE;
@@ -115,10 +118,13 @@ enum ts_git_error scan__place_refs(struct scan_origins *origins, size_t first,
     if (error == TS_GIT_NO_MEMORY) {
         scan__note(
             &origins->pass->faults,
-            "the branches and tags of findings are not listed: they exceed the memory limit; raise --memory");
+            "the branches and tags of findings are not listed: they exceed the memory limit; raise " SCAN_OPTION_MEMORY);
         error = TS_GIT_OK;
     }
+    if (error == TS_GIT_STOPPED) /* findings keep their places */
+        error = TS_GIT_OK;
     free(g.group_of);
+    scan__kin_release(&g.kin);
     free(g.groups);
     free(g.marks);
     return error;

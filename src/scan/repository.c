@@ -1,5 +1,5 @@
 /*
- * A repository: the selected part of its history.
+ * Scans the selected part of a repository's history.
  *
  *   graph ──reach──> wanted ──visit──> hits ──attribute──> locations
  *
@@ -9,13 +9,11 @@
  * its commit is visited later, so this early scan may include commits that are not selected.
  */
 #include "attempt.h"
-#include "before.h"
-#include "choose.h"
 #include "continued.h"
 #include "look_impl.h"
-#include "origins.h"
-#include "recall.h"
+#include "repository_impl.h"
 
+#include "option_names.h"
 #include "os/grow.h"
 
 #include "base/assert.h"
@@ -34,9 +32,9 @@
 
 /* A commit or tag without findings in its message. */
 struct clean_message {
-    uint64_t size; /* of the object */
+    uint64_t size; /* size of the object */
     uint32_t number;
-    uint32_t len; /* of the message */
+    uint32_t len; /* length of the message */
     enum scan_content_kind kind;
 };
 
@@ -46,28 +44,8 @@ struct clean_messages {
     size_t capacity;
 };
 
-struct visit {
-    struct scan_pass *pass;
-    struct scan_target *target;
-    uint32_t target_index;
-    struct ts_git_repo *repo;
-    struct scan_looks looks;
-    struct scan_recall recall;
-    struct clean_messages *clean;     /* one for each thread; NULL: messages are not looked at early */
-    const struct ts_git_set *reached; /* by refs; NULL unless unreachable objects are scanned, too */
-    struct ts_git_oid head;           /* valid if row.knows_head */
-    struct scan_mark before;          /* of the pass */
-    struct ts_git_set *moved;         /* blobs that a change only moves or copies; NULL without a change */
-    pthread_mutex_t lock;             /* guards lost; taken alone */
-    struct ts_git_oid *lost;          /* unreachable commits */
-    size_t lost_count;
-    size_t lost_capacity;
-    atomic_uint_fast64_t blobs;
-    atomic_uint_fast64_t bytes;
-};
-
-/* A result that the visit keeps is either the reusable result of a whole content or, with the lowest bit set,
- * the windows of a content. */
+/* Results that the visit keeps are of two kinds: the reusable result of a whole content or, with the lowest
+ * bit set, the windows of a content. */
 static void *mark_windows(struct scan_windows *windows) {
     return windows == NULL ? NULL : (char *)windows + 1;
 }
@@ -85,8 +63,8 @@ static void release_result(void *ctx, void *result) {
         scan__raw_free(result);
 }
 
-/* ret_pack is for keep_clean. */
-static struct scan_content content_of(struct visit *visit, const struct ts_git_object *object,
+/* ret_pack is an input of keep_clean. */
+static struct scan_content content_of(struct scan_visit *visit, const struct ts_git_object *object,
                                       enum scan_content_kind kind, uint32_t *ret_pack) {
     *ret_pack = 0;
     return (struct scan_content){
@@ -97,7 +75,7 @@ static struct scan_content content_of(struct visit *visit, const struct ts_git_o
         .evidence = object->is_last ? scan__recall_evidence(&visit->recall, object, ret_pack) : 0};
 }
 
-static void note_outcome(struct visit *visit, enum scan_look_result outcome,
+static void note_outcome(struct scan_visit *visit, enum scan_look_result outcome,
                          const struct ts_git_object *object) {
     if (outcome == SCAN_LOOK_OK)
         return;
@@ -107,7 +85,7 @@ static void note_outcome(struct visit *visit, enum scan_look_result outcome,
     scan__pass_outcome(visit->pass, outcome, name);
 }
 
-static void count_object(struct visit *visit, const struct ts_git_object *object) {
+static void count_object(struct scan_visit *visit, const struct ts_git_object *object) {
     struct ts_scan_progress *progress = visit->pass->progress;
     if (object->is_last && object->type == TS_GIT_BLOB) {
         atomic_fetch_add_explicit(&visit->blobs, 1, memory_order_relaxed);
@@ -121,7 +99,7 @@ static void count_object(struct visit *visit, const struct ts_git_object *object
 }
 
 /* Keeps a content without findings, so that later scans can skip it. */
-static void keep_clean(struct visit *visit, unsigned worker, const struct scan_content *content,
+static void keep_clean(struct scan_visit *visit, unsigned worker, const struct scan_content *content,
                        uint32_t pack) {
     struct scan_known known = {.oid = content->oid,
                                .size = content->size,
@@ -131,7 +109,16 @@ static void keep_clean(struct visit *visit, unsigned worker, const struct scan_c
     scan__recall_keep(&visit->recall, worker, &known);
 }
 
-static void look_at_blob(struct visit *visit, unsigned worker, const struct ts_git_object *object,
+/* Called after the content was scanned. */
+static void keep(struct scan_visit *visit, unsigned worker, const struct scan_content *content,
+                 uint32_t pack) {
+    if (visit->looks.items[worker].is_clean)
+        keep_clean(visit, worker, content, pack);
+    else
+        scan__recall_note(&visit->recall, worker, &content->oid);
+}
+
+static void look_at_blob(struct scan_visit *visit, unsigned worker, const struct ts_git_object *object,
                          void **result) {
     struct scan_look *look = &visit->looks.items[worker];
     uint32_t pack;
@@ -148,8 +135,7 @@ static void look_at_blob(struct visit *visit, unsigned worker, const struct ts_g
         note_outcome(visit, scan__look_whole(look, &content, object->content, is_delta ? &base : NULL, &raw),
                      object);
         *result = raw;
-        if (look->is_clean)
-            keep_clean(visit, worker, &content, pack);
+        keep(visit, worker, &content, pack);
         return;
     }
     struct scan_window window = {
@@ -160,15 +146,14 @@ static void look_at_blob(struct visit *visit, unsigned worker, const struct ts_g
         note_outcome(visit, outcome, object);
     *result = mark_windows(windows);
     if (object->is_last) {
-        if (look->is_clean)
-            keep_clean(visit, worker, &content, pack);
+        keep(visit, worker, &content, pack);
         scan__windows_free(windows);
         *result = scan__raw_unknown();
     }
 }
 
 static void remember_lost(void *ctx, const struct ts_git_oid *commit) {
-    struct visit *visit = ctx;
+    struct scan_visit *visit = ctx;
     if (visit->reached == NULL || ts_git_set_has(visit->reached, commit))
         return;
     pthread_mutex_lock(&visit->lock);
@@ -177,19 +162,19 @@ static void remember_lost(void *ctx, const struct ts_git_oid *commit) {
     pthread_mutex_unlock(&visit->lock);
 }
 
-/* A message in windows: it is not scanned, but the targets of the commit or tag are. */
-static void note_large_message(struct visit *visit, const struct ts_git_object *object) {
+/* A message that comes in windows is not scanned, but the commit's or tag's targets are. */
+static void note_large_message(struct scan_visit *visit, const struct ts_git_object *object) {
     char hex[TS_GIT_OID_HEX_SIZE];
     if (object->content_at > 0)
         return;
     scan__fault(&visit->pass->faults,
-                "object %s: a message of %" PRIu64 " bytes is not scanned; raise --memory",
+                "object %s: a message of %" PRIu64 " bytes is not scanned; raise " SCAN_OPTION_MEMORY,
                 ts_git_oid_format(visit->target->hash, &object->oid, hex), object->size);
     if (object->type == TS_GIT_COMMIT)
         remember_lost(visit, &object->oid);
 }
 
-static void look_at_message(struct visit *visit, unsigned worker, const struct ts_git_object *object) {
+static void look_at_message(struct scan_visit *visit, unsigned worker, const struct ts_git_object *object) {
     struct scan_look *look = &visit->looks.items[worker];
     bool is_read = false;
     bool is_commit = object->type == TS_GIT_COMMIT;
@@ -215,16 +200,21 @@ static void look_at_message(struct visit *visit, unsigned worker, const struct t
     }
     if (message.len > 0)
         note_outcome(visit, scan__look_whole(look, &content, message, NULL, NULL), object);
-    if (is_read && (message.len == 0 || look->is_clean))
+    if (is_read && message.len == 0)
         keep_clean(visit, worker, &content, pack);
+    else if (is_read)
+        keep(visit, worker, &content, pack);
+    else
+        scan__recall_note(&visit->recall, worker, &object->oid);
 }
 
 /* ---- messages, while the graph is read ---- */
 
-/* Loose objects are left to the visit: their evidence needs the file, which is not available later. */
+/* Loose objects are scanned by the visit, because their evidence needs the file, which is no longer available
+ * here. */
 static void look_early(void *ctx, unsigned worker, const struct ts_git_object *object,
                        struct ts_bytes message) {
-    struct visit *visit = ctx;
+    struct scan_visit *visit = ctx;
     struct clean_messages *clean = &visit->clean[worker];
     struct scan_look *look = &visit->looks.items[worker];
     if (object->is_other_copy || object->loose_file.data != NULL || message.len > UINT32_MAX)
@@ -239,15 +229,15 @@ static void look_early(void *ctx, unsigned worker, const struct ts_git_object *o
             .kind = object->type == TS_GIT_COMMIT ? SCAN_CONTENT_COMMIT : SCAN_CONTENT_TAG};
 }
 
-/* Used if probably every commit is wanted, and nothing is known from earlier scans. Scans for comparison do
+/* Used if probably every commit is wanted, and earlier scans left nothing to reuse. Scans for comparison do
  * not use it. */
-static bool is_looked_at_early(const struct visit *visit, const struct ts_git_selection *selection) {
+static bool is_looked_at_early(const struct scan_visit *visit, const struct ts_git_selection *selection) {
     const struct ts_scan_options *options = visit->pass->options;
     return selection->all_refs && !selection->has_since && !options->unreachable && !options->full &&
            !options->ungated && scan__recall_is_empty(&visit->recall);
 }
 
-static void keep_early(struct visit *visit, const struct clean_message *message,
+static void keep_early(struct scan_visit *visit, const struct clean_message *message,
                        const struct ts_git_oid *oid) {
     struct ts_git_object object = {
         .oid = *oid, .number = message->number, .size = message->size, .is_last = true};
@@ -259,7 +249,7 @@ static void keep_early(struct visit *visit, const struct clean_message *message,
 }
 
 /* Removes commits and tags from wanted that need not be visited. */
-static void take_early(struct visit *visit, struct ts_git_set *wanted) {
+static void take_early(struct scan_visit *visit, struct ts_git_set *wanted) {
     for (unsigned i = 0; visit->clean != NULL && i < visit->looks.count; i++) {
         struct clean_messages *clean = &visit->clean[i];
         struct ts_git_oid oid;
@@ -271,14 +261,14 @@ static void take_early(struct visit *visit, struct ts_git_set *wanted) {
     }
 }
 
-static void free_early(struct visit *visit) {
+static void free_early(struct scan_visit *visit) {
     for (unsigned i = 0; visit->clean != NULL && i < visit->looks.count; i++)
         free(visit->clean[i].items);
     free(visit->clean);
 }
 
 static bool visit_object(void *ctx, unsigned worker, const struct ts_git_object *object, void **result) {
-    struct visit *visit = ctx;
+    struct scan_visit *visit = ctx;
     switch (object->type) {
     case TS_GIT_BLOB:
         look_at_blob(visit, worker, object, result);
@@ -295,7 +285,7 @@ static bool visit_object(void *ctx, unsigned worker, const struct ts_git_object 
     return !scan__is_stopped(visit->pass);
 }
 
-static enum ts_git_error visit_all(struct visit *visit, const struct ts_git_set *wanted,
+static enum ts_git_error visit_all(struct scan_visit *visit, const struct ts_git_set *wanted,
                                    uint64_t memory_bytes, struct ts_git_fault *ret_fault) {
     struct scan_pass *pass = visit->pass;
     struct ts_git_visit_options options = {
@@ -317,11 +307,12 @@ static enum ts_git_error visit_all(struct visit *visit, const struct ts_git_set 
     return error == TS_GIT_STOPPED ? TS_GIT_OK : error;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole scan ---- */
 
-/* Computes the objects to visit; if unreachable objects are scanned, too, also the reachable ones. */
-static enum ts_git_error find_wanted(struct visit *visit, struct ts_git_graph *graph,
-                                     const struct ts_git_selection *selection, struct ts_git_set **ret_wanted,
+/* Computes the objects to visit. If unreachable objects are scanned, too, also computes the reachable ones. */
+static enum ts_git_error find_wanted(struct scan_visit *visit, struct ts_git_graph *graph,
+                                     const struct ts_git_selection *selection,
+                                     struct ts_git_reach_stats *ret_stats, struct ts_git_set **ret_wanted,
                                      struct ts_git_set **ret_reached, struct ts_git_fault *ret_fault) {
     struct ts_git_reach_stats stats;
     struct ts_git_set *wanted = NULL;
@@ -330,6 +321,7 @@ static enum ts_git_error find_wanted(struct visit *visit, struct ts_git_graph *g
     if (error != TS_GIT_OK)
         return error;
     struct ts_report_target *row = &visit->target->row;
+    visit->selected_blobs = stats.blobs;
     row->commits = stats.commits;
     row->trees = stats.trees;
     row->tags = stats.tags;
@@ -344,16 +336,17 @@ static enum ts_git_error find_wanted(struct visit *visit, struct ts_git_graph *g
             ts_git_set_free(wanted);
             return error;
         }
-        /* The wanted objects and the unreachable ones: all except those that are reachable but not
-         * wanted. */
+        /* All objects except those that are reachable but not wanted. */
         ts_git_set_invert(wanted);
         ts_git_set_intersect(wanted, reached);
         ts_git_set_invert(wanted);
         atomic_store(&visit->pass->progress->objects_total, 0);
     }
-    /* The scan knows whether HEAD has a finding only if HEAD is selected. */
-    row->knows_head = ts_git_repo_resolve(visit->repo, "HEAD", &visit->head, NULL) == TS_GIT_OK &&
-                      ts_git_set_has(wanted, &visit->head);
+    /* If HEAD is not selected, head.c looks at it when there are findings. */
+    row->knows_head = visit->target->has_head && ts_git_set_has(wanted, &visit->target->head);
+    if (visit->target->has_head && !row->knows_head)
+        (void)ts_git_set_new(visit->repo, &visit->looked, NULL); /* without it, HEAD is scanned twice */
+    *ret_stats = stats;
     *ret_wanted = wanted;
     *ret_reached = reached;
     return TS_GIT_OK;
@@ -363,90 +356,48 @@ static enum ts_git_error find_wanted(struct visit *visit, struct ts_git_graph *g
 static enum ts_scan_outcome git_failure(const struct ts_git_fault *fault, struct ts_scan_error *ret_error) {
     char line[400];
     enum ts_scan_outcome outcome = fault->error == TS_GIT_MISSING ? TS_SCAN_BAD_TARGET : TS_SCAN_FAILED;
-    return scan__fail(ret_error, outcome, "%s", ts_git_fault_describe(fault, line, sizeof line));
+    (void)scan__fail(ret_error, outcome, "%s", ts_git_fault_describe(fault, line, sizeof line));
+    ret_error->git = fault->error;
+    ret_error->os_error = fault->os_error;
+    return outcome;
 }
 
-/* Objects that are known are not visited. */
-static enum ts_git_error look_at_all(struct visit *visit, struct ts_git_graph *graph,
-                                     struct ts_git_set *wanted, struct ts_git_fault *ret_fault) {
+/* Parts have ids without kinds, so every selected blob that was not visited counts as known. */
+static void count_recalled(struct scan_visit *visit) {
+    uint64_t visited = atomic_load(&visit->blobs);
+    if (visit->selected_blobs > visited) {
+        visit->target->row.blobs_known = visit->selected_blobs - visited;
+        visit->target->row.blobs = visit->selected_blobs;
+    }
+}
+
+static void note_looked(struct scan_visit *visit, const struct ts_git_set *wanted) {
+    if (visit->looked == NULL)
+        return;
+    ts_git_set_invert(visit->looked);
+    ts_git_set_subtract(visit->looked, wanted);
+    ts_git_set_invert(visit->looked);
+}
+
+enum ts_git_error scan__visit_set(struct scan_visit *visit, struct ts_git_graph *graph,
+                                  struct ts_git_set *wanted, struct ts_git_fault *ret_fault) {
     struct scan_pass *pass = visit->pass;
     size_t before = ts_git_set_count(wanted);
-    scan__recall_known(&visit->recall, wanted, remember_lost, visit);
+    note_looked(visit, wanted);
+    struct scan_recall_wanted recalled = {
+        .set = wanted, .graph = graph, .commit = remember_lost, .ctx = visit};
+    scan__recall_known(&visit->recall, &recalled);
     take_early(visit, wanted);
     atomic_fetch_add(&pass->progress->objects, before - ts_git_set_count(wanted));
     uint64_t held = ts_git_graph_bytes(graph) + scan__recall_bytes(&visit->recall);
-    return visit_all(visit, wanted, scan__pass_visit_memory(pass, held), ret_fault);
-}
-
-/*
- * Adds blobs to `wanted` that the base of a change has, but at other paths: a path decides whether a finding is reported, so moving or copying a
- * file out of an allowed folder brings what is in it. *ret_moved has them; the caller frees it.
- */
-static enum ts_git_error add_moved(struct visit *visit, struct ts_git_graph *graph,
-                                   const struct ts_git_selection *selection, struct ts_git_set *wanted,
-                                   struct ts_git_set **ret_moved, struct ts_git_fault *ret_fault) {
-    struct ts_git_selection base = {.tips_only = true, .without_parents = !selection->has_since};
-    struct ts_git_occurrences moves = {.count = 0};
-    struct ts_git_set *had = NULL;
-    struct ts_git_oid *oids = NULL;
-    enum ts_git_error error = ts_git_graph_before(graph, selection, &oids, &base.from_count, ret_fault);
-    base.from = oids;
-    if (error == TS_GIT_OK)
-        error = ts_git_graph_reach(graph, &base, &had, NULL, ret_fault);
-    if (error == TS_GIT_OK)
-        error = ts_git_graph_attribute(graph, selection, had, 0, &moves, ret_fault);
-    if (error == TS_GIT_OK)
-        error = ts_git_set_new(visit->repo, ret_moved, ret_fault);
-    for (size_t i = 0; error == TS_GIT_OK && i < moves.count; i++) {
-        (void)ts_git_set_add(*ret_moved, &moves.items[i].blob);
-        (void)ts_git_set_add(wanted, &moves.items[i].blob);
-    }
-    if (error == TS_GIT_OK)
-        atomic_fetch_add(&visit->pass->progress->objects_total, ts_git_set_count(*ret_moved));
-    ts_git_occurrences_release(&moves);
-    ts_git_set_free(had);
-    free(oids);
+    enum ts_git_error error = visit_all(visit, wanted, scan__pass_visit_memory(pass, held), ret_fault);
+    if (pass->options->parts != NULL && error == TS_GIT_OK && !scan__was_stopped(pass))
+        count_recalled(visit);
     return error;
 }
 
-/* Files that the change modifies, removes or moves come first: most of its findings come from there. */
-static enum ts_git_error look_before(struct visit *visit, struct ts_git_graph *graph,
-                                     const struct ts_git_selection *selection,
-                                     const struct ts_git_selection *base, const struct scan_before *before,
-                                     struct ts_git_fault *ret_fault) {
-    struct ts_report_target row = visit->target->row;
-    struct ts_git_selection change = *selection;
-    struct ts_git_reach_stats stats = {.commits = 0};
-    struct ts_git_set *after = NULL;
-    struct ts_git_set *gone = NULL;
-    struct ts_git_set *rest = NULL;
-    change.new_only = false;
-    enum ts_git_error error = ts_git_graph_reach(graph, &change, &after, NULL, ret_fault);
-    if (error == TS_GIT_OK)
-        error = ts_git_graph_reach(graph, base, &gone, &stats, ret_fault);
-    if (error == TS_GIT_OK)
-        error = ts_git_graph_reach(graph, base, &rest, NULL, ret_fault);
-    if (error == TS_GIT_OK) {
-        ts_git_set_subtract(after, visit->moved);
-        ts_git_set_subtract(gone, after);
-        ts_git_set_intersect(rest, after);
-        atomic_fetch_add(&visit->pass->progress->objects_total, ts_git_set_count(gone));
-        error = look_at_all(visit, graph, gone, ret_fault);
-    }
-    if (error == TS_GIT_OK && scan__before_is_open(before)) {
-        atomic_fetch_add(&visit->pass->progress->objects_total, ts_git_set_count(rest));
-        error = look_at_all(visit, graph, rest, ret_fault);
-    }
-    visit->target->row = row; /* the row counts only the change */
-    visit->target->row.missing_by_design += stats.missing_by_design;
-    ts_git_set_free(after);
-    ts_git_set_free(gone);
-    ts_git_set_free(rest);
-    return error;
-}
-
-static struct scan_origins origins_of(struct visit *visit, struct ts_git_graph *graph,
-                                      const struct ts_git_selection *selection) {
+struct scan_origins scan__visit_origins(struct scan_visit *visit, struct ts_git_graph *graph,
+                                        const struct ts_git_selection *selection) {
     return (struct scan_origins){.pass = visit->pass,
                                  .target_index = visit->target_index,
                                  .repo = visit->repo,
@@ -455,77 +406,34 @@ static struct scan_origins origins_of(struct visit *visit, struct ts_git_graph *
                                  .reached = visit->reached,
                                  .lost = visit->lost,
                                  .lost_count = visit->lost_count,
-                                 .head = visit->target->row.knows_head ? &visit->head : NULL,
+                                 .head = visit->target->row.knows_head ? &visit->target->head : NULL,
                                  .content_end = SIZE_MAX};
 }
 
-/* Finds the paths and commits of findings of a change. */
-static enum ts_git_error place_change(struct visit *visit, struct ts_git_graph *graph,
-                                      const struct ts_git_selection *selection,
-                                      struct ts_git_fault *ret_fault) {
-    struct scan_before before;
-    struct ts_git_selection base = {.tips_only = true, .without_parents = !selection->has_since};
-    struct ts_git_oid *oids = NULL;
-    enum ts_git_error error = ts_git_graph_before(graph, selection, &oids, &base.from_count, ret_fault);
-    base.from = oids;
-    if (!scan__before_begin(&before, visit->pass, visit->target_index, visit->before.contents)) {
-        visit->pass->no_memory = true;
-        error = error == TS_GIT_OK ? TS_GIT_STOPPED : error;
-    }
-    if (error == TS_GIT_OK && scan__before_is_open(&before))
-        error = look_before(visit, graph, selection, &base, &before, ret_fault);
-    atomic_store(&visit->pass->progress->stage, TS_SCAN_STAGE_ORIGINS);
-    struct scan_origins changes = origins_of(visit, graph, selection);
-    struct scan_origins origins = origins_of(visit, graph, &base);
-    changes.content_end = before.mark;
-    origins.content_first = before.mark;
-    origins.before = &before;
-    origins.head = NULL; /* HEAD may have it where the base does not */
-    if (error == TS_GIT_OK)
-        error = scan__origins(&changes, ret_fault);
-    if (error == TS_GIT_OK)
-        error = scan__origins(&origins, ret_fault);
-    scan__before_release(&before);
-    free(oids);
-    return error;
-}
-
-/* Returns whether parents of selected commits are missing, so that it is unknown what these commits
- * brought. */
-static bool is_cut(struct visit *visit, const struct scan_chosen *chosen) {
-    uint64_t cut = visit->target->row.cut_commits;
-    if (!chosen->is_change || cut == 0)
-        return false;
-    scan__fault(&visit->pass->faults,
-                "the clone is shallow and lacks the parents of %" PRIu64
-                " of the selected commits, so what they bring is unknown; fetch the history with 'git fetch "
-                "--unshallow', or in CI with 'fetch-depth: 0'",
-                cut);
-    return true;
-}
-
-static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *graph,
+static enum ts_git_error scan_graph(struct scan_visit *visit, struct ts_git_graph *graph,
                                     const struct scan_chosen *chosen, struct ts_git_fault *ret_fault) {
     struct scan_pass *pass = visit->pass;
+    struct ts_git_reach_stats stats;
     struct ts_git_set *wanted = NULL;
     struct ts_git_set *reached = NULL;
-    enum ts_git_error error = find_wanted(visit, graph, &chosen->selection, &wanted, &reached, ret_fault);
+    enum ts_git_error error =
+        find_wanted(visit, graph, &chosen->selection, &stats, &wanted, &reached, ret_fault);
     visit->reached = reached;
-    /* The attempt will be repeated, and will find everything again. */
-    if (error == TS_GIT_OK && !scan__attempt_is_stale(pass) && !is_cut(visit, chosen)) {
+    /* Not done if the attempt will be repeated, because the next attempt finds everything again. */
+    if (error == TS_GIT_OK && !scan__attempt_is_stale(pass) && !scan__change_is_cut(visit, chosen, &stats)) {
         struct ts_git_set *all = ts_git_set_copy(wanted);
         scan__recall_begin(&visit->recall, NULL);
         atomic_store(&pass->progress->stage, TS_SCAN_STAGE_CONTENT);
         if (chosen->is_change)
-            error = add_moved(visit, graph, &chosen->selection, wanted, &visit->moved, ret_fault);
+            error =
+                scan__change_add_moved(visit, graph, &chosen->selection, wanted, &visit->moved, ret_fault);
         if (error == TS_GIT_OK)
-            error = look_at_all(visit, graph, wanted, ret_fault);
+            error = scan__visit_set(visit, graph, wanted, ret_fault);
         if (error == TS_GIT_OK && chosen->is_change) {
-            error = place_change(visit, graph, &chosen->selection, ret_fault);
+            error = scan__change_place(visit, graph, &chosen->selection, ret_fault);
         } else if (error == TS_GIT_OK) {
             atomic_store(&pass->progress->stage, TS_SCAN_STAGE_ORIGINS);
-            struct scan_origins origins = origins_of(visit, graph, &chosen->selection);
-            error = scan__origins(&origins, ret_fault);
+            error = scan__head_place_selected(visit, graph, &chosen->selection, ret_fault);
         }
         if (error == TS_GIT_OK && all != NULL)
             scan__recall_keep_past(&visit->recall, graph, all);
@@ -534,37 +442,38 @@ static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *gr
     ts_git_set_free(wanted);
     ts_git_set_free(reached);
     ts_git_set_free(visit->moved);
+    ts_git_set_free(visit->looked);
     return error;
 }
 
 /* If the history is too large for memory, all objects in the repository are scanned, and paths remain
  * unknown. */
-static enum ts_git_error scan_without_graph(struct visit *visit, const struct scan_chosen *chosen,
+static enum ts_git_error scan_without_graph(struct scan_visit *visit, const struct scan_chosen *chosen,
                                             struct ts_git_fault *ret_fault) {
     struct scan_pass *pass = visit->pass;
     if (chosen->is_change) {
         scan__fault(
             &pass->faults,
-            "the history exceeds the memory limit: what the commits bring is unknown; raise --memory");
+            "the history exceeds the memory limit: it is unknown what the commits add; raise " SCAN_OPTION_MEMORY);
         return TS_GIT_OK;
     }
     scan__fault(
         &pass->faults,
         "the history exceeds the memory limit: the whole repository is scanned instead of the selection, "
-        "and paths and commits are missing; raise --memory");
+        "and paths and commits are missing; raise " SCAN_OPTION_MEMORY);
     atomic_store(&pass->progress->stage, TS_SCAN_STAGE_CONTENT);
     enum ts_git_error error = visit_all(visit, NULL, scan__pass_visit_memory(pass, 0), ret_fault);
-    struct scan_origins origins = origins_of(visit, NULL, NULL);
+    struct scan_origins origins = scan__visit_origins(visit, NULL, NULL);
     return error == TS_GIT_OK ? scan__origins(&origins, ret_fault) : error;
 }
 
-/* Masks the texts of the target, and keeps its result. Contents before first_content are masked already. */
-static void finish(struct visit *visit, size_t first_content, bool was_masked) {
+/* Masks the texts of the target, and keeps its result. Contents before first_content are already masked. */
+static void finish(struct scan_visit *visit, size_t first_content, bool was_masked) {
     struct scan_pass *pass = visit->pass;
     struct scan_masked masked;
     const struct scan_profile *profile = visit->target->profile;
     bool has_allows = profile->has_config && profile->config.allow_count > 0;
-    scan__looks_finish(&visit->looks, pass, &visit->target->row); /* a part of the result */
+    scan__looks_finish(&visit->looks, pass, &visit->target->row); /* adds its counts to the result */
     if (!scan__mask_since(pass, &visit->before, first_content, &masked)) {
         pass->no_memory = true;
         return;
@@ -574,8 +483,9 @@ static void finish(struct visit *visit, size_t first_content, bool was_masked) {
         scan__recall_finish(&visit->recall, &masked);
 }
 
-/* With looks that have counted nothing. If there is no memory for them, the scan of the whole history fails. */
-static void undo_news(struct visit *visit, struct scan_continued *continued) {
+/* Undoes findings and counts, because the whole history is scanned next. If there is no memory for new looks,
+ * that scan fails. */
+static void undo_news(struct scan_visit *visit, struct scan_continued *continued) {
     struct scan_pass *pass = visit->pass;
     uint64_t limits_hit = pass->limits_hit;
     scan__looks_finish(&visit->looks, pass, &visit->target->row);
@@ -586,8 +496,8 @@ static void undo_news(struct visit *visit, struct scan_continued *continued) {
     atomic_store(&pass->progress->objects, 0);
 }
 
-/* Scans what was added since an earlier scan. Returns false if the history must be scanned as a whole. */
-static bool scan_news(struct visit *visit, const struct ts_git_graph_options *options) {
+/* Scans only what was added since an earlier scan. Returns false if the whole history must be scanned. */
+static bool scan_news(struct scan_visit *visit, const struct ts_git_graph_options *options) {
     struct scan_pass *pass = visit->pass;
     struct scan_continued continued;
     struct ts_git_fault fault;
@@ -602,7 +512,7 @@ static bool scan_news(struct visit *visit, const struct ts_git_graph_options *op
     done = done && scan__continued_place(&continued, atomic_load(&visit->blobs));
     if (done) {
         visit->target->row.knows_head = true;
-        visit->head = continued.news.head;
+        visit->target->head = continued.news.head;
         scan__recall_keep_past(&visit->recall, continued.news.graph, continued.news.reached);
     } else {
         undo_news(visit, &continued);
@@ -614,13 +524,13 @@ static bool scan_news(struct visit *visit, const struct ts_git_graph_options *op
     return done;
 }
 
-static enum ts_scan_outcome scan_whole(struct visit *visit, const struct scan_chosen *chosen,
+static enum ts_scan_outcome scan_whole(struct scan_visit *visit, const struct scan_chosen *chosen,
                                        struct ts_git_graph_options *options,
                                        struct ts_scan_error *ret_error) {
     struct ts_git_graph *graph = NULL;
     struct ts_git_fault fault;
     if (is_looked_at_early(visit, &chosen->selection)) {
-        visit->clean = calloc(visit->looks.count, sizeof *visit->clean); /* slower without */
+        visit->clean = calloc(visit->looks.count, sizeof *visit->clean); /* without it, the scan is slower */
         options->message = visit->clean != NULL ? look_early : NULL;
         options->message_ctx = visit;
     }
@@ -632,17 +542,16 @@ static enum ts_scan_outcome scan_whole(struct visit *visit, const struct scan_ch
         error = scan_without_graph(visit, chosen, &fault);
     free_early(visit);
     ts_git_graph_free(graph);
-    if (error == TS_GIT_STOPPED)
-        return TS_SCAN_DONE;
-    if (error == TS_GIT_MOVED) /* a commit that the user named */
+    if (error == TS_GIT_MOVED) /* the user named this commit */
         options->faults.take(options->faults.ctx, &fault);
-    else if (error != TS_GIT_OK)
+    else if (error != TS_GIT_OK && error != TS_GIT_STOPPED) /* findings before a stop are masked, too */
         return git_failure(&fault, ret_error);
-    finish(visit, visit->before.contents, false);
+    if (visit->pass->options->parts == NULL || !scan__is_stopped(visit->pass))
+        finish(visit, visit->before.contents, false);
     return TS_SCAN_DONE;
 }
 
-static enum ts_scan_outcome scan_history(struct visit *visit, const struct scan_chosen *chosen,
+static enum ts_scan_outcome scan_history(struct scan_visit *visit, const struct scan_chosen *chosen,
                                          struct ts_scan_error *ret_error) {
     struct scan_pass *pass = visit->pass;
     enum ts_scan_outcome outcome = TS_SCAN_DONE;
@@ -661,7 +570,7 @@ static enum ts_scan_outcome scan_history(struct visit *visit, const struct scan_
         has_looks = has_looks &&
                     (visit->looks.count > 0 || scan__looks_init(&visit->looks, pass, visit->target->profile));
         outcome = has_looks ? scan_whole(visit, chosen, &options, ret_error)
-                            : scan__fail(ret_error, TS_SCAN_FAILED, "out of memory; lower --jobs");
+                            : scan__fail(ret_error, TS_SCAN_FAILED, "out of memory; lower " SCAN_OPTION_JOBS);
     }
     scan__looks_finish(&visit->looks, pass, &visit->target->row);
     return outcome;
@@ -687,15 +596,17 @@ enum ts_scan_outcome scan__repository(struct scan_pass *pass, struct scan_target
     enum ts_scan_outcome outcome = scan__choose(pass, target, repo, &chosen, ret_error);
     if (outcome != TS_SCAN_DONE)
         return outcome;
-    struct visit visit = {.pass = pass,
-                          .target = target,
-                          .target_index = (uint32_t)(target - pass->targets),
-                          .repo = repo,
-                          .before = scan__mark(pass)};
+    struct scan_visit visit = {.pass = pass,
+                               .target = target,
+                               .target_index = (uint32_t)(target - pass->targets),
+                               .repo = repo,
+                               .before = scan__mark(pass)};
     pthread_mutex_init(&visit.lock, NULL);
     note_substitutes(pass, target, repo);
-    scan__recall_init(&visit.recall, pass, target, repo);
-    if (!scan__recall_all(&visit.recall))
+    target->has_head = ts_git_repo_resolve(repo, "HEAD", &target->head, NULL) == TS_GIT_OK;
+    if (!scan__recall_init(&visit.recall, pass, target, repo, &chosen.selection))
+        outcome = scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
+    else if (!scan__recall_all(&visit.recall))
         outcome = scan_history(&visit, &chosen, ret_error);
     scan__recall_release(&visit.recall);
     pthread_mutex_destroy(&visit.lock);

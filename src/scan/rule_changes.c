@@ -53,7 +53,8 @@ static void add(struct changes *changes, const struct ts_report_rule_change *wan
     changes->profile->rule_changes[row].count++;
 }
 
-static struct ts_report_rule_change by_rule(enum ts_rule_change change, const struct ts_rule *rule) {
+static struct ts_report_rule_change by_rule(enum ts_report_rule_change_kind change,
+                                            const struct ts_rule *rule) {
     return (struct ts_report_rule_change){
         .change = change,
         .target = rule->origin == TS_RULE_OF_TARGET ? 0 : TS_REPORT_NONE,
@@ -61,7 +62,7 @@ static struct ts_report_rule_change by_rule(enum ts_rule_change change, const st
     };
 }
 
-/* Copies the ids of each row: the rules that they belong to may not be kept. */
+/* Copies the ids of each row, because the rules that own them may be freed. */
 static bool fill(struct changes *changes) {
     struct scan_profile *profile = changes->profile;
     for (size_t i = 0; i < profile->rule_change_count; i++) {
@@ -88,8 +89,9 @@ static void compare_merged(struct changes *changes) {
     const struct scan_profile *profile = changes->profile;
     for (size_t i = 0; i < profile->rules->set.count; i++) {
         const struct ts_rule *rule = &profile->rules->set.rules[i];
-        struct ts_report_rule_change change =
-            by_rule(i < profile->rules->builtin_count ? TS_RULE_CHANGE_REPLACED : TS_RULE_CHANGE_ADDED, rule);
+        struct ts_report_rule_change change = by_rule(
+            i < profile->rules->builtin_count ? TS_REPORT_RULE_CHANGE_REPLACED : TS_REPORT_RULE_CHANGE_ADDED,
+            rule);
         if (rule->origin != TS_RULE_OF_PROGRAM)
             add(changes, &change, rule->id);
     }
@@ -105,14 +107,15 @@ static void compare_with(struct changes *changes, const struct ts_report_rule_ch
         const struct ts_rule *rule = &profile->rules->set.rules[i];
         bool is_builtin = ts_ruleset_find(builtin, rule->id) != NULL;
         struct ts_report_rule_change change =
-            by_rule(is_builtin ? TS_RULE_CHANGE_REPLACED : TS_RULE_CHANGE_ADDED, rule);
+            by_rule(is_builtin ? TS_REPORT_RULE_CHANGE_REPLACED : TS_REPORT_RULE_CHANGE_ADDED, rule);
         add(changes, &change, rule->id);
     }
 }
 
 static struct ts_report_rule_change left_out_by(const struct scan_profile *profile,
                                                 const struct ts_scan_options *options) {
-    struct ts_report_rule_change change = {.change = TS_RULE_CHANGE_LEFT_OUT, .target = TS_REPORT_NONE};
+    struct ts_report_rule_change change = {.change = TS_REPORT_RULE_CHANGE_LEFT_OUT,
+                                           .target = TS_REPORT_NONE};
     change.source = options->no_builtin_rules ? "--no-builtin-rules" : profile->config.file;
     if (!options->no_builtin_rules && options->config_file == NULL)
         change.target = 0;
@@ -121,7 +124,7 @@ static struct ts_report_rule_change left_out_by(const struct scan_profile *profi
 
 /* ---- allow entries ---- */
 
-/* Returns whether a rule is in use, or was left out: an allow entry for either is not a mistake. */
+/* Returns whether a rule is in use or was omitted. An allow entry for either is not a mistake. */
 static bool is_rule(const struct scan_rules *rules, const char *id) {
     return ts_ruleset_find(&rules->set, id) != NULL || ts_ruleset_find(&rules->left_out, id) != NULL;
 }
@@ -154,7 +157,7 @@ static void note_unknown(struct scan_profile *profile) {
              more);
 }
 
-/* ---- all of it ---- */
+/* ---- all changes ---- */
 
 bool scan__rule_changes_find(struct scan_profile *profile, const struct ts_scan_options *options,
                              struct ts_scan_error *ret_error) {

@@ -1,5 +1,6 @@
 #include "rules.h"
 
+#include "option_names.h"
 #include "profile.h"
 
 #include "base/blake3.h"
@@ -11,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For the rules of a target. */
+/* Limits for the rules of a target. */
 #define REPO_RULES_MAX     1000
 #define REPO_RULE_FILE_MAX ((size_t)1 << 20)
 
 struct scan_rule_file {
-    const char *path; /* as the configuration has it */
+    const char *path; /* path as written in the configuration */
     struct scan_profile_file text;
 };
 
@@ -72,7 +73,7 @@ void scan__rule_files_release(struct scan_rule_files *files) {
     *files = (struct scan_rule_files){.items = NULL};
 }
 
-/* ---- what rules come from ---- */
+/* ---- where rules come from ---- */
 
 static bool has_builtin(const struct scan_rules_options *options) {
     return !options->scan->no_builtin_rules && !(options->config != NULL && options->config->without_builtin);
@@ -152,7 +153,8 @@ static bool read_all(struct scan_rules *rules, const struct scan_rules_options *
         if (!ts_ruleset_add_file(&rules->set, options->scan->rule_files[i], &error))
             return scan__refuse(ret_error, "rules: %s", error.text);
     if (rules->set.count == 0)
-        return scan__refuse(ret_error, "no rules to scan with; --no-builtin-rules needs --rules FILE");
+        return scan__refuse(ret_error, "no rules to scan with; " SCAN_OPTION_NO_BUILTIN_RULES
+                                       " needs " SCAN_OPTION_RULES);
     struct ts_detector_options detector = {.cache_folder = options->scan->cache_folder};
     rules->detector = ts_detector_new(&rules->set, &detector, &error);
     return rules->detector != NULL || scan__refuse(ret_error, "rules: %s", error.text);
@@ -177,12 +179,12 @@ struct scan_rules *scan__rules_new(const struct scan_rules_options *options,
 }
 
 struct scan_rules *scan__rules_share(struct scan_rules *rules) {
-    rules->user_count++;
+    (void)atomic_fetch_add(&rules->user_count, 1);
     return rules;
 }
 
 void scan__rules_drop(struct scan_rules *rules) {
-    if (rules == NULL || --rules->user_count > 0)
+    if (rules == NULL || atomic_fetch_sub(&rules->user_count, 1) > 1)
         return;
     ts_detector_free(rules->detector);
     ts_ruleset_release(&rules->set);

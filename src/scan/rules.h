@@ -1,9 +1,8 @@
 /*
- * Rules ready to scan with, shared by the profiles whose rules come from the same texts.
+ * Compiled rules, shared by all profiles whose rules come from the same texts.
  *
- * Reading the built-in rules and their compiled form takes 3 ms and 2 MB. Targets often have a
- * configuration of their own, and seldom rules of their own: a scan of many such targets reads the rules
- * once.
+ * Reading the built-in rules and their compiled form takes 3 ms and 2 MB. Targets often have their own
+ * configuration, but seldom their own rules. So a scan of many such targets reads the rules once.
  */
 #ifndef TS_SCAN_RULES_H
 #define TS_SCAN_RULES_H
@@ -16,11 +15,11 @@ struct scan_profile_source;
 
 struct scan_rules {
     struct ts_ruleset set;
-    size_t builtin_count;       /* the first rules of the set; 0: built-in rules are left out */
-    struct ts_ruleset left_out; /* the built-in rules when they are left out, else empty */
+    size_t builtin_count;       /* the set begins with this many built-in rules; 0: they are omitted */
+    struct ts_ruleset left_out; /* the built-in rules if they are omitted, otherwise empty */
     struct ts_detector *detector;
-    uint8_t sources[32]; /* digest of the texts of the set, as far as they differ between targets */
-    size_t user_count;
+    uint8_t sources[32];      /* digest of those texts of the set that differ between targets */
+    atomic_size_t user_count; /* number of profiles that use it, in any thread */
 };
 
 /* The rule files that a target's own configuration names, with their content. */
@@ -38,13 +37,14 @@ void scan__rule_files_release(struct scan_rule_files *files);
 struct scan_rules_options {
     const struct ts_scan_options *scan;
     const struct ts_detect_config *config; /* NULL: none */
-    const struct scan_rule_files *own;     /* of the target; empty when the configuration is not its own */
+    /* Rule files of the target; empty when the configuration is not its own. */
+    const struct scan_rule_files *own;
 };
 
-/* The value of `sources` that rules made with these options would have. */
+/* The value that `sources` of rules with these options would have. */
 void scan__rules_sources(const struct scan_rules_options *options, uint8_t ret_sources[static 32]);
 
-/* Makes rules with one user. On failure returns NULL, with a line that says what is wrong. */
+/* Makes rules with one user. On failure returns NULL, and the error says what is wrong. */
 struct scan_rules *scan__rules_new(const struct scan_rules_options *options, struct ts_scan_error *ret_error);
 
 /* Add and remove a user; the last one frees the rules. Both accept NULL. */

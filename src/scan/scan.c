@@ -4,12 +4,15 @@
 #include "forge.h"
 #include "look_impl.h"
 #include "masking.h"
+#include "option_names.h"
 #include "pass.h"
+#include "recall.h"
 #include "state_files.h"
 #include "tree_file.h"
 #include "untracked.h"
 
 #include "base/assert.h"
+#include "base/blake3.h"
 #include "base/redact.h"
 #include "git/repo.h"
 #include "os/clock.h"
@@ -23,7 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Shares of memory: for findings, and for each thread besides the visit. */
+/* Shares of memory: for findings, and for each thread in addition to the visit. */
 #define HITS_SHARE    8
 #define FIXED_BYTES   (UINT64_C(24) << 20)
 #define THREAD_BYTES  (UINT64_C(2) << 20)
@@ -46,6 +49,8 @@ enum ts_scan_outcome scan__fail(struct ts_scan_error *ret_error, enum ts_scan_ou
     va_start(arguments, format);
     vsnprintf(ret_error->text, sizeof ret_error->text, format, arguments);
     va_end(arguments);
+    ret_error->git = TS_GIT_OK;
+    ret_error->os_error = 0;
     return outcome;
 }
 
@@ -78,7 +83,8 @@ void scan__pass_outcome(struct scan_pass *pass, enum scan_look_result outcome, c
                     SCAN_MATCHES_MAX);
         return;
     case SCAN_LOOK_NO_MEMORY:
-        scan__fault(&pass->faults, "%s: out of memory; raise --memory, or lower --jobs", name);
+        scan__fault(&pass->faults,
+                    "%s: out of memory; raise " SCAN_OPTION_MEMORY ", or lower " SCAN_OPTION_JOBS, name);
         return;
     }
     ts_unreachable("every outcome is reported");
@@ -100,9 +106,11 @@ bool scan__looks_init(struct scan_looks *looks, struct scan_pass *pass, const st
                                         .hits = &pass->hits,
                                         .print_key = pass->print_key,
                                         .inside = &pass->inside,
+                                        .stop = &pass->progress->stop,
                                         .ungated = pass->options->ungated,
                                         .shows_secrets = pass->options->shows_secrets,
-                                        .keeps_secrets = scan__keeps_secrets(pass->options)};
+                                        .keeps_secrets = scan__keeps_secrets(pass->options),
+                                        .omits_lines = pass->options->parts != NULL};
     *looks = (struct scan_looks){.items = calloc(pass->jobs, sizeof *looks->items)};
     bool done = looks->items != NULL;
     for (unsigned i = 0; done && i < pass->jobs; i++) {
@@ -119,8 +127,8 @@ static void tell_spent(struct scan_pass *pass, const struct scan_profile *profil
     char file[200];
     scan__fault(
         &pass->faults,
-        "rules of the target's own, such as '%s' of %s, take too many steps and were given up in %llu "
-        "contents; fix them, or ignore them with --no-repo-config",
+        "rules of the target, such as '%s' of %s, take too many steps and were abandoned in %llu contents; "
+        "fix them, or ignore them with " SCAN_OPTION_NO_REPO_CONFIG,
         ts_text_escape(ts_bytes_of_cstring(own->id), id, sizeof id),
         ts_text_escape(ts_bytes_of_cstring(own->file), file, sizeof file), (unsigned long long)contents);
 }
@@ -130,8 +138,8 @@ void scan__looks_finish(struct scan_looks *looks, struct scan_pass *pass, struct
     uint32_t own_rule = UINT32_MAX;
     const struct scan_profile *profile = looks->count > 0 ? looks->items[0].options.profile : NULL;
     for (unsigned i = 0; i < looks->count; i++) {
-        struct ts_scan_counts counts = ts_scanner_counts(looks->items[i].scanner);
-        const struct ts_scan_counts *forgotten = &looks->items[i].forgotten;
+        struct ts_scanner_work counts = ts_scanner_counts(looks->items[i].scanner);
+        const struct ts_scanner_work *forgotten = &looks->items[i].forgotten;
         row->bytes_looked_at += counts.bytes - forgotten->bytes;
         pass->limits_hit += counts.limits_hit - forgotten->limits_hit;
         spent += counts.own_spent - forgotten->own_spent;
@@ -152,12 +160,49 @@ void ts_scan_profile_free(struct scan_profile *profile) {
     free(profile);
 }
 
+static struct scan_profile *new_profile(const struct scan_profile_context *context,
+                                        struct ts_scan_error *ret_error) {
+    struct scan_profile *profile = calloc(1, sizeof *profile);
+    if (profile == NULL) {
+        (void)scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
+        return NULL;
+    }
+    if (!scan__profile_init(profile, context, ret_error)) {
+        free(profile);
+        return NULL;
+    }
+    return profile;
+}
+
+struct scan_profile *ts_scan_profile_new(const struct ts_scan_options *options,
+                                         struct ts_scan_error *ret_error) {
+    struct scan_profile_context context = {.options = options};
+    struct scan_profile *profile = new_profile(&context, ret_error);
+    if (profile != NULL)
+        profile->is_kept = true;
+    return profile;
+}
+
+static struct ts_siphash_key print_key_of_parts(const struct ts_scan_options *options) {
+    uint8_t derived[TS_BLAKE3_OUT_LEN];
+    ts_blake3_derive_key(TS_BYTES("turnstone 2026 parts of scans: key of prints"), options->salt, derived);
+    return ts_siphash_key_of(derived);
+}
+
+void ts_scan_profile_ids(const struct scan_profile *profile, const struct ts_scan_options *options,
+                         uint8_t ret_rules[static TS_SCAN_KEY_LEN],
+                         uint8_t ret_judging[static TS_SCAN_KEY_LEN]) {
+    const struct ts_siphash_key print_key = print_key_of_parts(options);
+    scan__recall_rules(profile, scan__inside_depth(options), ret_rules);
+    scan__recall_judging(profile, &print_key, ret_judging);
+}
+
 void scan__pass_drop_profile(struct scan_profile *profile) {
     if (!profile->is_kept)
         ts_scan_profile_free(profile);
 }
 
-/* The caller's place for the profile of targets without a configuration; NULL: none. */
+/* Where the caller keeps the profile of targets without a configuration; NULL: nowhere. */
 static struct scan_profile **kept_profile(struct scan_pass *pass, const struct scan_profile_source *source) {
     return source->read == NULL ? pass->options->profile : NULL;
 }
@@ -165,19 +210,13 @@ static struct scan_profile **kept_profile(struct scan_pass *pass, const struct s
 static struct scan_profile *make_profile(struct scan_pass *pass, const struct scan_profile_source *source,
                                          struct ts_scan_error *ret_error) {
     struct scan_profile **kept = kept_profile(pass, source);
-    struct scan_profile *profile = calloc(1, sizeof *profile);
-    if (profile == NULL) {
-        (void)scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
-        return NULL;
-    }
     struct scan_profile_context context = {.options = pass->options,
                                            .source = *source,
                                            .known = pass->profiles,
                                            .known_count = pass->profile_count};
-    if (!scan__profile_init(profile, &context, ret_error)) {
-        free(profile);
+    struct scan_profile *profile = new_profile(&context, ret_error);
+    if (profile == NULL)
         return NULL;
-    }
     profile->is_kept = kept != NULL;
     if (kept != NULL)
         *kept = profile;
@@ -236,9 +275,13 @@ static enum ts_scan_outcome with_profile(struct scan_pass *pass, struct scan_tar
     bool is_asked = pass->options->config_file == NULL && !pass->options->no_repo_config && tree != NULL;
     bool has_name = is_asked && has_config(pass, tree, SCAN_CONFIG_NAME);
     bool has_other = is_asked && has_config(pass, tree, SCAN_CONFIG_OTHER);
-    if (has_name && has_other)
+    if (has_name && has_other) {
+        char shown[200];
+        (void)ts_text_escape(ts_bytes_of_cstring(source.name), shown, sizeof shown);
         return scan__fail(ret_error, TS_SCAN_BAD_CONFIG,
-                          "both " SCAN_CONFIG_NAME " and " SCAN_CONFIG_OTHER " exist; remove one of them");
+                          "%s: both " SCAN_CONFIG_NAME " and " SCAN_CONFIG_OTHER " exist; remove one of them",
+                          shown);
+    }
     source.file = has_name ? SCAN_CONFIG_NAME : has_other ? SCAN_CONFIG_OTHER : NULL;
     source.has_ignored = is_asked && has_config(pass, tree, SCAN_IGNORE_NAME);
     if (source.file != NULL || source.has_ignored) {
@@ -249,18 +292,18 @@ static enum ts_scan_outcome with_profile(struct scan_pass *pass, struct scan_tar
     return target->profile != NULL ? TS_SCAN_DONE : TS_SCAN_BAD_CONFIG;
 }
 
-/* Objects that a partial clone omits should have been scanned, too. One line for all: there may be
- * millions. */
+/* Reports objects that a partial clone omits, because they should have been scanned, too. One line for all of
+ * them: there may be millions. */
 static void judge_missing(struct scan_pass *pass, const struct scan_target *target) {
     uint64_t missing = target->row.missing_by_design;
     if (missing > 0 && !pass->options->allow_missing)
         scan__fault(&pass->faults,
                     "%llu object%s missing from the partial clone; fetch them with 'git fetch --refetch "
-                    "--no-filter', or scan without them with --allow-missing",
+                    "--no-filter', or scan without them with " SCAN_OPTION_ALLOW_MISSING,
                     (unsigned long long)missing, missing == 1 ? "" : "s");
 }
 
-/* Keeps only the page: the URL may contain a password. */
+/* Stores only the page, because the URL may contain a password. */
 static void find_forge(struct scan_target *target, struct ts_git_repo *repo) {
     char url[1024];
     if (ts_git_repo_remote_url(repo, "origin", url, sizeof url) &&
@@ -268,23 +311,23 @@ static void find_forge(struct scan_target *target, struct ts_git_repo *repo) {
         target->row.forge = target->forge;
 }
 
-/* The first option that selects a part of a repository; NULL: none. */
+/* The first option that selects a part of a repository; NULL: there is none. */
 static const char *find_selection(const struct ts_scan_options *options) {
     switch (options->extent) {
     case TS_SCAN_STAGED:
-        return "--staged";
+        return SCAN_OPTION_STAGED;
     case TS_SCAN_WORKING_TREE:
-        return "--working-tree";
+        return SCAN_OPTION_WORKING_TREE;
     case TS_SCAN_HISTORY:
         break;
     }
-    return options->ref_count > 0      ? "--ref"
-           : options->branch_count > 0 ? "--branch"
-           : options->commit_count > 0 ? "--commit"
-           : options->range != NULL    ? "--range"
-           : options->has_since        ? "--since"
-           : options->unreachable      ? "--unreachable"
-                                       : NULL;
+    return options->ref_count + options->pattern_count > 0 || options->default_branch ? SCAN_OPTION_REF
+           : options->branch_count > 0                                                ? SCAN_OPTION_BRANCH
+           : options->commit_count > 0                                                ? SCAN_OPTION_COMMIT
+           : options->range != NULL                                                   ? SCAN_OPTION_RANGE
+           : options->has_since                                                       ? SCAN_OPTION_SINCE
+           : options->unreachable ? SCAN_OPTION_UNREACHABLE
+                                  : NULL;
 }
 
 static void judge_one(struct scan_pass *pass, uint64_t count, const char *one, const char *many,
@@ -294,17 +337,17 @@ static void judge_one(struct scan_pass *pass, uint64_t count, const char *one, c
                     count == 1 ? one : many, what);
 }
 
-/* With --strict, makes a fault of everything that the report otherwise only counts. */
+/* With --strict, reports faults for everything that is otherwise only counted. */
 static void judge_closed(struct scan_pass *pass, const struct scan_target *target) {
     const struct ts_report_target *row = &target->row;
     if (!pass->options->strict)
         return;
     judge_one(pass, row->submodules, "submodule is", "submodules are",
-              "scan the repository of each, or leave out --strict");
+              "scan the repository of each, or leave out " SCAN_OPTION_STRICT);
     judge_one(pass, row->lfs_missing, "LFS object is", "LFS objects are",
-              "fetch them with 'git lfs fetch --all', or leave out --strict");
+              "fetch them with 'git lfs fetch --all', or leave out " SCAN_OPTION_STRICT);
     judge_one(pass, row->encrypted_archives, "encrypted archive is", "encrypted archives are",
-              "scan the files that they were made from, or leave out --strict");
+              "scan the files that they were made from, or leave out " SCAN_OPTION_STRICT);
 }
 
 static enum ts_scan_outcome scan_repository(struct scan_pass *pass, struct scan_target *target,
@@ -314,7 +357,7 @@ static enum ts_scan_outcome scan_repository(struct scan_pass *pass, struct scan_
     scan__limits_begin(pass, repo);
     if (!scan__inside_begin(&pass->inside, ts_git_repo_common_dir(repo)))
         return scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
-    target->row.kind = TS_TARGET_KIND_REPOSITORY;
+    target->row.kind = TS_REPORT_TARGET_KIND_REPOSITORY;
     target->hash = ts_git_repo_hash(repo);
     find_forge(target, repo);
     enum ts_scan_outcome outcome = with_profile(pass, target, &tree, ret_error);
@@ -323,7 +366,7 @@ static enum ts_scan_outcome scan_repository(struct scan_pass *pass, struct scan_
     switch (pass->options->extent) {
     case TS_SCAN_HISTORY:
         outcome = scan__repository(pass, target, repo, ret_error);
-        if (outcome == TS_SCAN_DONE && find_selection(pass->options) == NULL)
+        if (outcome == TS_SCAN_DONE && find_selection(pass->options) == NULL && pass->options->parts == NULL)
             scan__note_untracked(pass, target, repo);
         break;
     case TS_SCAN_STAGED:
@@ -332,7 +375,7 @@ static enum ts_scan_outcome scan_repository(struct scan_pass *pass, struct scan_
     case TS_SCAN_WORKING_TREE:
         if (tree.folder == NULL)
             return scan__fail(ret_error, TS_SCAN_BAD_TARGET,
-                              "a bare repository has no work tree; leave out --working-tree");
+                              "a bare repository has no work tree; leave out " SCAN_OPTION_WORKING_TREE);
         return scan__folder(pass, target, tree.folder, TS_PLACE_WORKING_TREE, ret_error);
     }
     if (outcome == TS_SCAN_DONE)
@@ -340,7 +383,7 @@ static enum ts_scan_outcome scan_repository(struct scan_pass *pass, struct scan_
     return outcome;
 }
 
-/* A .git file of a work tree means its repository. */
+/* The .git file of a work tree stands for its repository. */
 static bool is_git_file(const char *path) {
     const char *slash = strrchr(path, '/');
     return strcmp(slash != NULL ? slash + 1 : path, ".git") == 0;
@@ -367,7 +410,8 @@ static enum ts_scan_outcome open_and_scan(struct scan_pass *pass, struct scan_ta
                           ts_text_escape(ts_bytes_of_cstring(given->git_dir), shown, sizeof shown));
     if (error == TS_GIT_NOT_A_REPOSITORY)
         return scan__fail(ret_error, TS_SCAN_BAD_TARGET,
-                          "'%s' is not a git repository; --dir scans the files of a folder", shown);
+                          "'%s' is not a git repository; " SCAN_OPTION_DIR " scans the files of a folder",
+                          shown);
     if (error != TS_GIT_OK) {
         char line[400];
         return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "%s",
@@ -387,7 +431,7 @@ static enum ts_scan_outcome scan_path(struct scan_pass *pass, struct scan_target
     if (stat(path, &status) != 0)
         return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "'%s': %s", shown, strerror(errno));
     if (given->kind == TS_SCAN_TARGET_ANY && !S_ISDIR(status.st_mode) && !is_git_file(path)) {
-        target->row.kind = TS_TARGET_KIND_FILE;
+        target->row.kind = TS_REPORT_TARGET_KIND_FILE;
         enum ts_scan_outcome outcome = with_profile(pass, target, NULL, ret_error);
         return outcome == TS_SCAN_DONE ? scan__file(pass, target, path, ret_error) : outcome;
     }
@@ -403,7 +447,7 @@ static enum ts_scan_outcome scan_path(struct scan_pass *pass, struct scan_target
 static enum ts_scan_outcome scan_folder(struct scan_pass *pass, struct scan_target *target, const char *path,
                                         struct ts_scan_error *ret_error) {
     struct scan_tree tree = {.folder = path};
-    target->row.kind = TS_TARGET_KIND_DIRECTORY;
+    target->row.kind = TS_REPORT_TARGET_KIND_DIRECTORY;
     enum ts_scan_outcome outcome = with_profile(pass, target, &tree, ret_error);
     return outcome == TS_SCAN_DONE ? scan__folder(pass, target, path, TS_PLACE_FILE, ret_error) : outcome;
 }
@@ -425,26 +469,26 @@ static enum ts_scan_outcome scan_target(struct scan_pass *pass, const struct ts_
     case TS_SCAN_TARGET_FOLDER:
         return scan_folder(pass, target, given->path, ret_error);
     case TS_SCAN_TARGET_INPUT:
-        target->row.kind = TS_TARGET_KIND_INPUT;
+        target->row.kind = TS_REPORT_TARGET_KIND_INPUT;
         outcome = with_profile(pass, target, NULL, ret_error);
         return outcome == TS_SCAN_DONE ? scan__input(pass, target, STDIN_FILENO, ret_error) : outcome;
     case TS_SCAN_TARGET_BYTES:
-        target->row.kind = TS_TARGET_KIND_FILE;
+        target->row.kind = TS_REPORT_TARGET_KIND_FILE;
         outcome = with_profile(pass, target, NULL, ret_error);
         return outcome == TS_SCAN_DONE ? scan__bytes(pass, target, given, ret_error) : outcome;
     }
     ts_unreachable("every kind of target is scanned");
 }
 
-static enum ts_target_outcome outcome_of(enum ts_scan_outcome outcome) {
+static enum ts_report_target_outcome outcome_of(enum ts_scan_outcome outcome) {
     switch (outcome) {
     case TS_SCAN_DONE:
-        return TS_TARGET_SCANNED;
+        return TS_REPORT_TARGET_SCANNED;
     case TS_SCAN_BAD_TARGET:
     case TS_SCAN_BAD_CONFIG:
-        return TS_TARGET_REFUSED;
+        return TS_REPORT_TARGET_REFUSED;
     case TS_SCAN_FAILED:
-        return TS_TARGET_FAILED;
+        return TS_REPORT_TARGET_FAILED;
     }
     ts_unreachable("every outcome is one of a target");
 }
@@ -476,10 +520,10 @@ static enum ts_scan_outcome scan_targets(struct scan_pass *pass, struct ts_scan_
     return scanned > 0 ? TS_SCAN_DONE : first;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole scan ---- */
 
-/* Checked before anything is scanned, because scanning may take long: a selection that does not apply to a
- * target would be ignored. */
+/* Checked before anything is scanned, because scanning may take long. A selection that does not apply to a
+ * target would otherwise be ignored. */
 static enum ts_scan_outcome check_selection(const struct ts_scan_options *options,
                                             struct ts_scan_error *ret_error) {
     const char *selection = find_selection(options);
@@ -508,14 +552,19 @@ static enum ts_scan_outcome check_selection(const struct ts_scan_options *option
     return TS_SCAN_DONE;
 }
 
-/* The state keeps prints, so they use the key of its folder. If there is none yet, a random key is made. */
+/* The state keeps prints, so prints use the key of the state folder. If it has no key yet, a random key is
+ * made. Parts keep prints for scans on any machine, so their key is derived from the salt. */
 static void choose_print_key(struct scan_pass *pass) {
     const char *folder = pass->options->state_folder;
     uint8_t drawn[TS_SIPHASH_KEY_LEN];
+    if (pass->options->parts != NULL) {
+        pass->print_key = print_key_of_parts(pass->options);
+        return;
+    }
     if (folder != NULL && scan__state_print_key_read(folder, &pass->print_key))
         return;
     if (!ts_entropy_fill(drawn, sizeof drawn))
-        memset(drawn, 0, sizeof drawn); /* prints are easier to guess, as with a known salt */
+        memset(drawn, 0, sizeof drawn); /* a fixed key: prints are easier to guess, as with a known salt */
     pass->print_key = ts_siphash_key_of(drawn);
 }
 
@@ -535,6 +584,7 @@ static bool pass_init(struct scan_pass *pass, const struct ts_scan_options *opti
     pass->progress = options->progress != NULL ? options->progress : &pass->own_progress;
     size_t held = (size_t)(pass->memory_bytes / HITS_SHARE);
     scan__faults_init(&pass->faults);
+    pass->faults.for_library = options->for_library;
     scan__limits_init(pass, begin_ns);
     scan__inside_init(&pass->inside, pass);
     scan__pile_init(&pass->locations, held / 4, pass->spill_dir);
@@ -557,6 +607,8 @@ static void pass_release(struct scan_pass *pass) {
     for (size_t i = 0; i < pass->profile_count; i++)
         scan__pass_drop_profile(pass->profiles[i]);
     scan__masks_release(&pass->masks);
+    free(pass->parts_end.tips);
+    free(pass->parts_end.again);
     free(pass->profiles);
     free(pass->targets);
 }
@@ -569,8 +621,14 @@ static void memory_free(struct memory *memory) {
     free(memory);
 }
 
-/* The error may contain a secret that was found before the failure. If memory for the search runs out, that
- * is the error. */
+static void name_options(const struct ts_scan_options *options, struct ts_scan_error *error) {
+    struct ts_scan_error named = *error;
+    (void)scan__name_options(error->text, options->for_library, named.text, sizeof named.text);
+    *error = named;
+}
+
+/* The error may contain a secret that was found before the failure, so it is masked. If memory for that runs
+ * out, the error says so. */
 static void mask_error(struct scan_pass *pass, struct ts_arena *arena, struct ts_scan_error *error) {
     struct scan_masks masks = {.capacity = 0};
     struct ts_bytes text =
@@ -585,9 +643,24 @@ static void mask_error(struct scan_pass *pass, struct ts_arena *arena, struct ts
     scan__masks_release(&masks);
 }
 
+/* Returns true if nobody needs the findings in the report, because a scan with parts was stopped. The report
+ * is then made without findings, which is fast. */
+static bool is_useless(const struct scan_pass *pass) {
+    return pass->options->parts != NULL && atomic_load(&pass->progress->stop);
+}
+
+/* Parts need exactly one repository, and a selection of what refs or commits reach. */
+static bool has_usual_parts(const struct ts_scan_options *options) {
+    return options->target_count == 1 && options->targets[0].kind == TS_SCAN_TARGET_REPOSITORY &&
+           options->extent == TS_SCAN_HISTORY && options->commit_count == 0 && options->range == NULL &&
+           !options->has_since && !options->unreachable && !options->full && !options->ungated &&
+           !scan__keeps_secrets(options) && options->salt.len > 0;
+}
+
 enum ts_scan_outcome ts_scan_report_make(const struct ts_scan_options *options, struct ts_report *ret_report,
                                          struct ts_scan_error *ret_error) {
     uint64_t begin_ns = ts_clock_monotonic_ns();
+    ts_assert(options->parts == NULL || has_usual_parts(options));
     struct memory *memory = calloc(1, sizeof *memory);
     if (memory == NULL)
         return scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
@@ -600,11 +673,14 @@ enum ts_scan_outcome ts_scan_report_make(const struct ts_scan_options *options, 
         outcome = check_selection(options, ret_error);
     if (outcome == TS_SCAN_DONE)
         outcome = scan_targets(pass, ret_error);
+    if (is_useless(pass))
+        scan__pile_cut(&pass->locations, 0);
     if (outcome == TS_SCAN_DONE && !scan__assemble(pass, &memory->arena, &report))
         outcome = scan__fail(
             ret_error, TS_SCAN_FAILED,
             "out of memory for the report; scan less at once, or raise the limit of the process (ulimit -v)");
     if (outcome != TS_SCAN_DONE) {
+        name_options(options, ret_error);
         mask_error(pass, &memory->arena, ret_error);
         memory_free(memory);
         return outcome;
@@ -620,6 +696,13 @@ enum ts_scan_outcome ts_scan_report_make(const struct ts_scan_options *options, 
 void ts_scan_report_release(struct ts_report *report) {
     memory_free(report->memory);
     *report = (struct ts_report){.memory = NULL};
+}
+
+struct ts_scan_end ts_scan_report_end(const struct ts_report *report) {
+    const struct memory *memory = report->memory;
+    struct ts_scan_end end = memory->pass.parts_end.end;
+    end.is_whole = end.is_whole && !ts_report_is_incomplete(report) && !report->is_stopped;
+    return end;
 }
 
 const char *ts_scan_report_mask(const struct ts_report *report, const char *text) {

@@ -1,5 +1,5 @@
 /*
- * A scan: targets and options in, a report out.
+ * A scan takes targets and options, and makes a report.
  *
  * In a repository, every selected blob and message is scanned once, and only the changed bytes of deltas.
  * Paths and commits are computed afterwards, for contents with findings. Reports of the same target are equal
@@ -9,7 +9,9 @@
 #define TS_SCAN_SCAN_H
 
 #include "base/bytes.h"
+#include "git/error.h"
 #include "report/report.h"
+#include "scan/parts.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -26,7 +28,7 @@
 #define TS_SCAN_ARCHIVE_MAX_DEFAULT (UINT64_C(1) << 30)
 
 enum ts_scan_target_kind {
-    TS_SCAN_TARGET_ANY, /* a repository, or a file */
+    TS_SCAN_TARGET_ANY, /* a repository, or if it is not one, a file */
     TS_SCAN_TARGET_REPOSITORY,
     TS_SCAN_TARGET_FOLDER, /* the files of a folder, even if it is a repository */
     TS_SCAN_TARGET_INPUT,  /* standard input */
@@ -43,8 +45,8 @@ struct ts_scan_target {
 
 /* What to scan of a repository. */
 enum ts_scan_extent {
-    TS_SCAN_HISTORY,      /* what refs reach */
-    TS_SCAN_STAGED,       /* staged files that differ from HEAD; this is a change, too */
+    TS_SCAN_HISTORY,      /* everything that refs reach */
+    TS_SCAN_STAGED,       /* staged files that differ from HEAD; also a change */
     TS_SCAN_WORKING_TREE, /* the files of the work tree as they are */
 };
 
@@ -69,6 +71,20 @@ enum ts_scan_stage {
 struct scan_profile;
 void ts_scan_profile_free(struct scan_profile *profile); /* accepts NULL */
 
+/* Makes a profile for the option `profile` below. Several scans in different threads may use it at the same
+ * time. Only the rules, configuration, salt and cache of the options count. Returns NULL with one line of
+ * text. */
+struct ts_scan_options;
+struct ts_scan_error;
+struct scan_profile *ts_scan_profile_new(const struct ts_scan_options *options,
+                                         struct ts_scan_error *ret_error);
+
+/* The rules id and the judging id of scans with this profile, these options and parts. They do not apply to a
+ * target with its own rules (parts.h). */
+void ts_scan_profile_ids(const struct scan_profile *profile, const struct ts_scan_options *options,
+                         uint8_t ret_rules[static TS_SCAN_KEY_LEN],
+                         uint8_t ret_judging[static TS_SCAN_KEY_LEN]);
+
 struct ts_scan_options {
     const struct ts_scan_target *targets;
     size_t target_count;
@@ -77,60 +93,68 @@ struct ts_scan_options {
     size_t ref_count;
     const char *const *branches; /* names below refs/heads or refs/remotes */
     size_t branch_count;
+    /* Full names of refs, in which * stands for any characters; a name without refs/ is a branch. A name without * must exist. */
+    const char *const *patterns;
+    size_t pattern_count;
     /* The following options select a change: only findings that are new in it are reported (before.h). */
-    const char *const *commits; /* these commits alone */
+    const char *const *commits; /* only these commits */
     size_t commit_count;
     const char *range; /* A..B, A...B or A^!; NULL: none */
     int64_t since_s;   /* with has_since: commits of this time or later */
 
     const char *ceilings;   /* as in struct ts_git_open_options */
     const char *index_file; /* with STAGED: the index to read; NULL: that of the repository */
-    /* With STAGED: files to scan whether they are staged or not, by their paths in the index. If one of them
-     * is not staged, the scan is not about a commit, and also reports findings that HEAD has. A file that
-     * the index does not have is a fault. */
+    /* With STAGED: paths in the index. These files are scanned even if they have no staged change. If one of
+     * them has no staged change, the scan reports all findings, even those in HEAD. A file that the index
+     * does not have is a fault. */
     const char *const *files;
     size_t file_count;
 
-    const char *config_file;       /* replaces the target's own */
+    const char *config_file;       /* replaces the target's own configuration */
     const char *const *rule_files; /* added to the built-in rules */
     size_t rule_file_count;
-    const char *cache_folder; /* of compiled rules; as in struct ts_detector_options */
+    const char *cache_folder; /* folder for compiled rules; as in struct ts_detector_options */
     /* For callers that scan several times with the same rules and configuration: the first scan finds NULL
-     * here and stores its profile, and later ones use it. The caller frees it after the last report. NULL:
-     * each scan makes its own. */
+     * here and stores its profile; later scans use it. For parallel scans, make the profile first
+     * (ts_scan_profile_new). The caller frees it after the last report. NULL: each scan makes its own. */
     struct scan_profile **profile;
-    struct ts_bytes salt;     /* of a baseline: overrides that of a configuration */
-    struct ts_bytes new_salt; /* overrides the public one: for a new baseline */
+    struct ts_bytes salt;     /* salt of a baseline; overrides the salt of a configuration */
+    struct ts_bytes new_salt; /* overrides the public salt: for a new baseline */
 
     uint64_t memory_bytes; /* at least TS_SCAN_MEMORY_MIN; 0 means TS_SCAN_MEMORY_DEFAULT */
-    uint64_t max_time_ms;  /* then the scan ends with its findings so far; 0: no limit */
+    uint64_t max_time_ms;  /* after this time, the scan ends with its findings so far; 0: no limit */
     /* The scan of a repository stops when the scanned bytes exceed both this many times its size on disk and
-     * 1 GiB; 0 means TS_SCAN_RATIO_DEFAULT. Bytes that are only built count a sixteenth. */
+     * 1 GiB; 0 means TS_SCAN_RATIO_DEFAULT. Bytes that are rebuilt but not scanned count a sixteenth. */
     uint64_t ratio_max;
     uint64_t archive_max;   /* bytes that an archive may unpack to; 0 is TS_SCAN_ARCHIVE_MAX_DEFAULT */
-    unsigned archive_depth; /* archives in archives; 0 is TS_SCAN_ARCHIVES_DEFAULT */
-    bool no_archives;       /* archives are contents like any other */
+    unsigned archive_depth; /* depth of nested archives; 0 is TS_SCAN_ARCHIVES_DEFAULT */
+    bool no_archives;       /* archives are not opened */
     const char *spill_dir;  /* NULL: TMPDIR, or /tmp */
     /* The folder of the state of earlier scans, which this scan uses and adds to; created if it does not
      * exist. NULL: no state. Scans with full or ungated do not use it. */
     const char *state_folder;
-    size_t occurrences_max;            /* listed for each finding; 0 means 100 */
-    enum ts_confidence min_confidence; /* findings below are counted, and not listed */
-    struct ts_scan_progress *progress; /* NULL: no progress, and no way to stop */
+    /* Used instead of the state folder; needs a salt (parts.h). NULL: none. */
+    const struct ts_scan_parts *parts;
+    size_t occurrences_max;            /* listed occurrences of each finding; 0 means 100 */
+    enum ts_confidence min_confidence; /* findings below this confidence are counted, but not listed */
+    struct ts_scan_progress *progress; /* NULL: no progress, and the scan cannot be stopped */
 
     enum ts_scan_extent extent;
-    unsigned jobs; /* threads; 0: one for each processor */
+    unsigned jobs;       /* threads; 0: one for each processor */
+    bool default_branch; /* scan what HEAD names; nothing if it does not exist yet */
+    bool lists_allowed;  /* also list occurrences that marks in the source allow */
     bool has_since;
     bool allow_missing; /* objects that a partial clone omits are not faults */
     bool strict;        /* submodules, encrypted archives and missing LFS objects are faults */
-    bool unreachable;   /* also scan what no ref reaches */
+    bool unreachable;   /* also scan objects that no ref reaches */
     bool search_upward; /* a folder in a work tree means its repository; ceilings limit the search */
-    bool full;          /* every byte of every blob */
+    bool full;          /* scan every byte of every blob */
     bool ungated;       /* every rule at every offset: slow, for comparison */
     bool no_repo_config;
     bool no_builtin_rules;
     bool shows_secrets;
-    bool keeps_secrets; /* in findings, for the caller; every text is masked as without it */
+    bool for_library;   /* messages name the options of turnstone/scan.h instead of the command's */
+    bool keeps_secrets; /* keep secrets in findings, for the caller; texts are masked nevertheless */
 };
 
 enum ts_scan_outcome {
@@ -141,7 +165,10 @@ enum ts_scan_outcome {
 };
 
 struct ts_scan_error {
-    char text[600]; /* one line: what, why and the fix; safe to print */
+    char text[600]; /* one line: what happened, why, and the fix; safe to print */
+    /* FAILED: what is wrong with the repository, for callers that print no names; OK: nothing, a lack of memory or threads. */
+    enum ts_git_error git;
+    int os_error; /* errno with TS_GIT_IO */
 };
 
 /* With DONE the caller releases the report with ts_scan_report_release. If a target cannot be scanned, that
@@ -151,8 +178,8 @@ enum ts_scan_outcome ts_scan_report_make(const struct ts_scan_options *options, 
                                          struct ts_scan_error *ret_error);
 void ts_scan_report_release(struct ts_report *report);
 
-/* Masks a text that is written beside the report, just like the texts in the report. The report owns the
- * result. */
+/* Masks a text that is written next to the report, in the same way as the texts in the report. The report
+ * owns the result. */
 const char *ts_scan_report_mask(const struct ts_report *report, const char *text);
 
 #endif

@@ -65,7 +65,8 @@ static bool decode_head(const uint8_t bytes[static SCAN_SEGMENT_HEAD_LEN], struc
     return true;
 }
 
-/* The checksum of a page at its position: blocks of another file, or of another position, do not match. */
+/* The checksum of a page depends on its file and position, so that blocks of another file or position do not
+ * match. */
 static uint64_t sum_of_page(uint64_t head_sum, uint64_t at, struct ts_bytes page) {
     uint8_t all[24];
     ts_le64_store(head_sum, all);
@@ -76,7 +77,7 @@ static uint64_t sum_of_page(uint64_t head_sum, uint64_t at, struct ts_bytes page
 
 /* ---- reading ---- */
 
-/* Returns false on an error, or if there are fewer bytes; in the second case errno is 0. */
+/* Returns false on an error, or if there are fewer bytes. If there are fewer bytes, errno is 0. */
 static bool read_at(int fd, uint64_t at, uint8_t *bytes, size_t len) {
     while (len > 0) {
         ssize_t got = pread(fd, bytes, len, (off_t)at);
@@ -181,7 +182,7 @@ int scan__segment_add(struct scan_segment_writer *writer, struct ts_bytes page) 
     if (error == 0)
         writer->at += sizeof frame + page.len;
     else
-        (void)!ftruncate(writer->fd, (off_t)writer->at); /* returns useless bytes to a full disk */
+        (void)!ftruncate(writer->fd, (off_t)writer->at); /* frees the incomplete page on a full disk */
     return error;
 }
 

@@ -1,5 +1,5 @@
 /*
- * A file of the state: a head that says what the file belongs to, and pages. docs/formats/state.md has the
+ * A file of the state: a head, which says what the file belongs to, and pages. docs/formats/state.md has the
  * layout.
  *
  *   head ── page ── page ── page ── (torn page)
@@ -17,7 +17,7 @@
 #define SCAN_SALT_LEN          32
 #define SCAN_FINGERPRINT_LEN   32
 #define SCAN_SEGMENT_HEAD_LEN  136
-#define SCAN_SEGMENT_FRAME_LEN 12 /* of a page, besides its bytes */
+#define SCAN_SEGMENT_FRAME_LEN 12 /* bytes that a page takes besides its content */
 
 /* The first letters of file names. */
 enum scan_segment_kind {
@@ -28,13 +28,13 @@ enum scan_segment_kind {
     SCAN_SEGMENT_SNAPSHOT = 's',
 };
 
-/* Identifies what a file belongs to. Ids that its kind does not use are zeros. */
+/* Identifies what a file belongs to. Ids that the kind of file does not use are zeros. */
 struct scan_segment_head {
     enum scan_segment_kind kind;
     uint8_t repo[SCAN_STATE_ID_LEN];
     uint8_t rules[SCAN_STATE_ID_LEN];
     uint8_t judging[SCAN_STATE_ID_LEN];
-    uint8_t salt_mark[SCAN_STATE_ID_LEN]; /* a hash of the salt of its pages */
+    uint8_t salt_mark[SCAN_STATE_ID_LEN]; /* a hash of the salt that its pages use */
     uint8_t fingerprint[SCAN_FINGERPRINT_LEN];
 };
 
@@ -42,9 +42,9 @@ struct scan_segment_head {
 
 struct scan_segment {
     int fd;
-    uint64_t size; /* at opening: another process may be adding to it */
+    uint64_t size; /* size at opening: another process may be adding to it */
     uint64_t at;
-    uint64_t sum; /* of the head */
+    uint64_t sum; /* checksum of the head */
     struct scan_segment_head head;
     struct scan_buffer page;
     bool is_damaged; /* a complete page has a wrong checksum, or cannot be read */

@@ -32,8 +32,8 @@ static char kind_of(uint8_t c) {
     return c >= '0' && c <= '9' ? '9' : '!';
 }
 
-/* Writes the shape of a secret, such as "Xxxx99!": the kind of each character, and no character itself. If the secret equals its shape,
- * or has other characters, writes only its length. */
+/* Writes the shape of a secret, such as "Xxxx99!": each character is replaced by its kind. Writes only the length if the secret is
+ * too short, equals its shape, or has a character that is not printable ASCII. */
 static const char *redact_short(struct ts_bytes secret, char ret_text[static SCAN_REDACTED_SIZE]) {
     bool has_shape = secret.len >= SHAPE_MIN;
     for (size_t i = 0; i < secret.len && has_shape; i++) {
@@ -58,6 +58,11 @@ const char *scan__redact(struct ts_bytes secret, char ret_text[static SCAN_REDAC
     (void)ts_text_escape(ts_bytes_skip(secret, secret.len - side), last, sizeof last);
     snprintf(ret_text, SCAN_REDACTED_SIZE, "%s" CUT "%s", first, last);
     return ret_text;
+}
+
+const char *scan__show_whole(struct ts_bytes value, char ret_text[static SCAN_REDACTED_SIZE]) {
+    return value.len < SCAN_REDACTED_SIZE ? ts_text_escape(value, ret_text, SCAN_REDACTED_SIZE)
+                                          : scan__redact(value, ret_text);
 }
 
 #define LABEL_MAX 40
@@ -127,9 +132,9 @@ static size_t drop_binary(char *text, size_t len) {
 /* ---- surroundings of a secret ---- */
 
 /*
- * `around` as bytes: four numbers of two bytes, then the line. ESCAPE and LEFT_OUT mean a run that was left
- * out, ESCAPE and ITSELF the byte ESCAPE, which never occurs in UTF-8; ESCAPE, HIDDEN and a byte mean one
- * that is not shown. Numbers count each of these as one.
+ * The encoding of `around`: four numbers of two bytes, then the line. In the line, ESCAPE LEFT_OUT means a
+ * run that was omitted, ESCAPE ITSELF means the byte ESCAPE (which never occurs in UTF-8), and ESCAPE HIDDEN
+ * and a byte means a byte that is not shown. Each of these counts as one byte in the numbers.
  */
 #define ESCAPE   0xff
 #define ITSELF   0
@@ -146,7 +151,7 @@ struct head {
 #define CUT_BEFORE 1
 #define CUT_BEHIND 2
 
-/* The part of the line that is near enough. */
+/* The part of the line that is near enough to the secret. */
 static struct ts_span near_part(struct ts_bytes content, struct ts_span at) {
     size_t from = at.from;
     while (from > 0 && at.from - from < SCAN_EXCERPT_BEFORE && content.data[from - 1] != '\n')
@@ -165,7 +170,7 @@ static void mask_span(bool *masked, struct ts_span part, struct ts_span secret) 
         masked[i - part.from] = true;
 }
 
-/* Hides other occurrences in the line, which no rule found. */
+/* Hides other occurrences of the secret in the line, which no rule found. */
 static void hide_same(bool *hidden, struct ts_bytes part, struct ts_bytes same) {
     for (size_t from = 0; same.len >= SAME_MIN && part.len - from >= same.len;) {
         const uint8_t *found = memmem(part.data + from, part.len - from, same.data, same.len);
@@ -184,7 +189,7 @@ static void find_masked(const struct scan_around *around, struct ts_span part, b
         mask_span(masked, part, around->secrets[i]);
 }
 
-/* Only short secrets are searched here; the others of the line have prints. */
+/* Searches only for short secrets here; prints find the longer ones. */
 static void find_hidden(const struct scan_around *around, struct ts_span part, bool *hidden) {
     struct ts_bytes bytes = ts_bytes_slice(around->content, part);
     size_t short_count = 0;
@@ -199,7 +204,7 @@ static void find_hidden(const struct scan_around *around, struct ts_span part, b
         memset(hidden, true, part.len);
 }
 
-/* Leaves out masked bytes. Hidden bytes that are not masked stay: they may be part of a longer secret. The
+/* Omits masked bytes. Hidden bytes that are not masked stay, because they may be part of a longer secret. The
  * numbers of the head are positions in bytes. */
 static size_t pack(const struct head *places, struct ts_bytes bytes, const bool *masked, const bool *hidden,
                    char *ret_text) {
@@ -251,17 +256,17 @@ size_t scan__around(const struct scan_around *around, char ret_text[static SCAN_
 
 /* ---- the excerpt ---- */
 
-/* The surroundings of a secret, one byte or left-out run at a time. */
+/* The surroundings of a secret, as a list of bytes and omitted runs. */
 struct line {
     struct head head;
     size_t len;
-    uint8_t bytes[SCAN_EXCERPT_BEFORE +
-                  SCAN_EXCERPT_BEHIND]; /* a line break, which a line cannot contain, for left-out runs */
+    /* An omitted run is a line break, which no line contains. */
+    uint8_t bytes[SCAN_EXCERPT_BEFORE + SCAN_EXCERPT_BEHIND];
     bool masked[SCAN_EXCERPT_BEFORE + SCAN_EXCERPT_BEHIND];
-    bool has_hidden; /* bytes that are masked, but not left out */
+    bool has_hidden; /* some bytes are masked, but not omitted */
 };
 
-/* The surroundings are empty if there was no memory for them. */
+/* Returns false if the surroundings are empty, because there was no memory for them. */
 static bool read_line(struct ts_bytes around, struct line *ret_line) {
     ret_line->head = (struct head){.at = 0};
     ret_line->len = 0;
@@ -322,7 +327,7 @@ static bool is_inside_character(uint8_t byte) {
     return (byte & 0xc0) == 0x80;
 }
 
-/* The width of a byte when it is shown: a run of masked ones is one mask, counted at its last byte. */
+/* The width of a byte in the output. A run of masked bytes is one mask, whose width counts at its last byte. */
 static size_t width_at(const struct line *line, size_t i) {
     if (!line->masked[i])
         return 1;
@@ -376,10 +381,10 @@ void scan__lines_init(struct scan_lines *lines, struct ts_bytes content) {
     *lines = (struct scan_lines){.content = content, .line = 1};
 }
 
-/* Counts line breaks; for most bytes of a file with a finding, this is all the work. The compiler vectorises
- * the inner loop; the sums fit into bytes for STEPS steps. */
+/* Counts line breaks. Most bytes of a file with a finding are only counted. The compiler vectorises the inner
+ * loop; the sums fit into bytes for STEPS steps. */
 static uint64_t count_breaks(const uint8_t *bytes, size_t len) {
-    enum { LANES = 64, STEPS = 255 };
+    enum { LANES = 32, STEPS = 255 };
     uint64_t count = 0;
     size_t at = 0;
     while (len - at >= LANES) {

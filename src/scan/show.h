@@ -21,6 +21,10 @@
  * terminator. Returns ret_text. */
 const char *scan__redact(struct ts_bytes secret, char ret_text[static SCAN_REDACTED_SIZE]);
 
+/* All of a value that is no secret, such as the id of a client; redacted if it is too long. Printable, with a terminator. Returns
+ * ret_text. */
+const char *scan__show_whole(struct ts_bytes value, char ret_text[static SCAN_REDACTED_SIZE]);
+
 /* "RSA PRIVATE KEY (51a0e1e7)" for a block between lines of dashes, whose ends are always the same: its
  * label, and the beginning of its finding's id, which is keyed. Returns NULL if it is not such a block. */
 const char *scan__redact_block(struct ts_bytes secret, const struct ts_finding_id *id,
@@ -41,12 +45,13 @@ const char *scan__redact_block(struct ts_bytes secret, const struct ts_finding_i
 
 /*
  * An excerpt is made in two steps, since not all secrets are known when a content is scanned. First `around`:
- * the line near the secret, without the secrets of its own content. Then, when all are known, the excerpt.
+ * the line near the secret, without the secrets of its own content. Then, when all secrets are known, the
+ * excerpt.
  *
  * Bytes in a span of `secrets` (in any order, overlapping or not) are left out of `around`. Every other
- * occurrence of `same`, or of a short one of these, is hidden: no excerpt shows it, but its bytes stay until
- * all secrets are known, since it may be a part of a longer one. With shown, nothing is left out or hidden.
- * With is_hidden, everything is left out.
+ * occurrence of `same`, or of a short secret of `secrets`, is hidden: no excerpt shows it. Its bytes stay
+ * until all secrets are known, because they may be part of a longer secret. With shown, nothing is left out
+ * or hidden. With is_hidden, everything is left out.
  */
 struct scan_around {
     struct ts_bytes content;
@@ -71,8 +76,8 @@ size_t scan__excerpt(struct ts_bytes around, struct scan_masks *masks,
 /* Returns true if a part of the line is hidden, or the masks find a secret. Such a line must not be kept. */
 bool scan__around_touched(struct ts_bytes around, struct scan_masks *masks);
 
-/* The same without hidden bytes and those that the masks find. Returns the number of bytes; 0 if it is
- * unchanged. */
+/* Writes `around` without hidden bytes, and without those that the masks find. Returns the number of bytes; 0
+ * if it is unchanged. */
 size_t scan__around_mask(struct ts_bytes around, struct scan_masks *masks,
                          char ret_text[static SCAN_AROUND_SIZE]);
 
@@ -82,11 +87,11 @@ bool scan__around_is_sound(struct ts_bytes around);
 /* Lines and columns of positions, which must be requested in ascending order. To look ahead, use a copy. */
 struct scan_lines {
     struct ts_bytes content;
-    uint64_t line; /* of the position `at`, from 1 */
+    uint64_t line; /* line of the position `at`, from 1 */
     /* Bytes of this line before the content, if the content is a window without a line start so far. */
     uint64_t bytes_before;
     size_t at;
-    size_t line_start; /* in the content; 0 while bytes_before counts */
+    size_t line_start; /* offset in the content; 0 while bytes_before is in use */
 };
 
 struct scan_position {

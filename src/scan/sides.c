@@ -1,6 +1,7 @@
 #include "sides.h"
 
 #include "look_impl.h"
+#include "option_names.h"
 #include "os/grow.h"
 
 #include "git/repo.h"
@@ -10,14 +11,14 @@
 
 /* The share of memory for each side: a small number of trees can describe an enormous number of files. */
 #define SIDE_SHARE  8
-/* Memory of a file or folder besides its path: its row, in a list that has room for twice as many and is
- * copied when it grows, and the overhead of the arena. */
+/* The memory for a file or folder besides its path: its row in a list that grows by doubling and is then
+ * copied, and the overhead of the arena. */
 #define ENTRY_BYTES (3 * sizeof(struct folder) + 16)
 
 struct folder {
     struct ts_bytes path; /* "" or ending with a slash */
     struct ts_git_oid tree;
-    bool is_in_head; /* of the index: HEAD has the same folder */
+    bool is_in_head; /* in the index: HEAD has the same folder */
 };
 
 struct folders {
@@ -35,8 +36,8 @@ struct lister {
     struct ts_git_repo *repo;
     struct folders sparse;  /* folders of the index, by path */
     struct folders pending; /* trees to list */
-    struct scan_side *side; /* destination of their files */
-    uint64_t memory_left;   /* for that side */
+    struct scan_side *side; /* the side that receives their files */
+    uint64_t memory_left;   /* memory left for that side */
 };
 
 static int compare_files(const void *a, const void *b) {
@@ -81,7 +82,7 @@ static bool add_folder(struct folders *folders, const struct folder *folder) {
 
 /* ---- trees ---- */
 
-/* Returns true if the index has the same folder with the same tree, and records that in the index's folder. */
+/* Returns true if the index has the same folder with the same tree. Records that in the index's folder. */
 static bool is_sparse_and_same(struct lister *l, const struct folder *folder) {
     struct folder *found = l->sparse.count == 0 ? NULL
                                                 : bsearch(folder, l->sparse.items, l->sparse.count,
@@ -212,7 +213,7 @@ static enum listing list_side(struct lister *l, struct scan_side *side, const st
     if (listing != LISTED_TOO_MUCH)
         return listing;
     bool is_index = side == &l->sides->staged;
-    scan__fault(&l->pass->faults, "the files of %s exceed the memory limit: %s; raise --memory",
+    scan__fault(&l->pass->faults, "the files of %s exceed the memory limit: %s; raise " SCAN_OPTION_MEMORY,
                 is_index ? "the index" : "HEAD",
                 is_index ? "the rest is not scanned"
                          : "staged secrets that are already in HEAD may be reported");

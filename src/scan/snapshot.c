@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define SNAPSHOT_MAX ((size_t)40 << 20)
-#define FAULT_SIZE   1024 /* of a line */
+#define FAULT_SIZE   1024 /* size of a line */
 
 static void put_row(struct scan_buffer *buffer, const struct ts_report_target *row,
                     const struct scan_masked *masked) {
@@ -21,7 +21,7 @@ static void put_row(struct scan_buffer *buffer, const struct ts_report_target *r
     scan__buffer_put_number(buffer, row->knows_head);
     scan__buffer_put_number(buffer, row->encrypted_archives);
     scan__buffer_put_number(buffer, row->submodules);
-    scan__buffer_put_number(buffer, (uint64_t)masked->any + masked->paths);
+    scan__buffer_put_number(buffer, masked->any);
 }
 
 /* Returns false if a line is not kept, or contains a secret. */
@@ -64,7 +64,7 @@ static bool take_faults(struct scan_recall *recall, struct ts_bytes *rest) {
     return true;
 }
 
-/* LFS objects may come and go without a change of the fingerprint. */
+/* LFS objects may appear and disappear without changing the fingerprint. */
 static bool has_pointers(const struct scan_recall *recall) {
     return scan__recall_row(recall)->lfs_objects + scan__recall_row(recall)->lfs_missing > 0;
 }
@@ -77,13 +77,14 @@ static bool is_lasting(const struct scan_recall *recall) {
            pass->limits_hit == 0 && !scan__was_stopped(pass);
 }
 
-void scan__recall_finish(struct scan_recall *recall, const struct scan_masked *masked) {
+void scan__snapshot_finish(struct scan_recall *recall, const struct scan_masked *masked) {
     struct scan_pass *pass = recall->pass;
     uint8_t now[32];
     struct ts_git_fault fault;
-    if (recall->evidence == NULL || !recall->has_hits || !scan__recall_is_default(pass->options) ||
-        !is_lasting(recall) || has_pointers(recall) || !recall->has_fingerprint ||
-        ts_git_repo_fingerprint(recall->repo, now, &fault) != TS_GIT_OK ||
+    /* Rules, allow entries and .gitleaksignore name real paths. */
+    if (masked->paths || recall->evidence == NULL || !recall->has_hits ||
+        !scan__recall_is_default(pass->options) || !is_lasting(recall) || has_pointers(recall) ||
+        !recall->has_fingerprint || ts_git_repo_fingerprint(recall->repo, now, &fault) != TS_GIT_OK ||
         memcmp(now, recall->fingerprint, sizeof now) != 0)
         return;
     size_t total;
@@ -135,7 +136,7 @@ bool scan__recall_use(struct scan_recall *recall, const struct scan_recall_snaps
     return true;
 }
 
-/* The numbers before the faults. */
+/* Reads the numbers before the faults. */
 static bool decode_row(struct scan_recall *recall, struct ts_bytes page,
                        struct scan_recall_snapshot *snapshot) {
     struct ts_report_target *row = &snapshot->row;
@@ -151,17 +152,17 @@ static bool decode_row(struct scan_recall *recall, struct ts_bytes page,
             return false;
     row->blobs_known = row->blobs;
     row->knows_head = knows_head != 0;
-    snapshot->masked = (struct scan_masked){.any = masked > 0, .paths = masked > 1};
+    snapshot->was_masked = masked == 1;
     snapshot->rest = page;
-    return true;
+    return masked <= 1;
 }
 
 static bool is_usable(const struct scan_recall *recall) {
-    return recall->pass != NULL && recall->has_hits && scan__recall_is_default(recall->pass->options) &&
+    return recall->state != NULL && recall->has_hits && scan__recall_is_default(recall->pass->options) &&
            recall->has_fingerprint && recall->pass->faults.total == recall->faults_before;
 }
 
-bool scan__recall_all(struct scan_recall *recall) {
+bool scan__snapshot_all(struct scan_recall *recall) {
     struct scan_recall_snapshot snapshot = {.page = {.data = NULL}};
     struct scan_segment segment;
     struct ts_bytes page;
@@ -178,7 +179,7 @@ bool scan__recall_earlier(struct scan_recall *recall, struct scan_recall_snapsho
     if (!is_usable(recall) || !scan__recall_has_salt(recall) ||
         !scan__state_snapshot(recall->state, NULL, &snapshot.segment, &page))
         return false;
-    scan__buffer_put(&snapshot.page, page); /* the next page takes its place */
+    scan__buffer_put(&snapshot.page, page); /* copied, because the next page overwrites it */
     *ret_snapshot = snapshot;
     if (!snapshot.page.no_memory && scan__segment_next(&ret_snapshot->segment, &ret_snapshot->past) &&
         decode_row(recall, scan__buffer_bytes(&ret_snapshot->page), ret_snapshot))

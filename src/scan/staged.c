@@ -4,6 +4,7 @@
 #include "staged.h"
 
 #include "look.h"
+#include "option_names.h"
 
 #include "git/staged.h"
 #include "git/visit.h"
@@ -169,6 +170,7 @@ static enum ts_scan_outcome look_at_all(struct scan_staged *s, struct ts_scan_er
     const struct scan_side *files = &s->sides.staged;
     unsigned jobs = pass->jobs;
     size_t first;
+    size_t location_first = pass->locations.len / sizeof(struct scan_location);
     (void)scan__hits_contents(&pass->hits, &first);
     pass->jobs = 1;
     bool done = scan__looks_init(&s->looks, pass, s->target->profile);
@@ -186,7 +188,7 @@ static enum ts_scan_outcome look_at_all(struct scan_staged *s, struct ts_scan_er
     if (done) {
         report_unknown(s);
         place_contents(s, first);
-        done = !is_commit || scan__staged_before(s, first);
+        done = !is_commit || scan__staged_before(s, location_first);
     }
     free(s->named);
     scan__looks_finish(&s->looks, pass, &s->target->row);
@@ -208,7 +210,8 @@ enum ts_scan_outcome scan__staged(struct scan_pass *pass, struct scan_target *ta
     enum ts_git_error error = file != NULL ? ts_git_staged_read_file(repo, file, memory_max, &staged, &fault)
                                            : ts_git_staged_read(repo, memory_max, &staged, &fault);
     if (error == TS_GIT_TOO_LARGE) {
-        scan__fault(&pass->faults, "the index exceeds the memory limit and is not scanned; raise --memory");
+        scan__fault(&pass->faults,
+                    "the index exceeds the memory limit and is not scanned; raise " SCAN_OPTION_MEMORY);
         return TS_SCAN_DONE;
     }
     if (error != TS_GIT_OK) {

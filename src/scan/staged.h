@@ -19,12 +19,13 @@ struct scan_staged {
     size_t blob_max; /* larger ones come in windows */
 };
 
-/* For visits of blobs that are wanted, also large ones in windows. */
+/* The options for visiting wanted blobs; large ones come in windows. */
 struct ts_git_visit_options scan__staged_visit(const struct scan_staged *staged, unsigned threads,
                                                const struct ts_git_set *wanted);
 
-/* Looks at the base of the commit, which is HEAD and the commits that are being merged, until it is clear which findings the commit
- * would bring. Contents from `first` on are those of the staged files. Returns false when memory runs out. */
-bool scan__staged_before(struct scan_staged *staged, size_t first);
+/* Scans the base of the commit (HEAD and the commits that are being merged) until it is clear which findings
+ * the commit would bring. Locations from `location_first` on belong to the staged files. Returns false when memory runs
+ * out. */
+bool scan__staged_before(struct scan_staged *staged, size_t location_first);
 
 #endif

@@ -7,6 +7,7 @@
 #include "look_impl.h"
 
 #include "git/visit.h"
+#include "os/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,10 @@
 struct looking {
     struct scan_staged *s;
     struct scan_looks looks;
-    struct ts_git_set *seen; /* blobs that were looked at, or will be */
+    struct ts_git_set *seen;    /* blobs that were scanned, or will be */
+    struct ts_git_oid *missing; /* blobs of the base that the repository lacks; may repeat */
+    size_t missing_count;
+    size_t missing_capacity;
 };
 
 /* ---- files ---- */
@@ -46,7 +50,38 @@ static void release_windows(void *ctx, void *result) {
     scan__windows_free(result);
 }
 
-/* Looks at the files of a side: those that are staged unchanged, or the others. */
+static void keep_missing(struct looking *l, const struct ts_git_oid *oid) {
+    if (TS_GROW(l->missing, l->missing_capacity, l->missing_count + 1))
+        l->missing[l->missing_count++] = *oid;
+    else
+        l->s->pass->no_memory = true;
+}
+
+static int compare_ids(const void *a, const void *b) {
+    return ts_git_oid_compare(a, b);
+}
+
+/* Without them it is unknown whether the base has the findings. */
+static void tell_missing(struct looking *l) {
+    struct scan_staged *s = l->s;
+    struct ts_git_fault fault;
+    if (l->missing_count == 0)
+        return;
+    bool is_by_design = ts_git_repo_keeps_promises(s->repo);
+    qsort(l->missing, l->missing_count, sizeof *l->missing, compare_ids);
+    for (size_t i = 0; i < l->missing_count; i++) {
+        struct ts_git_content content = {.bytes = NULL};
+        if (i > 0 && ts_git_oid_equal(&l->missing[i - 1], &l->missing[i]))
+            continue;
+        if (is_by_design)
+            s->target->row.missing_by_design++;
+        else if (ts_git_blob_read(s->repo, &l->missing[i], 0, &content, &fault) != TS_GIT_OK)
+            scan__faults_sink(&s->pass->faults).take(&s->pass->faults, &fault);
+        free(content.bytes);
+    }
+}
+
+/* Scans files of a side: either those that are staged unchanged, or the others. */
 static void look_at_side(struct looking *l, const struct scan_side *side, bool are_staged) {
     struct scan_staged *s = l->s;
     struct ts_git_set *wanted = NULL;
@@ -55,10 +90,15 @@ static void look_at_side(struct looking *l, const struct scan_side *side, bool a
         s->pass->no_memory = true;
         return;
     }
-    for (size_t i = 0; i < side->count; i++)
-        if (scan__side_has(&s->sides.staged, &side->items[i]) == are_staged &&
-            !ts_git_set_has(l->seen, &side->items[i].oid) && ts_git_set_add(l->seen, &side->items[i].oid))
-            (void)ts_git_set_add(wanted, &side->items[i].oid);
+    for (size_t i = 0; i < side->count; i++) {
+        const struct ts_git_oid *oid = &side->items[i].oid;
+        if (scan__side_has(&s->sides.staged, &side->items[i]) != are_staged || ts_git_set_has(l->seen, oid))
+            continue;
+        if (ts_git_set_add(l->seen, oid))
+            (void)ts_git_set_add(wanted, oid);
+        else
+            keep_missing(l, oid);
+    }
     struct ts_git_visitor visitor = {.visit = visit_one, .release = release_windows, .ctx = l};
     struct ts_git_visit_options options = scan__staged_visit(s, s->pass->jobs, wanted);
     enum ts_git_error error = ts_git_visit(s->repo, &options, &visitor, NULL, &fault);
@@ -78,23 +118,6 @@ static void look_at_message(struct looking *l, const struct ts_git_oid *oid) {
         ts_git_commit_parse(s->target->hash, ts_bytes_of(content.bytes, content.len), &commit))
         (void)scan__look_whole(&l->looks.items[0], &looked, commit.message, NULL, NULL);
     free(content.bytes);
-}
-
-static void look_at_all(struct looking *l, const struct scan_before *before) {
-    struct scan_sides *sides = &l->s->sides;
-    for (size_t i = 0; i < sides->parent_count; i++)
-        look_at_message(l, &sides->parents[i]);
-    look_at_side(l, &sides->head, false);
-    look_at_side(l, &sides->merged, false);
-    if (!scan__before_is_open(before))
-        return;
-    look_at_side(l, &sides->head, true);
-    look_at_side(l, &sides->merged, true);
-    if (sides->same.count == 0 || !scan__before_is_open(before))
-        return;
-    if (!scan__sides_unfold(sides, l->s->pass, l->s->target, l->s->repo))
-        l->s->pass->no_memory = true;
-    look_at_side(l, &sides->merged, false);
 }
 
 /* ---- their locations ---- */
@@ -124,14 +147,18 @@ static void place_side(struct scan_staged *s, const struct scan_side *side, cons
     }
 }
 
-static bool place_all(struct scan_staged *s, const struct scan_before *before) {
+/* Places the contents of the base from `first` on. Returns false when memory runs out. */
+static bool place_from(struct scan_staged *s, struct scan_before *before, size_t first) {
     size_t total;
     const struct scan_content *contents = scan__hits_contents(&s->pass->hits, &total);
-    struct placed *items = calloc(total - before->mark + 1, sizeof *items);
+    struct placed *items = calloc(total - first + 1, sizeof *items);
     size_t count = 0;
-    if (items == NULL)
+    if (items == NULL || !scan__before_update(before)) {
+        free(items);
+        s->pass->no_memory = true;
         return false;
-    for (size_t i = before->mark; i < total; i++) {
+    }
+    for (size_t i = first; i < total; i++) {
         struct scan_location message = {.content = (uint32_t)i,
                                         .commit = TS_REPORT_NONE,
                                         .place = TS_PLACE_COMMIT_MESSAGE,
@@ -151,20 +178,49 @@ static bool place_all(struct scan_staged *s, const struct scan_before *before) {
     return true;
 }
 
-bool scan__staged_before(struct scan_staged *staged, size_t first) {
+/* ---- all of it ---- */
+
+static size_t content_count(const struct scan_staged *s) {
+    size_t count;
+    (void)scan__hits_contents(&s->pass->hits, &count);
+    return count;
+}
+
+/* Scans the sides in this order until every finding of the change was found in the base. Returns false when
+ * memory runs out. */
+static bool look_at_all(struct looking *l, struct scan_before *before) {
+    struct scan_sides *sides = &l->s->sides;
+    for (size_t i = 0; i < sides->parent_count; i++)
+        look_at_message(l, &sides->parents[i]);
+    look_at_side(l, &sides->head, false);
+    look_at_side(l, &sides->merged, false);
+    size_t placed = content_count(l->s);
+    if (!place_from(l->s, before, before->mark) || !scan__before_is_open(before))
+        return !l->s->pass->no_memory;
+    look_at_side(l, &sides->head, true);
+    look_at_side(l, &sides->merged, true);
+    if (!place_from(l->s, before, placed) || sides->same.count == 0 || !scan__before_is_open(before))
+        return !l->s->pass->no_memory;
+    if (!scan__sides_unfold(sides, l->s->pass, l->s->target, l->s->repo))
+        l->s->pass->no_memory = true;
+    look_at_side(l, &sides->merged, false);
+    return place_from(l->s, before, before->mark);
+}
+
+bool scan__staged_before(struct scan_staged *staged, size_t location_first) {
     struct scan_before before;
     struct looking l = {.s = staged};
     struct ts_report_target row = staged->target->row;
-    bool done = scan__before_begin(&before, staged->pass, staged->target_index, first);
+    bool done = scan__before_begin(&before, staged->pass, staged->target_index, location_first);
     if (done && scan__before_is_open(&before)) {
         done = ts_git_set_new(staged->repo, &l.seen, NULL) == TS_GIT_OK &&
                scan__looks_init(&l.looks, staged->pass, staged->target->profile);
-        if (done)
-            look_at_all(&l, &before);
+        done = done && look_at_all(&l, &before);
+        tell_missing(&l);
         scan__looks_finish(&l.looks, staged->pass,
                            &row); /* a separate row: the report counts only staged files */
-        done = done && place_all(staged, &before);
     }
+    free(l.missing);
     ts_git_set_free(l.seen);
     scan__before_release(&before);
     return done;

@@ -17,7 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The files are merged if there are more than this, or if all but the largest together exceed it. */
+/* The files are merged if there are more than FILES_MAX, or if all but the largest have together more than
+ * SCATTERED_MIN bytes. */
 #define FILES_MAX     16
 #define SCATTERED_MIN ((uint64_t)256 << 10)
 
@@ -33,7 +34,7 @@ struct scan_state {
     struct scan_state_warning *warning;
     struct scan_state_name folder_name;
     int all_fd;  /* folder of all repositories; -1: missing */
-    int fd;      /* of this one; -1: missing */
+    int fd;      /* descriptor of this folder; -1: it is missing */
     int lock_fd; /* -1: nothing can be written */
     bool has_salt;
     bool has_noted_use;
@@ -118,7 +119,9 @@ static bool is_ours(struct scan_state *state) {
     struct stat status;
     bool is_own = fstat(state->fd, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 022) == 0;
     if (!is_own)
-        warn(state, "is not used", "others can write to it", "remove it, or make it yours with mode 0700");
+        warn(state, "is not used", "other users can write to it",
+             "remove it, or change its owner to "
+             "yourself and its mode to 0700");
     return is_own;
 }
 
@@ -244,7 +247,7 @@ static bool take_lock(struct scan_state *state) {
     }
     if (errno == EWOULDBLOCK)
         warn(state, "is not updated by this scan", "another scan of this repository is using it",
-             "scan again when that one is done");
+             "scan again when that scan has ended");
     else
         warn(state, "cannot be kept", strerror(errno), cure_of(errno));
     close(fd);
@@ -263,8 +266,8 @@ static int write_about(const struct scan_state *state, const uint8_t salt[static
     return error;
 }
 
-/* Another scan may have made it meanwhile. The path is added once it is known to contain no secret. The
- * caller holds the lock. */
+/* Creates the file if another scan has not created it meanwhile. The path is added when it is known to
+ * contain no secret. The caller holds the lock. */
 static int make_about(struct scan_state *state) {
     read_about(state);
     if (state->has_salt)
@@ -418,8 +421,7 @@ static struct scan_state_name next_name(const struct scan_state_name *prefix,
     return name;
 }
 
-/* A separate file for this scan: nobody adds to a file of another process, which may end with an incomplete
- * page. */
+/* Each scan writes a separate file, because a file of another process may end with an incomplete page. */
 static int open_log(struct scan_state *state, enum scan_segment_kind kind, struct log *log) {
     struct scan_state_names names;
     struct scan_state_name prefix = scan__state_name((char)kind, &state->place.use);
@@ -527,7 +529,7 @@ bool scan__state_rewrite_begin(struct scan_state *state, enum scan_segment_kind 
     return error == 0;
 }
 
-/* The new file has the number after the last, so that it is the latest, even if some of the others remain. */
+/* The new file has the next number, so that it is the latest one even if some of the others remain. */
 void scan__state_rewrite_end(struct scan_state *state, enum scan_segment_kind kind) {
     struct log *log = log_of(state, kind);
     struct scan_state_names names;

@@ -1,18 +1,18 @@
 /*
  * The state that scans of one repository keep for later ones, in the user's state folder.
  *
- *     FOLDER/scan/print-key      of the prints of secrets, in all repositories
- *     FOLDER/scan/ID/            ID is that of the repository
+ *     FOLDER/scan/print-key      the key of the prints of secrets, for all repositories
+ *     FOLDER/scan/ID/            the folder of the repository with this id
  *         lock                   held (flock) by the scan that adds to it
  *         about                  the salt of its evidence, and the path of the repository
  *         k-RULES-NUMBER         known objects
  *         h-RULES-JUDGING-NUMBER contents with hits
  *         s-RULES-JUDGING        the result of a whole scan
- *         u-RULES-JUDGING empty; its time is that of the last scan that added something
+ *         u-RULES-JUDGING        empty; its file time is the time of the last scan that added something
  *
- * It is a cache. A failure to read or write costs time and a line of warning, never a finding and never the
- * scan: after a failure nothing more is written, and what was read before stays valid. Only the process that
- * made a file adds to it, or a rename puts the whole file in place; so reading needs no lock.
+ * The state is a cache. A failure to read or write costs time and prints a warning, but never loses a finding
+ * or ends the scan. After a failure nothing more is written, and everything read before stays valid. Only the
+ * process that made a file adds to it, or a rename puts the whole file in place. So reading needs no lock.
  */
 #ifndef TS_SCAN_STATE_H
 #define TS_SCAN_STATE_H
@@ -34,27 +34,27 @@ struct scan_state_place {
     const char *folder;
     struct scan_use use;
     struct ts_siphash_key print_key; /* stored if the folder has none */
-    unsigned files_left;             /* descriptors for the scan itself: with fewer, it runs without state */
+    unsigned files_left;             /* descriptors for the scan itself; with fewer, it runs without state */
 };
 
-/* Returns NULL if it cannot be used. The place must outlive it. */
+/* Returns NULL if it cannot be used. The place must stay valid as long as the state. */
 struct scan_state *scan__state_open(const struct scan_state_place *place, struct scan_state_warning *warning);
 void scan__state_close(struct scan_state *state);
 
-/* The first page of the snapshot with this fingerprint, or of any for NULL, borrowed from the segment, which the caller closes. Returns
- * false if there is none: then there is nothing to close. */
+/* Reads the first page of the snapshot with this fingerprint; NULL means any snapshot. The page is borrowed
+ * from the segment, which the caller closes. Returns false if there is none; then there is nothing to close. */
 bool scan__state_snapshot(struct scan_state *state, const uint8_t *fingerprint,
                           struct scan_segment *ret_segment, struct ts_bytes *ret_page);
 
-/* For a scan that reads objects, before the following functions: takes the lock. Returns false if nothing is
- * known and nothing can be kept. */
+/* Takes the lock. A scan that reads objects calls it before the following functions. Returns false if nothing
+ * is known and nothing can be kept. */
 bool scan__state_begin(struct scan_state *state);
 
 /* The key of evidence, SCAN_SALT_LEN bytes. */
 const uint8_t *scan__state_salt(const struct scan_state *state);
 
-/* Pages of KNOWN or HITS, the latest files first. The callback returns false for an invalid page: the rest of
- * its file is skipped. */
+/* Visits pages of KNOWN or HITS, the latest files first. The callback returns false for an invalid page; the
+ * rest of its file is skipped. */
 typedef bool scan_state_page(void *ctx, struct ts_bytes page);
 void scan__state_each(struct scan_state *state, enum scan_segment_kind kind, scan_state_page *take,
                       void *ctx);
@@ -66,20 +66,19 @@ void scan__state_put_snapshot(struct scan_state *state,
                               const uint8_t fingerprint[static SCAN_FINGERPRINT_LEN], struct ts_bytes page,
                               struct ts_bytes past);
 
-/* Stores the path of the repository: when the repository is gone, its state can be removed. With "", for a path that must not be
- * stored, the state is not removed. */
+/* Stores the path of the repository, so that its state can be removed when the repository no longer exists. A
+ * path that must not be stored is ""; that state is not removed. */
 void scan__state_note_path(struct scan_state *state, const char *path);
 
 /* Returns true if there is a file of this kind. */
 bool scan__state_has(const struct scan_state *state, enum scan_segment_kind kind);
 
-/* Removes hits and snapshot, because one of their texts contains a secret. Needs no lock, and works on a full
- * disk. */
+/* Removes hits and snapshot if one of their texts contains a secret. Needs no lock, and works on a full disk. */
 void scan__state_drop_texts(struct scan_state *state);
 
-/* Returns true if there are many small or damaged files, so that all of KNOWN or HITS should be written into
- * one file. Pages that are added between begin and end replace all earlier ones; when a write fails, these
- * stay. */
+/* Returns true if there are many small or damaged files, so that all pages of KNOWN or HITS should be written
+ * into one file. Pages that are added between begin and end replace all earlier pages; if a write fails, the
+ * earlier pages stay. */
 bool scan__state_is_scattered(struct scan_state *state, enum scan_segment_kind kind);
 bool scan__state_rewrite_begin(struct scan_state *state, enum scan_segment_kind kind);
 void scan__state_rewrite_end(struct scan_state *state, enum scan_segment_kind kind);

@@ -25,7 +25,7 @@ void scan__buffer_put(struct scan_buffer *buffer, struct ts_bytes bytes) {
     buffer->len += bytes.len;
 }
 
-/* Seven bits a byte, the lowest first; all but the last have the highest bit set. */
+/* Writes seven bits per byte, the lowest first; all bytes but the last have the highest bit set. */
 void scan__buffer_put_number(struct scan_buffer *buffer, uint64_t number) {
     uint8_t bytes[10];
     size_t len = 0;
@@ -169,7 +169,7 @@ struct scan_known scan__known_page_at(const struct scan_known_page *page, size_t
 
 /* ---- writing material ---- */
 
-/* Positions of texts or findings, sorted, each once: the index is the number in the page. */
+/* Positions of texts or findings, sorted, each once. The index of a position is its number in the page. */
 struct places {
     uint32_t *items;
     size_t count;
@@ -394,7 +394,7 @@ struct known_finding {
 
 struct loader {
     const struct scan_material_sink *sink;
-    bool is_taking; /* the second pass */
+    bool is_taking; /* this is the second pass */
     enum ts_git_hash hash;
     const struct ts_ruleset *rules;
     struct reader reader;

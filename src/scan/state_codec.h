@@ -1,9 +1,9 @@
 /*
  * Results of a scan as bytes: docs/formats/state.md has the layouts.
  *
- * Two kinds of pages: ids of objects in which nothing was found, and material, which is contents with their
- * hits and, in a snapshot, their places. A page is read in two passes, and nothing of it is used unless all
- * of it is valid.
+ * There are two kinds of pages: ids of objects in which nothing was found, and material. Material is contents
+ * with their hits and, in a snapshot, their places. A page is read in two passes, and nothing of it is used
+ * unless all of it is valid.
  */
 #ifndef TS_SCAN_STATE_CODEC_H
 #define TS_SCAN_STATE_CODEC_H
@@ -39,8 +39,8 @@ struct scan_known {
     struct ts_git_oid oid;
     uint64_t size;
     enum scan_content_kind kind; /* BLOB, COMMIT or TAG */
-    uint64_t evidence;           /* of its stored bytes; never 0 */
-    uint32_t pack;               /* its index in the page's packs, plus 1; 0: none of them */
+    uint64_t evidence;           /* evidence of its stored bytes; never 0 */
+    uint32_t pack;               /* index of its pack in the page's packs, plus 1; 0: no pack */
 };
 
 /* Larger objects are not stored: they are read again. */
@@ -55,10 +55,10 @@ static inline size_t scan__known_len(enum ts_git_hash hash) {
 
 void scan__known_encode(struct scan_buffer *buffer, enum ts_git_hash hash, const struct scan_known *known);
 
-/* A page of them: the ids of packs, and items of scan__known_len bytes. */
+/* A page of known objects: the ids of packs, and items of scan__known_len bytes. */
 struct scan_known_page {
     enum ts_git_hash hash;
-    const uint8_t *packs; /* of TS_GIT_PACK_ID_LEN bytes each */
+    const uint8_t *packs; /* ids of TS_GIT_PACK_ID_LEN bytes each */
     size_t pack_count;
     struct ts_bytes items;
 };
@@ -84,7 +84,7 @@ struct scan_material {
     size_t location_count;
 };
 
-/* Adds a page to the buffer; no_memory of the buffer says if it did not fit. No other thread may add to the
+/* Adds a page to the buffer; no_memory of the buffer is set if memory ran out. No other thread may add to the
  * pass's hits meanwhile. */
 void scan__material_encode(const struct scan_material *material, struct scan_buffer *buffer);
 
@@ -98,7 +98,8 @@ struct scan_material_sink {
     void *ctx;
 };
 
-/* Returns false if it is not valid; then nothing was taken. The pass's hits report lack of memory. */
+/* Returns false if the page is not valid; then nothing was taken. If memory runs out, the pass's hits report
+ * it. */
 bool scan__material_decode(struct ts_bytes page, const struct scan_material_sink *sink);
 
 #endif

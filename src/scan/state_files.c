@@ -192,8 +192,8 @@ bool scan__state_print_key_read(const char *state_folder, struct ts_siphash_key 
     return is_read;
 }
 
-/* If several scans make the key at the same time, each may use its own. The last one stays, and the contents
- * with hits of the others are read again. */
+/* If several scans make the key at the same time, each may use its own key. The last key stays, and contents
+ * with hits of the other scans are read again. */
 int scan__state_print_key_keep(int all, const struct ts_siphash_key *key) {
     struct ts_siphash_key kept;
     uint8_t bytes[TS_SIPHASH_KEY_LEN];

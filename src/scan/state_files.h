@@ -22,7 +22,7 @@ struct scan_state_name scan__state_name(char letter, const struct scan_use *use)
 /* The folder of a repository. */
 struct scan_state_name scan__state_folder_name(const struct scan_use *use);
 
-/* Parses any file name of the state. ret_use has its rules and judging, zeros if it has none. */
+/* Parses any file name of the state. ret_use has the rules and judging of the name; zeros if it has none. */
 bool scan__state_name_parse(const char *name, char *ret_letter, struct scan_use *ret_use);
 
 /* Names in a folder, sorted; empty if it cannot be listed. With a prefix, only state files that begin with
@@ -44,7 +44,8 @@ int scan__state_make_folders(const char *path);
 /* Creates a new file for writing. Returns -1, and errno, on failure. */
 int scan__state_open_new(int folder, const char *name);
 
-/* Replaces a file by one with these pages, without the empty ones, completely or not at all. Returns 0 or an errno. */
+/* Replaces a file by one with these pages, completely or not at all. Empty pages are omitted. Returns 0 or an
+ * errno. */
 int scan__state_replace(int folder, const char *name, const struct scan_segment_head *head,
                         const struct ts_bytes *pages, size_t count);
 

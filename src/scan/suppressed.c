@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A record that an entry or mark allowed a finding, and how often. Equal records are merged when there are
- * many, so that the list stays as small as the result. */
+/* A record that an entry or mark allowed a finding, and how often. When there are many records, equal ones
+ * are merged, so that the list does not become larger than the result. */
 struct scan_suppressed_item {
-    uint32_t profile; /* its number; MARK for marks */
-    uint32_t source;  /* index of the entry or, after the entries, of the fingerprint; or text of the mark */
+    uint32_t profile; /* number of the profile; MARK for marks */
+    uint32_t source;  /* index of the entry or fingerprint; MARK: text of the mark */
     uint32_t finding;
     uint64_t times;
 };
@@ -20,7 +20,7 @@ struct scan_suppressed_item {
 struct scan_suppressed_pair {
     uint32_t finding;
     uint32_t path;
-    uint32_t entry; /* of the profile's ignored */
+    uint32_t entry; /* index of the entry in the profile's `ignored` */
 };
 
 #define MARK        UINT32_MAX
@@ -95,7 +95,7 @@ static const struct scan_suppressed_pair *find_pair(const struct scan_suppressed
     return low < suppressed->pair_count && pair->finding == finding && pair->path == path ? pair : NULL;
 }
 
-/* Drops duplicates: versions of a file bring the same pairs again and again. */
+/* Drops duplicates, because the versions of a file bring the same pairs repeatedly. */
 static bool add_pair(struct scan_suppressed *suppressed, struct scan_suppressed_pair pair) {
     if (suppressed->pair_count == suppressed->pair_capacity) {
         scan__suppressed_sort(suppressed);
@@ -108,11 +108,11 @@ static bool add_pair(struct scan_suppressed *suppressed, struct scan_suppressed_
 }
 
 static bool is_ignored(const struct scan_ignored_entry *entry, const struct scan_hit *hit,
-                       const struct ts_git_oid *commit) {
+                       const struct scan_suppressed_place *place) {
     static const struct ts_git_oid any = {{0}};
     return entry->line >= hit->line && entry->line <= hit->end_line &&
-           (ts_git_oid_equal(&entry->commit, &any) ||
-            (commit != NULL && ts_git_oid_equal(&entry->commit, commit)));
+           (ts_git_oid_equal(&entry->commit, &any) || place->is_before ||
+            (place->commit != NULL && ts_git_oid_equal(&entry->commit, place->commit)));
 }
 
 void scan__suppressed_ignore(struct scan_suppressed *suppressed, const struct scan_suppressed_place *place) {
@@ -124,7 +124,7 @@ void scan__suppressed_ignore(struct scan_suppressed *suppressed, const struct sc
         const struct scan_hit *hit = &scan__hits_items(suppressed->hits)[place->content->first_hit + i];
         for (size_t k = first; k < first + count; k++) {
             struct scan_suppressed_pair pair = {hit->finding, place->path, (uint32_t)k};
-            if (is_ignored(&ignored->entries[k], hit, place->commit) && !add_pair(suppressed, pair)) {
+            if (is_ignored(&ignored->entries[k], hit, place) && !add_pair(suppressed, pair)) {
                 suppressed->no_memory = true;
                 return;
             }
@@ -199,15 +199,15 @@ bool scan__suppressed_take(struct scan_suppressed *suppressed, const struct scan
         add(suppressed, (struct scan_suppressed_item){number, source, hit->finding, 1});
         return true;
     }
-    if (hit->pragma == SCAN_NO_TEXT)
+    if (hit->pragma == SCAN_NO_TEXT || suppressed->keeps_marked)
         return false;
     add(suppressed, (struct scan_suppressed_item){MARK, hit->pragma, hit->finding, 1});
     return true;
 }
 
-bool scan__suppressed_would(const struct scan_suppressed *suppressed, const struct scan_profile *profile,
-                            const struct scan_hit *hit, const char *path) {
-    struct ts_bytes entries = scan__hits_text_at(suppressed->hits, hit->allows);
+bool scan__is_allowed(const struct scan_hits *hits, const struct scan_profile *profile,
+                      const struct scan_hit *hit, const char *path) {
+    struct ts_bytes entries = scan__hits_text_at(hits, hit->allows);
     bool is_allowed = hit->pragma != SCAN_NO_TEXT;
     for (size_t i = 0; i < entries.len / sizeof(uint32_t) && !is_allowed; i++) {
         uint32_t entry;
@@ -215,6 +215,13 @@ bool scan__suppressed_would(const struct scan_suppressed *suppressed, const stru
         is_allowed = ts_allow_has_path(&profile->config.allows[entry], path);
     }
     return is_allowed;
+}
+
+bool scan__suppressed_would(const struct scan_suppressed *suppressed, const struct scan_profile *profile,
+                            const struct scan_hit *hit, uint32_t path) {
+    return find_pair(suppressed, hit->finding, path) != NULL ||
+           scan__is_allowed(suppressed->hits, profile, hit,
+                            (const char *)scan__hits_text_at(suppressed->hits, path).data);
 }
 
 size_t scan__suppressed_unmet(const struct scan_suppressed *suppressed, const struct scan_profile *profile,

@@ -12,13 +12,14 @@ struct scan_suppressed {
     const struct scan_hits *hits;
     struct scan_profile *const *profiles;
     size_t profile_count;
-    bool **met;                         /* by profile and entry: whether it allows a finding at some path */
+    bool **met; /* indexed by profile and entry: whether it allows a finding at some path */
     struct scan_suppressed_pair *pairs; /* findings that fingerprints ignore, and at which paths */
     size_t pair_count;
     size_t pair_capacity;
     struct scan_suppressed_item *items;
     size_t count;
     size_t capacity;
+    bool keeps_marked; /* marks suppress nothing */
     bool no_memory;
 };
 
@@ -26,26 +27,32 @@ bool scan__suppressed_init(struct scan_suppressed *suppressed, const struct scan
                            struct scan_profile *const *profiles, size_t profile_count);
 void scan__suppressed_release(struct scan_suppressed *suppressed);
 
-/* Returns true if the hit is allowed at its path, a text, and counts it. The profile is one of the profiles. */
+/* Returns true if the hit is allowed at its path (a text of the hits), and counts it. The profile is one of
+ * the profiles. */
 bool scan__suppressed_take(struct scan_suppressed *suppressed, const struct scan_profile *profile,
                            const struct scan_hit *hit, uint32_t path);
 
-/* Returns whether entries of the configuration or marks would allow the hit. Fingerprints of .gitleaksignore
- * do not count: they belong to the commit that brought the secret, not to the base of a change. */
+/* Returns whether the hit is allowed at its path, without counting it. */
 bool scan__suppressed_would(const struct scan_suppressed *suppressed, const struct scan_profile *profile,
-                            const struct scan_hit *hit, const char *path);
+                            const struct scan_hit *hit, uint32_t path);
 
-/* For a target with a .gitleaksignore, before any take: remembers which findings its fingerprints ignore, at which paths. `clear`
- * forgets those of the target before. */
+/* The same, but only by entries of the configuration and marks. */
+bool scan__is_allowed(const struct scan_hits *hits, const struct scan_profile *profile,
+                      const struct scan_hit *hit, const char *path);
+
+/* For a target with a .gitleaksignore; call it before scan__suppressed_take. Remembers which findings its
+ * fingerprints ignore, and at which paths. `clear` drops the pairs of the last target; call `sort` after the
+ * last place. */
 struct scan_suppressed_place {
     const struct scan_profile *profile;
     const struct scan_content *content;
     const struct ts_git_oid *commit; /* NULL: none */
-    uint32_t path;                   /* text */
+    uint32_t path;                   /* position of a text */
+    bool is_before;                  /* in the base of a change: any earlier commit may have added it */
 };
 void scan__suppressed_clear(struct scan_suppressed *suppressed);
 void scan__suppressed_ignore(struct scan_suppressed *suppressed, const struct scan_suppressed_place *place);
-void scan__suppressed_sort(struct scan_suppressed *suppressed); /* after the last of them */
+void scan__suppressed_sort(struct scan_suppressed *suppressed);
 
 /* Counts the entries of the profile that name findings but matched none, and gives the line of the first of
  * them. */

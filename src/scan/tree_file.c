@@ -11,7 +11,7 @@
 
 /* ---- in a folder ---- */
 
-/* The part of a path before the next slash; moves past it. Skips empty parts and dots. */
+/* Takes the part of a path before the next slash, and moves past the slash. Skips empty parts and dots. */
 static struct ts_bytes next_part(const char **path) {
     for (;;) {
         const char *begin = *path;
@@ -85,7 +85,7 @@ static bool find_entry(enum ts_git_hash hash, struct ts_bytes tree, struct ts_by
     return false;
 }
 
-/* The first tree of HEAD. */
+/* The root tree of HEAD. */
 static enum scan_tree_has head_tree(const struct scan_tree *tree, struct ts_git_oid *ret_tree,
                                     struct ts_git_fault *ret_fault) {
     struct ts_git_content content;
@@ -101,7 +101,7 @@ static enum scan_tree_has head_tree(const struct scan_tree *tree, struct ts_git_
     if (done)
         *ret_tree = commit.tree;
     free(content.bytes);
-    return done ? SCAN_TREE_HAS : SCAN_TREE_HAS_NOT; /* the scan of HEAD reports its errors */
+    return done ? SCAN_TREE_HAS : SCAN_TREE_HAS_NOT; /* the scan of HEAD reports errors in the blob */
 }
 
 /* The blob with this path in HEAD. */

@@ -1,16 +1,19 @@
 #include "unpack.h"
 
 #include "archive_late.h"
+#include "zip.h"
 
 #include "base/redact.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <zlib.h>
 
 #define TAR_BLOCK      512
 #define ZIP_END_LEN    22
-#define MEMBER_COST    512 /* of the budget, for each member besides its bytes */
+#define MEMBER_COST    512 /* bytes of the budget that each member costs besides its content */
 #define NAME_BYTES_MAX 4096
+#define PIECE          ((size_t)256 << 10) /* what the sink gets at once, as from libarchive */
 
 /* ---- kinds ---- */
 
@@ -20,6 +23,7 @@ struct magic {
     enum scan_archive_kind kind;
 };
 
+#define ZSTD_MAGIC "\x28\xb5\x2f\xfd"
 #define MAGIC(text, kind)                                                                                    \
     { text, sizeof(text) - 1, kind }
 static const struct magic magics[] = {
@@ -30,10 +34,11 @@ static const struct magic magics[] = {
     MAGIC("\xfd"
           "7zXZ\0",
           SCAN_ARCHIVE_COMPRESSED),
-    MAGIC("\x28\xb5\x2f\xfd", SCAN_ARCHIVE_COMPRESSED),
+    MAGIC(ZSTD_MAGIC, SCAN_ARCHIVE_COMPRESSED),
 };
 
-/* A text may begin with "BZh9". In bzip2 the digits of pi follow or, in an empty file, those of its square root. */
+/* A text may begin with "BZh9", too. In bzip2, the digits of pi follow; in an empty file, the digits of the
+ * square root of pi. */
 static bool is_bzip2(struct ts_bytes start) {
     return start.len >= 10 && memcmp(start.data, "BZh", 3) == 0 && start.data[3] >= '1' &&
            start.data[3] <= '9' &&
@@ -41,7 +46,26 @@ static bool is_bzip2(struct ts_bytes start) {
             memcmp(start.data + 4, "\x17\x72\x45\x38\x50\x90", 6) == 0);
 }
 
-/* Checks the sum of all bytes of the header, where the sum itself counts as blanks. Tars from before 1988 have no other mark. */
+/* A zstd may begin with frames that are skipped, as those of pzstd do, and libarchive does not recognise it then. Returns
+ * what is after such frames, or everything if no zstd is there. */
+static struct ts_bytes after_skipped_frames(struct ts_bytes start) {
+    struct ts_bytes rest = start;
+    while (rest.len >= 8 && (rest.data[0] & 0xf0) == 0x50 && memcmp(rest.data + 1, "\x2a\x4d\x18", 3) == 0) {
+        uint64_t len = 8 + ((uint64_t)rest.data[4] | (uint64_t)rest.data[5] << 8 |
+                            (uint64_t)rest.data[6] << 16 | (uint64_t)rest.data[7] << 24);
+        if (len > rest.len)
+            return start;
+        rest = ts_bytes_of(rest.data + len, rest.len - (size_t)len);
+    }
+    return rest.len >= 4 && memcmp(rest.data, ZSTD_MAGIC, 4) == 0 ? rest : start;
+}
+
+static bool is_gzip(struct ts_bytes start) {
+    return start.len >= 3 && memcmp(start.data, "\x1f\x8b\x08", 3) == 0;
+}
+
+/* Checks the checksum of the header, in which the checksum itself counts as blanks. Tars from before 1988
+ * have no other mark. */
 static bool has_tar_sum(const uint8_t *header) {
     uint32_t said = 0;
     uint32_t sum = 0;
@@ -71,6 +95,7 @@ static bool ends_as_zip(struct ts_bytes all) {
 }
 
 enum scan_archive_kind scan__archive_kind(struct ts_bytes start, bool is_all) {
+    start = after_skipped_frames(start);
     for (size_t i = 0; i < sizeof magics / sizeof magics[0]; i++)
         if (start.len >= magics[i].len && memcmp(start.data, magics[i].bytes, magics[i].len) == 0)
             return magics[i].kind;
@@ -111,6 +136,8 @@ struct reading {
     struct scan_archive_budget *budget;
     const struct scan_archive_sink *sink;
     struct scan_archive_result result;
+    struct scan_zip zip; /* without members for other kinds */
+    size_t member_count; /* members that the library has returned */
 };
 
 static void note_why(struct reading *r) {
@@ -130,7 +157,7 @@ static struct ts_bytes name_of(const struct reading *r, struct archive_entry *en
     if (name == NULL)
         name = "?";
     if (r->kind == SCAN_ARCHIVE_COMPRESSED && strcmp(name, "data") == 0)
-        return TS_BYTES(""); /* the name that libarchive gives a file without a name */
+        return TS_BYTES(""); /* libarchive's name for a file without a name */
     while (name[0] == '/' || (name[0] == '.' && name[1] == '/'))
         name++;
     struct ts_bytes bytes = ts_bytes_of_cstring(name[0] == '\0' ? "?" : name);
@@ -138,15 +165,37 @@ static struct ts_bytes name_of(const struct reading *r, struct archive_entry *en
     return bytes;
 }
 
-/* If the result is not OK, sets how the reading ended, except when the sink has stopped it. */
+/* If the result is not OK, records how the reading ended, unless the sink has stopped it. */
 static bool go_on(struct reading *r, enum scan_archive_end otherwise, bool is_fine) {
     if (!is_fine && r->result.end != SCAN_ARCHIVE_STOPPED)
         r->result.end = otherwise;
     return is_fine;
 }
 
+/* Hands over the content of a member of a zip that needs no libarchive, in pieces: the sink may stop after
+ * each. Returns false if libarchive must read it. */
+static bool read_inflated(struct reading *r, struct archive_entry *entry, bool *ret_goes_on) {
+    struct ts_bytes content;
+    la_int64_t size = archive_entry_size(entry);
+    if (size <= 0 || (uint64_t)size > r->budget->left || archive_entry_symlink(entry) != NULL ||
+        !scan__zip_content(&r->zip, r->member_count - 1, (uint64_t)size, &content))
+        return false;
+    bool goes_on = true;
+    while (content.len > 0 && goes_on) {
+        size_t len = content.len < PIECE ? content.len : PIECE;
+        goes_on = spend(r->budget, len) &&
+                  go_on(r, SCAN_ARCHIVE_STOPPED, r->sink->data(r->sink->ctx, ts_bytes_of(content.data, len)));
+        content = ts_bytes_skip(content, len);
+    }
+    *ret_goes_on = goes_on;
+    return true;
+}
+
 /* Returns false when reading must end. Leaves out the holes of sparse files. */
-static bool read_data(struct reading *r) {
+static bool read_data(struct reading *r, struct archive_entry *entry) {
+    bool goes_on;
+    if (read_inflated(r, entry, &goes_on))
+        return goes_on;
     for (;;) {
         const void *block;
         size_t len;
@@ -154,10 +203,11 @@ static bool read_data(struct reading *r) {
         int status = archive_read_data_block(r->archive, &block, &len, &at);
         if (status == ARCHIVE_EOF)
             return true;
-        if (status < ARCHIVE_WARN) {
+        /* A warning is a wrong checksum or size. */
+        if (status < ARCHIVE_OK)
             note_why(r);
+        if (status < ARCHIVE_WARN)
             return status != ARCHIVE_FATAL;
-        }
         if (!go_on(r, SCAN_ARCHIVE_OVER, spend(r->budget, len)) ||
             !go_on(r, SCAN_ARCHIVE_STOPPED, r->sink->data(r->sink->ctx, ts_bytes_of(block, len))))
             return false;
@@ -182,7 +232,7 @@ static bool read_member(struct reading *r, struct archive_entry *entry) {
         return true;
     if (!go_on(r, SCAN_ARCHIVE_STOPPED, r->sink->begin(r->sink->ctx, name_of(r, entry))))
         return false;
-    bool goes_on = read_link(r, entry) && read_data(r);
+    bool goes_on = read_link(r, entry) && read_data(r, entry);
     bool is_kept = r->sink->end(r->sink->ctx);
     return goes_on && go_on(r, SCAN_ARCHIVE_STOPPED, is_kept);
 }
@@ -199,6 +249,7 @@ static void read_members(struct reading *r) {
             return;
         }
         uint64_t left = r->budget->left;
+        r->member_count++;
         if (!read_member(r, entry))
             return;
         /* Headers and skipped data count against the budget, too: the library may unpack much before the next
@@ -211,6 +262,34 @@ static void read_members(struct reading *r) {
             !go_on(r, SCAN_ARCHIVE_OVER, spend(r->budget, unpacked - spent)))
             return;
     }
+}
+
+/*
+ * Returns whether the checksum and size at the end of each gzip member are right. libarchive does not compare them, so the members
+ * are inflated once more. Bytes that follow the last member are ignored, as gzip does.
+ */
+static bool has_good_sums(struct reading *r, struct ts_bytes gzip) {
+    enum { GZIP_ONLY = 16 };
+    uint8_t waste[16384];
+    z_stream z = {.next_in = NULL};
+    if (!go_on(r, SCAN_ARCHIVE_NO_MEMORY, inflateInit2(&z, MAX_WBITS + GZIP_ONLY) == Z_OK))
+        return true;
+    int status = Z_OK;
+    while (status == Z_OK && r->result.end == SCAN_ARCHIVE_READ && is_gzip(gzip)) {
+        (void)inflateReset(&z);
+        do {
+            const uInt most = gzip.len < UINT32_MAX ? (uInt)gzip.len : UINT32_MAX;
+            z.next_in = (Bytef *)(uintptr_t)gzip.data;
+            z.avail_in = most;
+            z.next_out = waste;
+            z.avail_out = sizeof waste;
+            status = inflate(&z, Z_NO_FLUSH);
+            gzip = ts_bytes_skip(gzip, most - z.avail_in);
+        } while (status == Z_OK && go_on(r, SCAN_ARCHIVE_STOPPED, r->sink->goes_on(r->sink->ctx)));
+        status = status == Z_STREAM_END ? Z_OK : status;
+    }
+    (void)inflateEnd(&z);
+    return status == Z_OK;
 }
 
 /* has_tar: COMPRESSED contains a tar. */
@@ -269,6 +348,9 @@ struct scan_archive_result scan__archive_read(enum scan_archive_kind kind, struc
                  scan__archive_library.why_not, scan__archive_library.package);
         return r.result;
     }
+    archive = after_skipped_frames(archive);
+    if (kind == SCAN_ARCHIVE_ZIP)
+        scan__zip_init(&r.zip, archive);
     r.archive = archive_read_new();
     if (r.archive == NULL || !set_up(r.archive, kind, kind == SCAN_ARCHIVE_COMPRESSED && has_tar(archive)))
         r.result.end = SCAN_ARCHIVE_NO_MEMORY;
@@ -280,7 +362,13 @@ struct scan_archive_result scan__archive_read(enum scan_archive_kind kind, struc
         r.result.end = SCAN_ARCHIVE_DAMAGED;
         snprintf(r.result.why, sizeof r.result.why, "its end is missing");
     }
+    if (r.result.end == SCAN_ARCHIVE_READ && is_gzip(archive) && !has_good_sums(&r, archive) &&
+        r.result.end != SCAN_ARCHIVE_STOPPED) {
+        r.result.end = SCAN_ARCHIVE_DAMAGED;
+        snprintf(r.result.why, sizeof r.result.why, "its checksum or size is wrong");
+    }
     if (r.archive != NULL)
         (void)archive_read_free(r.archive);
+    scan__zip_release(&r.zip);
     return r.result;
 }

@@ -1,10 +1,10 @@
 /*
- * The members of an archive: bytes in, members out, one after the other, with limits.
+ * Reads the members of an archive one after the other, within limits.
  *
  * An archive is recognised by its content and never by its name: zip (and so jar, war, whl, nupkg, docx,
  * xlsx, apk), also after a program that unpacks it; tar; and gzip, bzip2, xz and zstd, with a tar or one file
- * in them. libarchive reads them. Nothing in an archive is trusted: neither its names nor its sizes, and it
- * may be endless.
+ * in them. libarchive reads them, except the contents that zip.h reads. Nothing in an archive is trusted:
+ * neither its names nor its sizes, and it may be endless.
  */
 #ifndef TS_SCAN_UNPACK_H
 #define TS_SCAN_UNPACK_H
@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An archive may unpack to this many times its own size. RATIO_FLOOR is always allowed. */
+/* An archive may unpack to this many times its own size, and always to RATIO_FLOOR bytes. */
 #define SCAN_ARCHIVE_RATIO       UINT64_C(1000)
 #define SCAN_ARCHIVE_RATIO_FLOOR (UINT64_C(16) << 20)
 
@@ -36,17 +36,18 @@ struct scan_archive_budget scan__archive_budget(uint64_t archive_bytes, uint64_t
 
 /* Each returns false to stop. */
 struct scan_archive_sink {
-    bool (*begin)(void *ctx, struct ts_bytes name); /* an empty name: the one file that is compressed */
+    bool (*begin)(void *ctx, struct ts_bytes name); /* empty name: the archive is one compressed file */
     bool (*data)(void *ctx, struct ts_bytes bytes);
     bool (*end)(void *ctx);
+    bool (*goes_on)(void *ctx); /* asked during long work that hands over nothing */
     void *ctx;
 };
 
 enum scan_archive_end {
     SCAN_ARCHIVE_READ,
-    SCAN_ARCHIVE_DAMAGED, /* damaged, or of an unknown form: a part is not read */
-    SCAN_ARCHIVE_OVER,    /* the budget is used up: the rest is not read */
-    SCAN_ARCHIVE_STOPPED, /* by the sink */
+    SCAN_ARCHIVE_DAMAGED, /* damaged or unsupported: a part was not read */
+    SCAN_ARCHIVE_OVER,    /* the budget is used up: the rest was not read */
+    SCAN_ARCHIVE_STOPPED, /* the sink stopped it */
     SCAN_ARCHIVE_NO_LIBRARY,
     SCAN_ARCHIVE_NO_MEMORY,
 };
@@ -55,10 +56,10 @@ enum scan_archive_end {
 struct scan_archive_result {
     enum scan_archive_end end;
     uint64_t encrypted;              /* number of encrypted members, which are left out */
-    char why[SCAN_ARCHIVE_WHY_SIZE]; /* of DAMAGED and NO_LIBRARY: the library's message, safe to print */
+    char why[SCAN_ARCHIVE_WHY_SIZE]; /* for DAMAGED and NO_LIBRARY: the library's message, safe to print */
 };
 
-/* Leaves out members that cannot be read, and reads the ones after them if possible. */
+/* Skips members that cannot be read, and continues after them if possible. */
 struct scan_archive_result scan__archive_read(enum scan_archive_kind kind, struct ts_bytes archive,
                                               struct scan_archive_budget *budget,
                                               const struct scan_archive_sink *sink);

@@ -1,6 +1,7 @@
 #include "untracked.h"
 
 #include "look_impl.h"
+#include "option_names.h"
 
 #include "base/redact.h"
 #include "git/staged.h"
@@ -24,7 +25,7 @@
 struct look {
     const struct ts_git_staged *index;
     int root;
-    char **pending; /* folders with tracked files, that are still to be listed */
+    char **pending; /* folders with tracked files that are not listed yet */
     size_t pending_count;
     size_t pending_capacity;
     size_t entries_left;
@@ -151,7 +152,7 @@ static void tell(struct scan_pass *pass, const struct scan_target *target, const
     scan__note(
         &pass->faults,
         "%s: %zu untracked or ignored file%s or folder%s in the work tree %s not scanned, such as '%s'; "
-        "scan the work tree with --working-tree",
+        "scan the work tree with " SCAN_OPTION_WORKING_TREE,
         name, l->count, l->count == 1 ? "" : "s", l->count == 1 ? "" : "s", l->count == 1 ? "is" : "are",
         first);
 }

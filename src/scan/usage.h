@@ -1,6 +1,6 @@
 /*
- * Records when the state is used, and frees room: removes the state of deleted repositories, and all but the
- * latest entries.
+ * Records when the state is used, and frees space: removes the state of deleted repositories, and old
+ * entries.
  */
 #ifndef TS_SCAN_USAGE_H
 #define TS_SCAN_USAGE_H

@@ -1,8 +1,5 @@
 /*
- * A rule's request with a secret in it. Pure: the request to send, and the meaning of an answer.
- *
- * A secret cannot change the structure of the request: it is percent-encoded in the URL and in the body, and
- * in a header it must not have control characters or bytes beyond ASCII.
+ * A rule's request with a secret in it. Pure functions make the request, and interpret an answer.
  */
 #ifndef TS_VERIFY_REQUEST_H
 #define TS_VERIFY_REQUEST_H
@@ -51,7 +48,7 @@ void ts_verify_request_release(struct ts_verify_request *request);
 /* The host of a rule's URL, with its port if there is one. */
 struct ts_bytes ts_verify_host(const struct ts_rule_request *rule);
 
-/* The meaning of an answer. The body may be truncated: then a text beyond its end is not found. */
+/* The meaning of an answer. The body may be truncated; a text after the cut is not found. */
 enum ts_verdict ts_verify_judge(const struct ts_rule_request *rule, long status, struct ts_bytes body);
 
 #endif

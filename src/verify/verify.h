@@ -8,39 +8,31 @@
 #ifndef TS_VERIFY_VERIFY_H
 #define TS_VERIFY_VERIFY_H
 
+#include "http/http.h"
 #include "verify/request.h"
 
 #include <stdatomic.h>
 
 struct ts_verifier_options {
-    unsigned per_second;     /* requests to one host, at least 1 */
-    unsigned timeout_s;      /* for one request, at least 1 */
+    unsigned per_second;     /* limit of requests to one host, at least 1 */
+    unsigned timeout_s;      /* timeout of one request, at least 1 */
     const char *ca_file;     /* certificates to trust instead of the system's; NULL: the system's */
     const atomic_bool *stop; /* ends a request or a wait soon after it is set; NULL: never */
 };
 
-/* One line, safe to print. */
-struct ts_verify_error {
-    char text[240];
-};
-
 struct ts_verify_result {
     enum ts_verdict verdict;
-    long status;  /* of the answer; 0: no answer */
-    char why[96]; /* of UNKNOWN: safe to print; otherwise "" */
+    long status;  /* HTTP status of the answer; 0: no answer */
+    char why[96]; /* for UNKNOWN: the reason, safe to print; otherwise "" */
 };
 
-struct ts_verifier;
+/* A client with the limits for asking issuers; the caller ends it with ts_http_free. Returns NULL when the HTTP library cannot be
+ * loaded or memory runs out. Copies the options, but borrows what they point to. */
+struct ts_http *ts_verifier_new(const struct ts_verifier_options *options, struct ts_http_error *ret_error);
 
-/* Returns NULL when the HTTP library cannot be loaded or memory runs out. Copies the options, but borrows
- * what they point to. */
-struct ts_verifier *ts_verifier_new(const struct ts_verifier_options *options,
-                                    struct ts_verify_error *ret_error);
-void ts_verifier_free(struct ts_verifier *verifier); /* accepts NULL */
-
-/* Waits for its turn, asks, and asks once more if the issuer says when. The caller decides whether to trust
- * the rule. */
-struct ts_verify_result ts_verifier_ask(struct ts_verifier *verifier, const struct ts_rule_request *rule,
+/* Waits until the host may be asked, and asks. If the issuer asks for a pause, waits and asks once more. The
+ * caller decides whether to trust the rule. */
+struct ts_verify_result ts_verifier_ask(struct ts_http *http, const struct ts_rule_request *rule,
                                         struct ts_bytes secret);
 
 #endif

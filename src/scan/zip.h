@@ -1,0 +1,42 @@
+/*
+ * Members of zips that are inflated without libarchive: it uses zlib, which takes three times as long as
+ * libdeflate.
+ *
+ * libarchive still reads the list of members and their headers; only the content of a member comes from here.
+ * It does so for members that leave no question: the list is complete, at the end of the file and in agreement
+ * with the header of the member, nothing is encrypted or larger than 32 bits can say, and size and checksum
+ * are right. libarchive reads all others.
+ */
+#ifndef TS_SCAN_ZIP_H
+#define TS_SCAN_ZIP_H
+
+#include "base/bytes.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct libdeflate_decompressor;
+
+struct scan_zip_member {
+    size_t header; /* offset of the header of the member */
+    size_t record; /* offset of its record in the list at the end */
+};
+
+struct scan_zip {
+    struct ts_bytes archive;
+    struct scan_zip_member *members; /* in the order of their headers, as libarchive returns them */
+    size_t count;                    /* 0: the list leaves questions */
+    struct libdeflate_decompressor *inflater;
+    uint8_t *buffer;
+    size_t capacity;
+};
+
+/* Without memory there are no members, and libarchive reads everything. */
+void scan__zip_init(struct scan_zip *zip, struct ts_bytes archive);
+void scan__zip_release(struct scan_zip *zip);
+
+/* The content of the member with this index, if it has this size; valid until the next call. Returns false if
+ * libarchive must read the member. */
+bool scan__zip_content(struct scan_zip *zip, size_t index, uint64_t size, struct ts_bytes *ret_content);
+
+#endif
