@@ -13,9 +13,9 @@ bool store__is_silent(enum ts_store_result result) {
 struct asking {
     size_t count;
     struct ts_call *calls;
-    struct ts_call **started; /* the same */
+    struct ts_call **started; /* the calls that were started */
     size_t done;
-    bool any; /* one has answered */
+    bool any; /* a store has answered */
 };
 
 static void start(struct asking *asking, struct ts_store *const *stores, uint64_t deadline_ns) {

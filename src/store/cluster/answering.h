@@ -6,13 +6,13 @@
 
 #include "store/contract/engine.h"
 
-/* Returns true if the result only means that the store could not be asked. */
+/* Returns true if the result only means that the store could not be reached. */
 bool store__is_silent(enum ts_store_result result);
 
 /*
- * Asks all stores in parallel, until half a second after the first answer. Sets ret_answering, by place, and
- * returns OK if any store answers, whatever its result. Otherwise returns the error of the first store;
- * ret_answering is then unspecified.
+ * Asks all stores in parallel, until half a second after the first answer. If any store answers, with any
+ * result, sets ret_answering (indexed by place) and returns OK. Otherwise returns the error of the first
+ * store; ret_answering is then unspecified.
  */
 enum ts_store_result store__find_answering(struct ts_store *const *stores, size_t count, uint64_t deadline_ns,
                                            bool *ret_answering, struct ts_store_error *ret_error);

@@ -1,5 +1,5 @@
 /*
- * Opening and making clusters.
+ * Opens and initialises clusters.
  *
  * Init writes INITIALISING on every store, then OPEN on every store. Wherever it stops, the stores show how
  * to continue:
@@ -23,6 +23,7 @@
 #include "same.h"
 #include "store/cluster/open.h"
 #include "store/contract/url.h"
+#include "timelines.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -35,8 +36,8 @@ struct ts_cluster {
     size_t count;
     struct ts_store **stores; /* NULL: not opened yet */
     struct ts_meta *metas;
-    bool *met;             /* stores that have met the others of this process (meet.h) */
-    atomic_bool inherited; /* the remains of earlier processes were checked */
+    bool *met;             /* stores that store__meet has already checked (meet.h) */
+    atomic_bool inherited; /* leftovers of earlier processes were checked */
     struct ts_router router;
     void *router_memory;
 };
@@ -83,7 +84,7 @@ static uint64_t deadline_of(const struct ts_cluster *cluster, const struct ts_cl
     return clock->monotonic_ns(clock->context) + timeout_ms * 1000000;
 }
 
-/* For stores that did not answer: takes the data of the cluster from the other stores. */
+/* For stores that did not answer: copies the data of the cluster from the other stores. */
 static void assume_metas(struct ts_cluster *cluster, const bool *answered) {
     size_t known = 0;
     while (!answered[known])
@@ -139,6 +140,37 @@ static enum ts_store_result read_metas(struct ts_cluster *cluster, const struct 
         result = read_metas_of(cluster, options, answering, ret_error);
     free(answering);
     return result;
+}
+
+/* Timelines of servers. */
+
+struct asking {
+    struct ts_cluster *cluster;
+    uint64_t deadline_ns;
+};
+
+static enum ts_store_result ask(void *context, uint32_t place, struct ts_call *call) {
+    const struct asking *asking = context;
+    /* A store that did not answer a moment ago is not asked again. */
+    if (asking->cluster->metas[place].version == 0)
+        return TS_STORE_UNAVAILABLE;
+    call->deadline_ns = asking->deadline_ns;
+    return ts_store_run(asking->cluster->stores[place], call);
+}
+
+/* If the other stores know that a server is an old one, its meta record is read again, from the new one. */
+static enum ts_store_result refuse_old_servers(struct ts_cluster *cluster,
+                                               const struct ts_cluster_options *options,
+                                               struct ts_store_error *ret_error) {
+    struct asking asking = {cluster, deadline_of(cluster, options)};
+    const struct store__timelines timelines = {cluster->stores, cluster->count, ask, &asking};
+    return store__timelines_learn(&timelines) ? read_metas(cluster, options, ret_error) : TS_STORE_OK;
+}
+
+void ts_cluster_share_timelines(struct ts_cluster *cluster, ts_cluster_call *call, void *context) {
+    const struct store__timelines timelines = {cluster->stores, cluster->count, call, context};
+    (void)store__timelines_learn(&timelines);
+    store__timelines_note(&timelines, false);
 }
 
 /* Routing. */
@@ -199,8 +231,8 @@ static enum ts_store_result build_router(struct ts_cluster *cluster, const char 
     return TS_STORE_OK;
 }
 
-/* The routing in the form that is stored: "hash" is another name of the default. A router was built from it
- * before. */
+/* The routing in the form that is stored: "hash" is another name of the default. The caller has checked it by
+ * building a router. */
 static const char *canonical(const char *routing) {
     enum ts_router_strategy strategy;
     return ts_router_strategy_from_name(routing, &strategy) ? ts_router_strategy_name(strategy) : routing;
@@ -214,7 +246,7 @@ static const char *remembered(const struct ts_cluster *cluster) {
     return ts_router_strategy_name(TS_ROUTER_STRATEGY_DEFAULT);
 }
 
-/* Comparing the stores with the list, and with each other. */
+/* Compares the stores with the list, and with each other. */
 
 static enum ts_store_result not_initialised(const struct ts_cluster *cluster, size_t place,
                                             struct ts_store_error *ret_error) {
@@ -224,7 +256,7 @@ static enum ts_store_result not_initialised(const struct ts_cluster *cluster, si
         name_of(cluster, place));
 }
 
-/* Two stores with the same place in one cluster are one store under two names, or copies. */
+/* Two stores with the same place in one cluster are the same store under two names, or copies. */
 static enum ts_store_result compare_names(const struct ts_cluster *cluster,
                                           struct ts_store_error *ret_error) {
     for (size_t i = 1; i < cluster->count; i++) {
@@ -243,7 +275,7 @@ static enum ts_store_result compare_names(const struct ts_cluster *cluster,
     return TS_STORE_OK;
 }
 
-/* Before stores become a cluster: no two of them may be the same store, by their own identities. */
+/* Before stores become a cluster, checks by their own identities that no two of them are the same store. */
 static enum ts_store_result compare_identities(const struct ts_cluster *cluster, uint64_t deadline_ns,
                                                struct ts_store_error *ret_error) {
     char(*identities)[STORE_IDENTITY_SIZE] = calloc(cluster->count, sizeof *identities);
@@ -317,7 +349,7 @@ static enum ts_store_result settle(struct ts_cluster *cluster, const struct ts_c
     enum ts_store_result result = compare_names(cluster, ret_error);
     if (result == TS_STORE_OK)
         result = compare_places(cluster, ret_error);
-    /* Before the epochs are compared: those of copies can be any. */
+    /* Comes before the comparison of epochs, because copies can have any epoch. */
     if (result == TS_STORE_OK && !options->accept_copy)
         result = store__meet(cluster->stores, cluster->count, cluster->met, ret_error);
     if (result == TS_STORE_OK && !options->any_step)
@@ -331,7 +363,8 @@ static enum ts_store_result settle(struct ts_cluster *cluster, const struct ts_c
 
 /* Init. */
 
-/* Init may continue if the existing meta is of one cluster, in its place, and has the same routing. */
+/* Init may continue if all existing meta records belong to one cluster, in the right places, with the same
+ * routing. */
 static enum ts_store_result compare_for_init(const struct ts_cluster *cluster, const char *routing,
                                              const struct ts_meta **ret_known,
                                              struct ts_store_error *ret_error) {
@@ -432,7 +465,7 @@ static enum ts_store_result check_routing(struct ts_cluster *cluster, const char
     return build_router(cluster, routing, ret_error);
 }
 
-/* Stores, from URLs or from the caller. */
+/* Stores that the caller has opened, or that are opened from URLs. */
 
 enum ts_store_result ts_cluster_init_over(struct ts_store *const *stores, size_t count, const char *routing,
                                           const struct ts_cluster_options *options,
@@ -451,6 +484,8 @@ enum ts_store_result ts_cluster_init_over(struct ts_store *const *stores, size_t
         result = check_routing(cluster, routing, ret_error);
     if (result == TS_STORE_OK)
         result = read_metas(cluster, options, ret_error);
+    if (result == TS_STORE_OK && !options->accept_copy)
+        result = refuse_old_servers(cluster, options, ret_error);
     if (result == TS_STORE_OK && routing != NULL)
         result = compare_names(cluster, ret_error);
     if (result == TS_STORE_OK && routing != NULL)
@@ -476,7 +511,7 @@ enum ts_store_result ts_cluster_open_over(struct ts_store *const *stores, size_t
     return ts_cluster_init_over(stores, count, NULL, options, ret_cluster, ret_error);
 }
 
-/* Before any store is opened, because that would create its directory. */
+/* Checks the routing before any store is opened, because opening would create its directory. */
 static enum ts_store_result try_routing(size_t count, const char *routing, struct ts_store_error *ret_error) {
     struct ts_cluster *cluster = cluster_new(count);
     if (cluster == NULL)
@@ -486,7 +521,7 @@ static enum ts_store_result try_routing(size_t count, const char *routing, struc
     return result;
 }
 
-/* Before any store is opened, too. */
+/* Also checked before any store is opened. */
 static enum ts_store_result check_list(const struct store_url_list *list, struct ts_store_error *ret_error) {
     if (list->count > TS_CLUSTER_STORES_MAX)
         return store__error(ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
@@ -496,8 +531,8 @@ static enum ts_store_result check_list(const struct store_url_list *list, struct
         if ((list->urls[i].kind == STORE_URL_MEMORY) != (list->urls[0].kind == STORE_URL_MEMORY))
             return store__error(
                 ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
-                "memory: stores end with the process, so a cluster cannot mix them with other stores; "
-                "list only memory: stores, or none");
+                "the data of memory: stores is lost when the process ends, so a cluster cannot mix them with "
+                "other stores; list only memory: stores, or none");
     return store__same_directories(list, ret_error);
 }
 
@@ -574,6 +609,9 @@ void ts_cluster_expect(struct ts_cluster *cluster, size_t place, const struct ts
 }
 
 enum ts_store_result ts_cluster_meet_anew(struct ts_cluster *cluster, struct ts_store_error *ret_error) {
+    const struct ts_cluster_options options = {.timeout_ms = TIMEOUT_MS_DEFAULT};
+    struct asking asking = {cluster, deadline_of(cluster, &options)};
+    store__timelines_note(&(struct store__timelines){cluster->stores, cluster->count, ask, &asking}, true);
     return store__meet_anew(cluster->stores, cluster->count, ret_error);
 }
 

@@ -18,22 +18,30 @@ enum ts_store_result ts_cluster_init_over(struct ts_store *const *stores, size_t
                                           const struct ts_cluster_options *options,
                                           struct ts_cluster **ret_cluster, struct ts_store_error *ret_error);
 
-/* Checks whether the list can be a cluster's, without opening a store. */
+/* Checks whether the list can be the list of a cluster, without opening a store. */
 enum ts_store_result ts_cluster_check_urls(const char *urls, struct ts_store_error *ret_error);
 
-/* Returns true once per cluster, for the first caller, when this process has a store to itself: prepared
- * transactions of others there belong to processes that are gone, and this process must settle them. */
+/* Returns true once per cluster, for the first caller, if only this process can open one of the stores.
+ * Prepared transactions of other processes there belong to processes that have ended, and this process must
+ * settle them. */
 bool ts_cluster_inherit(struct ts_cluster *cluster);
 
 /* The meta record as read when the cluster was opened, or as ts_cluster_expect has set it since. */
 const struct ts_meta *ts_cluster_meta(const struct ts_cluster *cluster, size_t place);
 
-/* After a change of a store's epoch or state: what this process expects from now on. No other call may be in
- * progress. */
+/* Call it after a change of a store's epoch or state: sets what this process expects from now on. No other
+ * call may be in progress. */
 void ts_cluster_expect(struct ts_cluster *cluster, size_t place, const struct ts_meta *meta);
 
-/* For a cluster that was opened with accept_copy, after everything in it was settled: makes its stores the
- * cluster's, wherever they were copied from. */
+/* Runs a call on the store at this place, with a deadline of the caller's choice. */
+typedef enum ts_store_result ts_cluster_call(void *context, uint32_t place, struct ts_call *call);
+
+/* For stores whose servers can be replaced by standbys: learns from the other stores which servers are old ones, and notes
+ * there which new ones this process has seen. Call it every few seconds. Does nothing for clusters of other engines, or of one store. */
+void ts_cluster_share_timelines(struct ts_cluster *cluster, ts_cluster_call *call, void *context);
+
+/* For a cluster that was opened with accept_copy, after everything in it was settled: makes these copies the
+ * stores of the cluster. */
 enum ts_store_result ts_cluster_meet_anew(struct ts_cluster *cluster, struct ts_store_error *ret_error);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A copy of a store's directory opens as well as the original. Beside the original, or among stores that have
- * continued without it, it would silently lose halves of transactions. Two things reveal a copy:
+ * A copy of a store's directory opens as well as the original. Next to the original, or together with stores
+ * that have changed since, it would silently lose parts of transactions. Two things reveal a copy:
  *
  * - the directory. A store remembers its directory; every copy of the files is in another.
  * - the last meeting. Whenever a process opens two stores of a cluster, both remember the same random number,
@@ -13,12 +13,12 @@
  *                      lower               higher
  *                      last  before        last
  *                      1     1             1
- *     1. lower         2     1             1         synced: the lower one is never behind the higher one
+ *     1. lower         2     1             1         synced: the lower one is never older than the higher one
  *     2. higher        2     1             2         synced
- *     3. lower         2     2             2         durable with the next write: nobody continues from 1 any more
+ *     3. lower         2     2             2         durable with the next write: 1 is no longer valid
  *
- * All of these states fit. A copy of either store from before step 1 fits no state after step 3, and nothing
- * else is written to both stores before that.
+ * All of these states are consistent. A copy of either store from before step 1 is consistent with no state
+ * after step 3, and nothing else is written to both stores before that.
  */
 #include "meet.h"
 
@@ -77,8 +77,7 @@ static enum ts_store_result check(const struct meet *meet, struct ts_store_error
     return TS_STORE_OK;
 }
 
-/* Records the new meeting in what one store remembers. Returns true if it has met a store with a
- * higher place. */
+/* Records the new meeting in the past of one store. Returns true if it has met a store with a higher place. */
 static bool note(struct meet *meet, size_t place, const bool *met) {
     struct store__past *past = &meet->pasts[place];
     bool has_higher = false;
@@ -131,8 +130,8 @@ enum ts_store_result store__meet(struct ts_store *const *stores, size_t count, b
         result = check(&meet, ret_error);
     if (result == TS_STORE_OK)
         result = renew(&meet, met, ret_error);
-    /* A full disk does not prevent reading. Nothing new can be written, and renewed and old numbers still
-     * fit. */
+    /* A full disk does not prevent reading. Nothing new can be written, and the old and new numbers are still
+     * consistent. */
     if (result == TS_STORE_FULL)
         result = TS_STORE_OK;
     for (size_t i = 0; result == TS_STORE_OK && i < count; i++)

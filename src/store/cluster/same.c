@@ -11,7 +11,8 @@
 
 enum { PATH_SIZE = 4096, LINKS_MAX = 40 };
 
-/* A directory: the existing part of its path, by device and inode, and the remaining steps. */
+/* Identifies a directory by device and inode of the existing part of its path, and by the remaining
+ * components. */
 struct directory {
     bool known;
     dev_t device;
@@ -19,8 +20,8 @@ struct directory {
     char rest[PATH_SIZE];
 };
 
-/* Moves the last step from the path to the front of the rest, which has room for the whole path. Drops "."
- * and empty steps. */
+/* Moves the last component from the path to the front of the rest, which has room for the whole path. Drops
+ * "." and empty components. */
 static void step_up(char *path, char *rest) {
     size_t len = strlen(path);
     while (len > 1 && path[len - 1] == '/')
@@ -43,8 +44,7 @@ static void step_up(char *path, char *rest) {
         *slash = '\0';
 }
 
-/* A symbolic link whose target does not exist yet: replaces it by the target. Returns false for anything
- * else. */
+/* Replaces a symbolic link whose target does not exist yet by its target. Returns false for anything else. */
 static bool follow(char path[static PATH_SIZE]) {
     char target[PATH_SIZE], next[PATH_SIZE];
     ssize_t len = readlink(path, target, sizeof target - 1);

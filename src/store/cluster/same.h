@@ -1,7 +1,7 @@
 /*
- * Detects one store under two names. Different texts may mean the same directory: by a symbolic link, another
- * path, or a superfluous "./". That must be known before the second one is opened, because its open would
- * wait for the first.
+ * Detects one store under two names. Different texts may mean the same directory, because of a symbolic link,
+ * another path, or a superfluous "./". This must be known before the second one is opened, because that would
+ * wait for the first one.
  */
 #ifndef TS_STORE_CLUSTER_SAME_H
 #define TS_STORE_CLUSTER_SAME_H

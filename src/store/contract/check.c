@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to this many keys every pair is compared; beyond, keys are sorted. */
+/* Up to this many keys, every pair is compared; more keys are sorted. */
 enum { FEW = 12 };
 
 static bool is_write(const struct ts_op *op) {
@@ -111,8 +111,10 @@ static enum ts_store_result check_many_keys(const struct ts_batch *batch, struct
         if (after != NULL)
             result = check_pair(batch->ops, index, (size_t)(after - batch->ops), ret_error);
         if (result == TS_STORE_OK && before != NULL && after != NULL)
-            result = store__error(ret_error, TS_STORE_BAD_BATCH, (size_t)(after - batch->ops),
-                                  "operation %zu is the third on its key", (size_t)(after - batch->ops));
+            result =
+                store__error(ret_error, TS_STORE_BAD_BATCH, (size_t)(after - batch->ops),
+                             "operation %zu is the third on its key; a key takes one check and one write",
+                             (size_t)(after - batch->ops));
         if (result == TS_STORE_OK)
             result = check_absence(batch->ops, index,
                                    same_before  ? before
@@ -126,8 +128,8 @@ static enum ts_store_result check_many_keys(const struct ts_batch *batch, struct
 
 /*
  * Operations that our own layers add to a caller's batch, such as a decision and its checks, do not count
- * towards the limits, so that a batch of the documented size can be part of any transaction. It is a few
- * small operations on reserved keys.
+ * towards the limits, so that a batch of the documented size can be part of any transaction. They are few,
+ * small, and use reserved keys.
  */
 static bool is_on_top(const struct ts_op *op, size_t on_top) {
     return on_top < STORE_OPS_ON_TOP && op->kind != TS_OP_BEFORE && op->key.len > 0 && op->key.data[0] == 0 &&

@@ -6,7 +6,7 @@
 
 #include "turnstone/store.h"
 
-/* How much our own layers may add beyond the limits of a batch: operations, and bytes of each of them. */
+/* Our own layers may add this many operations to a full batch, each of at most this many bytes. */
 enum { STORE_OPS_ON_TOP = 8, STORE_BYTES_ON_TOP = 4096 };
 
 /* Returns OK, or BAD_BATCH, TOO_LARGE or FAILED (out of memory) with the reason. */

@@ -23,6 +23,8 @@ extern const struct ts_store_clock store__real_clock;
 
 enum { STORE_IDENTITY_SIZE = 96 };
 
+#define STORE_NO_TIMELINE UINT64_MAX
+
 struct store__past;
 
 struct ts_engine {
@@ -39,9 +41,9 @@ struct ts_engine {
     void (*step)(struct ts_store *store, struct ts_call *call);
 
     /*
-     * The deadline has passed: ends the call now. The engine sets the result: TIMED_OUT when nothing can have
-     * happened (waiting for a lock, not sent yet), UNKNOWN when the store may have carried out the call or
-     * may still do so.
+     * Ends the call now, because its deadline has passed. The engine sets the result: TIMED_OUT when nothing
+     * can have happened (waiting for a lock, not sent yet), UNKNOWN when the store may have carried out the
+     * call or may still do so.
      */
     void (*expire)(struct ts_store *store, struct ts_call *call);
 
@@ -52,9 +54,9 @@ struct ts_engine {
     struct pollfd (*wait_for)(struct ts_store *store, struct ts_call *call);
 
     /*
-     * The store's identity (meta.h). Both block until the deadline at most. Writing is atomic and durable,
-     * compares the version that was read (0: there was none), and on postgres waits, bounded, for writers
-     * that saw the old one.
+     * The store's identity (meta.h). Both functions block until the deadline at most. Writing is atomic and
+     * durable, and compares the version that was read (0: none). On postgres it also waits, for a limited
+     * time, for writers that saw the old record.
      */
     enum ts_store_result (*meta_read)(struct ts_store *store, uint64_t deadline_ns, struct ts_meta *ret_meta,
                                       struct ts_store_error *ret_error);
@@ -62,9 +64,9 @@ struct ts_engine {
                                        const struct ts_meta *meta, struct ts_store_error *ret_error);
 
     /*
-     * A text that identifies this store under all its names; empty when the store cannot say. NULL for
-     * engines whose names are unique. Called for stores that are to form a cluster: returns BAD_CONFIGURATION
-     * when this one cannot be part of one. Blocks until the deadline at most.
+     * A text that identifies this store under all its names; empty if the store cannot provide one. NULL for
+     * engines whose names are unique. Called before stores become a cluster: returns BAD_CONFIGURATION if
+     * this store cannot be part of a cluster. Blocks until the deadline at most.
      */
     enum ts_store_result (*identify)(struct ts_store *store, uint64_t deadline_ns,
                                      char ret_text[static STORE_IDENTITY_SIZE],
@@ -79,7 +81,16 @@ struct ts_engine {
     enum ts_store_result (*past_write)(struct ts_store *store, const struct store__past *past, bool sync,
                                        struct ts_store_error *ret_error);
 
-    /* The cluster and epoch that this process expects: calls are refused as FOREIGN when the store has
+    /*
+     * For stores whose server can be replaced by a standby of it; NULL for other engines. A store is on a
+     * timeline, and every replacement begins a higher one. `timeline` returns the highest that is known, 0 if none is,
+     * or STORE_NO_TIMELINE if the store inside a decorator has none.
+     * After `refuse_below` the store is not used on a lower one: its server is an old primary.
+     */
+    uint64_t (*timeline)(struct ts_store *store);
+    void (*refuse_below)(struct ts_store *store, uint64_t timeline);
+
+    /* Sets the cluster and epoch that this process expects. Calls are refused as FOREIGN if the store has
      * others. */
     void (*expect)(struct ts_store *store, const struct ts_meta *meta);
 
@@ -87,13 +98,13 @@ struct ts_engine {
     void (*close)(struct ts_store *store);
 };
 
-/* engine->identify; an empty text for engines without it. */
+/* Calls engine->identify; an empty text for engines without it. */
 enum ts_store_result store__identify(struct ts_store *store, uint64_t deadline_ns,
                                      char ret_text[static STORE_IDENTITY_SIZE],
                                      struct ts_store_error *ret_error);
 
-/* engine->past_read, all zeros for engines without it; and past_write, for stores whose past_read sets
- * is_kept. */
+/* Call engine->past_read (all zeros for engines without it) and engine->past_write (only for stores whose
+ * past_read sets is_kept). */
 enum ts_store_result store__past_read(struct ts_store *store, struct store__past *ret_past,
                                       struct ts_store_error *ret_error);
 enum ts_store_result store__past_write(struct ts_store *store, const struct store__past *past, bool sync,
@@ -104,7 +115,7 @@ struct ts_store {
     const struct ts_engine *engine;
     const struct ts_store_clock *clock; /* never NULL; outlives the store */
     char name[256];                     /* the URL without a password */
-    bool is_exclusive;                  /* one process at a time has it open: all earlier ones are gone */
+    bool is_exclusive;                  /* one process at a time has it open; earlier ones have ended */
 };
 
 /* No call may be in progress. Accepts NULL. */

@@ -19,7 +19,7 @@ enum ts_meta_state { TS_META_OPEN = 0, TS_META_CLOSING = 1, TS_META_INITIALISING
 struct ts_meta {
     bool present;        /* false: the store belongs to no cluster yet */
     uint64_t version;    /* as read, 0 when absent; a write fails with CHECK_FAILED if it has changed since */
-    uint32_t format;     /* of everything in the store */
+    uint32_t format;     /* format of everything in the store */
     uint8_t cluster[16]; /* random, made by init */
     uint32_t place;      /* from 0, in the order of the cluster's list */
     uint32_t place_count; /* stores of the cluster */
@@ -37,8 +37,8 @@ size_t store__meta_encode(const struct ts_meta *meta, uint8_t ret_bytes[static T
  * `version` unchanged. */
 enum ts_store_result store__meta_decode(struct ts_bytes bytes, struct ts_meta *ret_meta);
 
-/* Checks whether a process that expects `expected` may use a store that has `actual`. Returns OK or FOREIGN,
- * with the reason. */
+/* Checks whether a process that expects `expected` may use a store whose record is `actual`. Returns OK or
+ * FOREIGN, with the reason. */
 enum ts_store_result store__meta_compare(const struct ts_meta *actual, const struct ts_meta *expected,
                                          const char *store_name, struct ts_store_error *ret_error);
 

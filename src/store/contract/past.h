@@ -1,16 +1,16 @@
 /*
- * The past of a store in files: its directory, and when it was last open together with each other store of
- * its cluster. It shows whether somebody has copied the files. docs/formats/rocksdb.md has the layout.
+ * The past of a store that is kept in files: its directory, and its last meeting with each other store of its
+ * cluster. It shows whether somebody has copied the files. docs/formats/rocksdb.md has the layout.
  */
 #ifndef TS_STORE_CONTRACT_PAST_H
 #define TS_STORE_CONTRACT_PAST_H
 
 #include "turnstone/cluster.h"
 
-/* Distinguishes a directory from every copy of it, and stays the same when it is moved or mounted again.
- * Zeros: unknown. */
+/* Distinguishes a directory from all its copies, and stays the same when the directory is moved or mounted
+ * again. Zeros: unknown. */
 struct store__origin {
-    uint64_t born_ns; /* birth time: every copy has another one, and no program can set it */
+    uint64_t born_ns; /* birth time: every copy has a different one, and no program can set it */
     uint64_t inode;   /* for file systems without birth time */
 };
 
@@ -24,10 +24,10 @@ enum { STORE_MEETING_LEN = 16 };
  * other store may not have the last one yet. */
 struct store__meeting {
     uint8_t last[STORE_MEETING_LEN];
-    uint8_t before[STORE_MEETING_LEN]; /* otherwise the same as last */
+    uint8_t before[STORE_MEETING_LEN]; /* the previous number, or the same as last */
 };
 
-/* Returns true if both stores have the same meeting, or a renewal stopped between them. */
+/* Returns true if both stores have the same meeting, or if writing a new meeting stopped between them. */
 bool store__meeting_fits(const struct store__meeting *of_lower, const struct store__meeting *of_higher);
 
 struct store__past {
@@ -35,7 +35,7 @@ struct store__past {
     bool present;                                          /* an earlier open stored it */
     struct store__origin here;                             /* the current directory of the store */
     struct store__origin then;                             /* the directory when this was stored */
-    struct store__meeting meetings[TS_CLUSTER_STORES_MAX]; /* by place */
+    struct store__meeting meetings[TS_CLUSTER_STORES_MAX]; /* indexed by place */
 };
 
 enum { STORE_PAST_ENCODED_MAX = 20 + TS_CLUSTER_STORES_MAX * 2 * STORE_MEETING_LEN };

@@ -1,6 +1,6 @@
 /*
- * Filling a struct ts_rows. Keys and values are copied into blocks that belong to the rows, so that an answer
- * takes only a few allocations; clearing keeps the memory for the next answer.
+ * Fills a struct ts_rows. Keys and values are copied into blocks that belong to the rows, so that an answer
+ * takes only a few allocations. Clearing keeps the memory for the next answer.
  */
 #ifndef TS_STORE_CONTRACT_ROWS_H
 #define TS_STORE_CONTRACT_ROWS_H

@@ -46,6 +46,7 @@ enum ts_store_result store__error(struct ts_store_error *ret_error, enum ts_stor
     ret_error->result = result;
     ret_error->op = op;
     ret_error->down = false;
+    ret_error->in_use = false;
     snprintf(ret_error->sqlstate, sizeof ret_error->sqlstate, "%s", ts_store_result_sqlstate(result));
     va_list arguments;
     va_start(arguments, format);
@@ -60,11 +61,12 @@ static bool is_past(const struct ts_store *store, uint64_t deadline_ns) {
 
 void ts_store_start(struct ts_store *store, struct ts_call *call) {
     call->done = false;
-    /* No formatting here: every call passes through this. */
+    /* Does not format a text, because every call comes here. */
     call->error.result = TS_STORE_OK;
     memcpy(call->error.sqlstate, ts_store_result_meaning(TS_STORE_OK)->sqlstate, sizeof call->error.sqlstate);
     call->error.op = SIZE_MAX;
     call->error.down = false;
+    call->error.in_use = false;
     call->error.text[0] = '\0';
     call->version = 0;
     call->time_ms = 0;
@@ -109,7 +111,7 @@ void ts_store_cancel(struct ts_call *call) {
     ts_assert(call->done);
 }
 
-/* How long to wait until a time; NULL means without a limit. */
+/* How long to wait until a time; NULL means no limit. */
 static const struct timespec *time_until(const struct ts_store *store, uint64_t until_ns,
                                          struct timespec *span) {
     if (until_ns == 0)
@@ -122,7 +124,7 @@ static const struct timespec *time_until(const struct ts_store *store, uint64_t 
     return span;
 }
 
-/* The earlier of two times, where 0 means none. */
+/* The earlier of two times; 0 means no time. */
 static uint64_t earlier(uint64_t a_ns, uint64_t b_ns) {
     if (a_ns == 0 || b_ns == 0)
         return a_ns == 0 ? b_ns : a_ns;
@@ -136,8 +138,8 @@ void ts_store_wait(struct ts_call *const *calls, size_t count, uint64_t until_ns
     struct pollfd few[FEW_CALLS];
     struct pollfd *many = count > FEW_CALLS ? calloc(count, sizeof *many) : NULL;
     struct pollfd *fds = many != NULL ? many : few;
-    /* When memory runs out, it waits for only some of them; the caller returns when one of those moves, or
-     * after a while. */
+    /* When memory runs out, waits for only some of them. Then the caller returns when one of those makes
+     * progress, or after a while. */
     bool some_only = count > FEW_CALLS && many == NULL;
     const struct ts_store *store = NULL;
     size_t waiting = 0;
@@ -155,7 +157,7 @@ void ts_store_wait(struct ts_call *const *calls, size_t count, uint64_t until_ns
     if (store != NULL && !ready) {
         struct timespec span = {.tv_nsec = 10000000};
         const struct timespec *timeout = some_only ? &span : time_until(store, until_ns, &span);
-        /* A signal is harmless: the caller polls and comes back. */
+        /* An interruption by a signal is harmless, because the caller polls and waits again. */
         int got = ppoll(fds, (nfds_t)waiting, timeout, NULL);
         ts_assert(got >= 0 || errno == EINTR || errno == ENOMEM);
     }

@@ -18,7 +18,7 @@ enum { SHOWN_SIZE = 100, TEXT_MAX = 65536 };
 
 /* The parts of a URL, not decoded. */
 struct parts {
-    struct ts_bytes user, password, host, port, database, options;
+    struct ts_bytes user, password, hosts, database, options;
     bool has_password;
 };
 
@@ -58,8 +58,8 @@ static struct ts_bytes before_any(struct ts_bytes text, const char *stops) {
 }
 
 /*
- * A database's URL that could not be parsed, safe for a message. A password may be between the first colon
- * and the last at sign, or among the options, and may contain an unescaped question mark.
+ * Makes the URL of a database that could not be parsed safe for a message. A password may be between the
+ * first colon and the last at sign, or among the options, and may contain an unescaped question mark.
  */
 static const char *shown_database(struct ts_bytes rest, char ret_text[static SHOWN_SIZE]) {
     char escaped[SHOWN_SIZE];
@@ -78,7 +78,8 @@ static const char *shown_database(struct ts_bytes rest, char ret_text[static SHO
     return ret_text;
 }
 
-/* A text that could not be parsed, safe for a message: without a known scheme, at most its first word. */
+/* Makes a text that could not be parsed safe for a message. Without a known scheme, shows at most its first
+ * word. */
 static const char *shown(struct ts_bytes text, char ret_text[static SHOWN_SIZE]) {
     const struct scheme *scheme = scheme_of(text);
     if (scheme != NULL && scheme->kind == STORE_URL_POSTGRES)
@@ -113,8 +114,8 @@ static const char *decode(struct ts_bytes part, char **to) {
     return start;
 }
 
-/* position: in the list, or SIZE_MAX. A text without a scheme may be the rest of a password that contains a
- * comma. */
+/* `position` is the index in the list, or SIZE_MAX. A text without a scheme may be the rest of a password
+ * that contains a comma. */
 static enum ts_store_result bad(struct ts_bytes text, size_t position, const char *why,
                                 struct ts_store_error *ret_error) {
     char escaped[SHOWN_SIZE];
@@ -128,14 +129,14 @@ static enum ts_store_result bad(struct ts_bytes text, size_t position, const cha
 static const char bad_escape[] =
     "\"%\" must be followed by two hex digits other than 00; a percent sign is written %25";
 
-/* [USER[:PASSWORD]@]HOST[:PORT][/DATABASE][?OPTIONS]; returns the reason if it is wrong, or NULL. */
-static const char *split(struct ts_bytes rest, struct parts *ret_parts) {
+/* [USER[:PASSWORD]@]HOSTS[/DATABASE][?OPTIONS] */
+static void split(struct ts_bytes rest, struct parts *ret_parts) {
     struct parts parts = {0};
     struct ts_bytes authority = rest;
     if (cut(&rest, '?', &authority))
         parts.options = rest;
     rest = authority;
-    /* A password may hold a slash, but never an at sign: the last one ends it. */
+    /* A password may contain a slash, but never an at sign, so the last at sign ends it. */
     const uint8_t *at = rest.len == 0 ? NULL : memrchr(rest.data, '@', rest.len);
     if (at != NULL) {
         size_t len = (size_t)(at - rest.data);
@@ -147,25 +148,49 @@ static const char *split(struct ts_bytes rest, struct parts *ret_parts) {
         if (!parts.has_password)
             parts.password = (struct ts_bytes){0};
     }
-    authority = rest;
-    if (cut(&rest, '/', &authority))
+    parts.hosts = rest;
+    if (cut(&rest, '/', &parts.hosts))
         parts.database = rest;
-    if (ts_bytes_starts_with(authority, TS_BYTES("["))) {
-        authority = ts_bytes_skip(authority, 1);
-        if (!cut(&authority, ']', &parts.host))
-            return "an address in brackets must end with ]";
-        if (authority.len > 0 && authority.data[0] != ':')
-            return "expected :PORT after the address in brackets";
-        if (authority.len > 0)
-            parts.port = ts_bytes_skip(authority, 1);
-    } else {
-        parts.port = authority;
-        if (!cut(&parts.port, ':', &parts.host)) {
-            parts.host = authority;
-            parts.port = (struct ts_bytes){0};
-        }
-    }
     *ret_parts = parts;
+}
+
+/* HOST[:PORT]; returns the reason if it is wrong, or NULL. */
+static const char *split_host(struct ts_bytes text, struct ts_bytes *ret_host, struct ts_bytes *ret_port) {
+    *ret_port = text;
+    if (!ts_bytes_starts_with(text, TS_BYTES("["))) {
+        if (!cut(ret_port, ':', ret_host)) {
+            *ret_host = text;
+            *ret_port = (struct ts_bytes){0};
+        }
+        return NULL;
+    }
+    text = ts_bytes_skip(text, 1);
+    if (!cut(&text, ']', ret_host))
+        return "an address in brackets must end with ]";
+    if (text.len > 0 && text.data[0] != ':')
+        return "expected :PORT after the address in brackets";
+    *ret_port = text.len > 0 ? ts_bytes_skip(text, 1) : (struct ts_bytes){0};
+    return NULL;
+}
+
+/* Decodes the hosts, or the ports, of HOST[:PORT][,HOST[:PORT]]... as one list, as libpq wants them. */
+static const char *read_list(struct ts_bytes hosts, bool is_port, const char **ret_list, char **to) {
+    static const char none[] = "";
+    const char *start = *to;
+    bool more = true, has_any = false;
+    while (more) {
+        struct ts_bytes item = hosts, host, port;
+        more = cut(&hosts, ',', &item);
+        const char *wrong = split_host(item, &host, &port);
+        if (wrong != NULL)
+            return wrong;
+        has_any = has_any || (is_port ? port : host).len > 0;
+        if (decode(is_port ? port : host, to) == NULL)
+            return bad_escape;
+        if (more)
+            (*to)[-1] = ',';
+    }
+    *ret_list = has_any ? start : none;
     return NULL;
 }
 
@@ -219,46 +244,110 @@ static const char *option_of(const struct store_url *url, const char *name) {
     return "";
 }
 
-static const char *check_postgres(const struct store_url *url) {
+static size_t list_count(const char *list) {
+    size_t count = 1;
+    for (const char *at = list; (at = strchr(at, ',')) != NULL; at++)
+        count++;
+    return count;
+}
+
+struct ts_bytes store__url_list_item(const char *list, size_t number) {
+    struct ts_bytes rest = ts_bytes_of_cstring(list), item = rest;
+    for (bool more = true; more && number != SIZE_MAX; number--) {
+        item = rest;
+        more = cut(&rest, ',', &item);
+    }
+    return item;
+}
+
+static const char *check_ports(const struct store_url *url) {
+    const size_t count = list_count(url->port);
+    if (count != 1 && count != url->host_count)
+        return "there must be one port, or one for each host";
+    for (size_t i = 0; i < count; i++) {
+        const struct ts_bytes text = store__url_list_item(url->port, i);
+        uint32_t port;
+        if (text.len > 0 && (ts_u32_parse(text, &port) != TS_NUMBER_OK || port == 0 || port > UINT16_MAX))
+            return "the port must be a number from 1 to 65535";
+    }
+    return NULL;
+}
+
+/* Several hosts are one store: the primary is among them, and the others are its standbys. */
+static const char *check_hosts(struct store_url *url) {
+    const char *wanted = option_of(url, "target_session_attrs");
+    url->host_count = list_count(url->host);
+    if (url->host_count == 1)
+        return NULL;
+    for (size_t i = 0; i < url->host_count; i++)
+        if (store__url_list_item(url->host, i).len == 0)
+            return "a host is missing between two commas";
+    if (url->host_count > STORE_URL_HOSTS_MAX || strlen(url->host) >= STORE_URL_HOSTS_SIZE ||
+        strlen(url->port) >= STORE_URL_HOSTS_SIZE)
+        return "a store has at most 16 hosts, with at most 1,000 bytes";
+    if (wanted[0] != '\0' && strcmp(wanted, "read-write") != 0 && strcmp(wanted, "primary") != 0)
+        return "of several hosts, the primary is used; omit the option target_session_attrs";
+    return NULL;
+}
+
+static const char *check_postgres(struct store_url *url) {
     const char *address = option_of(url, "hostaddr");
-    if (strchr(url->host, ',') != NULL || strchr(address, ',') != NULL)
-        return "a store has one host; list several stores as several URLs, with commas between them";
+    const char *wrong = check_hosts(url);
+    if (wrong != NULL)
+        return wrong;
+    if (strchr(address, ',') != NULL || (url->host_count > 1 && address[0] != '\0'))
+        return "the option hostaddr has one address, for one host; name several hosts in the URL";
     if (url->host[0] == '\0' && address[0] == '\0')
         return "the host is missing; write postgresql://USER@HOST/DATABASE, or ?host=/FOLDER for a socket "
                "directory";
-    /* libpq could take these for URLs, and we would take them for names and show them. */
+    /* libpq could parse these as URLs, while this code would take them for names and show them. */
     if (strstr(url->host, "://") != NULL || strstr(address, "://") != NULL ||
         strstr(url->user, "://") != NULL)
         return "the host or the user is itself a URL; give the parts of one URL";
     if (strstr(url->database, "://") != NULL || strchr(url->database, '=') != NULL)
         return "the name of the database contains :// or =; give host, user and password as parts of the "
                "URL";
-    uint32_t port;
-    if (url->port[0] != '\0' && (ts_u32_parse(ts_bytes_of_cstring(url->port), &port) != TS_NUMBER_OK ||
-                                 port == 0 || port > UINT16_MAX))
-        return "the port must be a number from 1 to 65535";
-    return NULL;
+    return check_ports(url);
 }
 
 static const char *read_postgres(struct ts_bytes rest, struct store_url *url, char **to) {
     struct parts parts;
-    const char *wrong = split(rest, &parts);
-    if (wrong != NULL)
-        return wrong;
+    split(rest, &parts);
     url->user = decode(parts.user, to);
     url->password = decode(parts.password, to);
-    url->host = decode(parts.host, to);
-    url->port = decode(parts.port, to);
     url->database = decode(parts.database, to);
-    if (url->user == NULL || url->password == NULL || url->host == NULL || url->port == NULL ||
-        url->database == NULL)
+    if (url->user == NULL || url->password == NULL || url->database == NULL)
         return bad_escape;
+    const char *wrong = read_list(parts.hosts, false, &url->host, to);
+    if (wrong == NULL)
+        wrong = read_list(parts.hosts, true, &url->port, to);
+    if (wrong != NULL)
+        return wrong;
     wrong = read_options(parts.options, url, to);
     return wrong != NULL ? wrong : check_postgres(url);
 }
 
+/* HOST[:PORT][,HOST[:PORT]]..., safe for a message. */
+static const char *shown_hosts(const struct store_url *url, char *to, size_t size) {
+    const char *hosts = url->host[0] != '\0' ? url->host : option_of(url, "hostaddr");
+    size_t len = 0;
+    to[0] = '\0';
+    for (size_t i = 0; i < url->host_count && len + 1 < size; i++) {
+        char escaped[120];
+        const struct ts_bytes host = store__url_list_item(hosts, i);
+        const struct ts_bytes port = store__url_list_item(url->port, list_count(url->port) > 1 ? i : 0);
+        const bool bracket = host.len > 0 && memchr(host.data, ':', host.len) != NULL;
+        const int more =
+            snprintf(to + len, size - len, "%s%s%s%s%s%.*s", i > 0 ? "," : "", bracket ? "[" : "",
+                     ts_text_escape(host, escaped, sizeof escaped), bracket ? "]" : "",
+                     port.len > 0 ? ":" : "", (int)port.len, (const char *)port.data);
+        len += more > 0 ? (size_t)more : 0;
+    }
+    return to;
+}
+
 static void make_name(struct store_url *url) {
-    char one[120], two[80];
+    char one[140], two[60];
     switch (url->kind) {
     case STORE_URL_MEMORY:
     case STORE_URL_ROCKSDB: {
@@ -269,20 +358,16 @@ static void make_name(struct store_url *url) {
     }
     case STORE_URL_POSTGRES: {
         char user[40];
-        bool bracket = strchr(url->host, ':') != NULL;
-        const char *host = url->host[0] != '\0' ? url->host : option_of(url, "hostaddr");
-        snprintf(url->name, sizeof url->name, "postgresql://%s%s%s%s%s%s%s/%s",
+        snprintf(url->name, sizeof url->name, "postgresql://%s%s%s/%s",
                  ts_text_escape(ts_bytes_of_cstring(url->user), user, sizeof user),
-                 url->user[0] != '\0' ? "@" : "", bracket ? "[" : "",
-                 ts_text_escape(ts_bytes_of_cstring(host), one, sizeof one), bracket ? "]" : "",
-                 url->port[0] != '\0' ? ":" : "", url->port,
+                 url->user[0] != '\0' ? "@" : "", shown_hosts(url, one, sizeof one),
                  ts_text_escape(ts_bytes_of_cstring(url->database), two, sizeof two));
         return;
     }
     }
 }
 
-/* Removes slashes at the end: a directory is the same with and without them. */
+/* Removes slashes at the end, because a directory is the same with and without them. */
 static void trim_slashes(char *path) {
     size_t len = strlen(path);
     while (len > 1 && path[len - 1] == '/')
@@ -295,7 +380,8 @@ static const char *read_any(struct ts_bytes text, struct store_url *url, char **
     const struct scheme *scheme = scheme_of(text);
     if (scheme == NULL)
         return text.len == 0 ? "it is empty; a store is " FORMS
-                             : "a store is " FORMS "; one host each, and a comma inside a URL is written %2C";
+                             : "a store is " FORMS
+                               "; a comma inside a URL, except between hosts, is written %2C";
     struct ts_bytes rest = ts_bytes_skip(text, scheme->prefix.len);
     url->kind = scheme->kind;
     if (url->kind == STORE_URL_POSTGRES)
@@ -356,9 +442,9 @@ void store__url_release(struct store_url *url) {
     *url = (struct store_url){0};
 }
 
-/* Returns true if both name the same store, as far as that is visible from the URLs. */
+/* Returns true if both URLs name the same store, as far as their texts show it. */
 static bool is_same_url(const struct store_url *a, const struct store_url *b) {
-    ts_assert(a->path != NULL && b->path != NULL); /* both were parsed */
+    ts_assert(a->path != NULL && b->path != NULL); /* both were parsed successfully */
     if (a->kind != b->kind)
         return false;
     if (a->kind != STORE_URL_POSTGRES)
@@ -387,6 +473,18 @@ static enum ts_store_result add(struct store_url_list *list, struct ts_bytes tex
     return TS_STORE_OK;
 }
 
+/* Returns true if more hosts may follow a comma: the URL of a database has not got beyond its hosts. */
+static bool lists_hosts(struct ts_bytes text) {
+    const struct scheme *scheme = scheme_of(text);
+    if (scheme == NULL || scheme->kind != STORE_URL_POSTGRES)
+        return false;
+    struct ts_bytes rest = ts_bytes_skip(text, scheme->prefix.len);
+    const uint8_t *at = rest.len == 0 ? NULL : memrchr(rest.data, '@', rest.len);
+    if (at != NULL)
+        rest = ts_bytes_skip(rest, (size_t)(at - rest.data) + 1);
+    return before_any(rest, "/?").len == rest.len;
+}
+
 enum ts_store_result store__url_list_parse(const char *text, struct store_url_list *ret_list,
                                            struct ts_store_error *ret_error) {
     size_t most = 1;
@@ -399,8 +497,13 @@ enum ts_store_result store__url_list_parse(const char *text, struct store_url_li
     enum ts_store_result result = TS_STORE_OK;
     bool more = true;
     while (more && result == TS_STORE_OK) {
-        struct ts_bytes item = rest;
+        struct ts_bytes item = rest, piece;
         more = cut(&rest, ',', &item);
+        while (more && lists_hosts(item) && scheme_of(rest) == NULL) {
+            piece = rest;
+            more = cut(&rest, ',', &piece);
+            item.len += 1 + piece.len;
+        }
         result = add(&list, item, most == 1, ret_error);
     }
     if (result != TS_STORE_OK) {

@@ -3,12 +3,13 @@
  *
  *   memory:[NAME]                                          a store in this process
  *   rocksdb:DIRECTORY                                      a store in a directory
- *   postgresql://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE][?OPTION=VALUE[&OPTION=VALUE]...]
+ *   postgresql://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]...][/DATABASE][?OPTION=VALUE[&OPTION=VALUE]...]
  *                                                          a database; postgres:// means the same
  *
- * Options are those of libpq. HOST is one host, an address in brackets, or a socket directory with its slashes
- * written as %2F. In every part %XX is one byte; a comma inside a URL is written %2C. For parts that are left out,
- * libpq's own defaults apply (PGPASSWORD, ~/.pgpass and so on), except for the host, which is required.
+ * Options are those of libpq. HOST is a host, an address in brackets, or a socket directory with its
+ * slashes written as %2F. Several hosts are one store: a primary and its standbys. In every part %XX is one byte; any other comma
+ * inside a URL is written %2C. For omitted parts, libpq's own defaults apply (PGPASSWORD, ~/.pgpass and so on), except for the host, which is
+ * required.
  */
 #ifndef TS_STORE_CONTRACT_URL_H
 #define TS_STORE_CONTRACT_URL_H
@@ -17,7 +18,12 @@
 
 enum store_url_kind { STORE_URL_MEMORY, STORE_URL_ROCKSDB, STORE_URL_POSTGRES };
 
-enum { STORE_URL_OPTIONS_MAX = 32, STORE_URL_NAME_SIZE = 256 };
+enum {
+    STORE_URL_OPTIONS_MAX = 32,
+    STORE_URL_NAME_SIZE = 256,
+    STORE_URL_HOSTS_MAX = 16,
+    STORE_URL_HOSTS_SIZE = 1001,
+};
 
 struct store_url_option {
     const char *name;
@@ -29,15 +35,16 @@ struct store_url {
     enum store_url_kind kind;
     char name[STORE_URL_NAME_SIZE]; /* for messages: without password and options */
     const char *path;               /* memory: the name; rocksdb: the directory */
-    const char *user; /* postgresql: optional, like all the others except the host; empty if absent */
+    const char *user;               /* postgresql only, as are the texts below; only the host is required */
     const char *password;
-    const char *host;
+    const char *host; /* one, or a list with commas, like the port */
     const char *port;
+    size_t host_count;
     const char *database;
     struct store_url_option options[STORE_URL_OPTIONS_MAX];
     size_t option_count;
     char *text;    /* the original text */
-    char *decoded; /* the others point into it */
+    char *decoded; /* memory that the other texts point into */
 };
 
 /* Returns OK or BAD_CONFIGURATION (FAILED when memory runs out), with one line that names the fix and
@@ -45,6 +52,9 @@ struct store_url {
 enum ts_store_result store__url_parse(struct ts_bytes text, struct store_url *ret_url,
                                       struct ts_store_error *ret_error);
 void store__url_release(struct store_url *url);
+
+/* Item `number` of a list with commas, such as the hosts of a URL; the last one if there are fewer. */
+struct ts_bytes store__url_list_item(const char *list, size_t number);
 
 /* A comma-separated list. Zero-initialise it; release it. */
 struct store_url_list {

@@ -33,7 +33,7 @@ struct rule {
     uint64_t struck;
 };
 
-/* A call that nobody waits for any more, with copies of everything that it points to. */
+/* A call that no caller waits for any more, with copies of everything that it points to. */
 struct late {
     struct ts_call call;
     bool started;
@@ -45,7 +45,7 @@ struct late {
 struct fault_store {
     struct ts_store head;
     struct ts_store *inside;
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the fields below */
     struct ts_prng prng;
     struct rule rules[TS_FAULT_RULES_MAX];
     size_t rule_count;
@@ -66,7 +66,7 @@ struct fault_call {
     bool reply_lost; /* ends UNKNOWN after the inner store has answered */
     bool then_hangs;
     bool late;
-    uint64_t until_ns; /* DELAYED */
+    uint64_t until_ns; /* DELAYED: end of the delay */
     uint64_t revivals; /* HANGS: number of revivals at that time */
     int timer_fd;
 };
@@ -88,7 +88,7 @@ static bool is_for(const struct ts_fault_rule *rule, const struct ts_call *call)
     return false;
 }
 
-/* The rule that strikes a call, or NULL. The caller holds the mutex. */
+/* The rule that applies to a call, or NULL. The caller holds the mutex. */
 static const struct ts_fault_rule *strike(struct fault_store *store, const struct ts_call *call) {
     const struct ts_fault_rule *struck = NULL;
     for (size_t i = 0; i < store->rule_count; i++) {
@@ -97,7 +97,7 @@ static const struct ts_fault_rule *strike(struct fault_store *store, const struc
         if (!is_for(rule, call))
             continue;
         bool ripe = at->seen++ >= rule->after && (rule->times == 0 || at->struck < rule->times);
-        /* Drawn even if another rule has struck, so that rules do not change each other's draws. */
+        /* Draws even if another rule applies already, so that rules do not affect each other's draws. */
         bool hit = ripe && (rule->chance.denominator == 0 || ts_prng_chance(&store->prng, rule->chance));
         if (hit && struck == NULL) {
             at->struck++;
@@ -208,7 +208,7 @@ static struct late *copy_call(const struct ts_call *call) {
     return late;
 }
 
-/* When memory runs out, the request is lost instead; the caller sees no difference. */
+/* When memory runs out, the request is lost instead. The caller cannot see the difference. */
 static void keep_late(struct fault_store *store, const struct ts_call *call) {
     struct late *late = copy_call(call);
     pthread_mutex_lock(&store->mutex);
@@ -393,6 +393,17 @@ static enum ts_store_result past_write(struct ts_store *head, const struct store
     return store__past_write(((struct fault_store *)head)->inside, past, sync, ret_error);
 }
 
+static uint64_t timeline(struct ts_store *head) {
+    struct ts_store *inside = ((struct fault_store *)head)->inside;
+    return inside->engine->timeline != NULL ? inside->engine->timeline(inside) : STORE_NO_TIMELINE;
+}
+
+static void refuse_below(struct ts_store *head, uint64_t timeline) {
+    struct ts_store *inside = ((struct fault_store *)head)->inside;
+    if (inside->engine->refuse_below != NULL)
+        inside->engine->refuse_below(inside, timeline);
+}
+
 static void expect(struct ts_store *head, const struct ts_meta *meta) {
     struct ts_store *inside = ((struct fault_store *)head)->inside;
     inside->engine->expect(inside, meta);
@@ -423,6 +434,8 @@ static const struct ts_engine engine = {
     .identify = identify,
     .past_read = past_read,
     .past_write = past_write,
+    .timeline = timeline,
+    .refuse_below = refuse_below,
     .expect = expect,
     .close = close_store,
 };

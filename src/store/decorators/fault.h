@@ -1,7 +1,7 @@
 /*
- * A decorator that makes calls fail, by rules that say exactly when: after N calls that pass, M calls fail;
- * or each call fails with a probability that follows from a seed. The first rule that strikes decides about
- * a call; every rule counts every call that it applies to.
+ * A decorator that makes calls fail, by rules that say exactly when: N calls pass, then M calls fail; or each
+ * call fails with some probability, reproducible from a seed. The first rule that fails a call decides how it
+ * fails. Every rule counts all calls of its kind.
  *
  *   ERROR         the call is not carried out and ends with `result`
  *   LOST_REPLY    the call is carried out, and ends with UNKNOWN
@@ -35,13 +35,13 @@ struct ts_fault_rule {
     uint32_t calls; /* TS_FAULT_CALL of each kind of call that it applies to; 0: all */
     /* Only batches that put a key with this prefix; empty: all batches. Owned by the caller. */
     struct ts_bytes puts;
-    uint64_t after; /* calls that pass first */
-    uint64_t times; /* calls that it strikes then; 0: all */
-    /* Probability of striking after the first `after` calls; {0, 0}: always. Calls that it does not strike
-     * are not counted in `times`. */
+    uint64_t after; /* number of calls that pass first */
+    uint64_t times; /* number of calls that fail then; 0: all */
+    /* Probability of failure after the first `after` calls; {0, 0}: always. Calls that do not fail are not
+     * counted in `times`. */
     struct ts_ratio chance;
-    enum ts_store_result result; /* ERROR */
-    uint64_t delay_ms;           /* DELAY */
+    enum ts_store_result result; /* for ERROR */
+    uint64_t delay_ms;           /* for DELAY */
 };
 
 enum { TS_FAULT_RULES_MAX = 32 };
@@ -50,21 +50,21 @@ enum { TS_FAULT_RULES_MAX = 32 };
  * the store. */
 struct ts_store *ts_fault_new(struct ts_store *inside, uint64_t seed);
 
-/* All of these take a store that ts_fault_new made, and may be called while others use it. At most
+/* All of these take a store from ts_fault_new, and may be called while others use it. At most
  * TS_FAULT_RULES_MAX rules. */
 void ts_fault_add(struct ts_store *store, const struct ts_fault_rule *rule);
 void ts_fault_clear(struct ts_store *store);
 
-/* Calls that a rule has struck so far. */
+/* The number of calls that rules have failed so far. */
 uint64_t ts_fault_count(struct ts_store *store);
 
-/* After a crash: returns true while the store does not answer; makes it answer again. Then hanging calls end
- * with UNKNOWN. */
+/* After a crash: whether the store still does not answer, and a function that makes it answer again. Then
+ * hanging calls end with UNKNOWN. */
 bool ts_fault_is_down(struct ts_store *store);
 void ts_fault_revive(struct ts_store *store);
 
-/* Calls that LATE has kept, the oldest first: their number, and a function that carries out one of them now.
- * It returns the call's result, or BUSY when the call must wait for a lock and stays in the list. */
+/* The calls that LATE has kept, the oldest first: their number, and a function that carries out one of them
+ * now. It returns the call's result, or BUSY if the call must wait for a lock and stays in the list. */
 size_t ts_fault_late_count(struct ts_store *store);
 enum ts_store_result ts_fault_deliver(struct ts_store *store, size_t index);
 

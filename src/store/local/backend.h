@@ -29,31 +29,31 @@ struct store__write_options {
 };
 
 struct store__backend_ops {
-    /* A snapshot, for reading several records as of one moment. Returns NULL when memory runs out. */
+    /* A snapshot, to read several records of one moment. Returns NULL when memory runs out. */
     void *(*view_open)(struct store__backend *backend);
     void (*view_close)(struct store__backend *backend, void *view);
 
-    /* The record under a key, in a view or, with NULL, the current one. */
+    /* The record of a key, in a view; if the view is NULL, the current record. */
     enum ts_store_result (*get)(struct store__backend *backend, void *view, enum store__space space,
                                 struct ts_bytes key, struct store__held *ret_held,
                                 struct ts_store_error *ret_error);
     void (*let_go)(struct store__backend *backend, struct store__held *held);
 
-    /* Visits the records of a space with from <= key < to, in order, until visit returns false. With an empty
-     * `to` it goes to the end of the space. */
+    /* Visits the records of a space with from <= key < to, in order, until visit returns false. An empty `to`
+     * means the end of the space. */
     enum ts_store_result (*scan)(struct store__backend *backend, enum store__space space,
                                  struct ts_bytes from, struct ts_bytes to,
                                  bool (*visit)(void *context, struct ts_bytes key, struct ts_bytes stored),
                                  void *context, struct ts_store_error *ret_error);
 
-    /* All or nothing. UNKNOWN: the records may or may not be there after a restart. */
+    /* Writes all records or none. UNKNOWN: the records may or may not exist after a restart. */
     enum ts_store_result (*write)(struct store__backend *backend, const struct store__write *writes,
                                   size_t count, struct store__write_options options,
                                   struct ts_store_error *ret_error);
 
     enum ts_store_result (*sync)(struct store__backend *backend, struct ts_store_error *ret_error);
 
-    /* The directory that the records are in; NULL for a backend without one. */
+    /* The directory of the records; NULL for a backend without one. */
     struct store__origin (*origin)(struct store__backend *backend);
     void (*close)(struct store__backend *backend);
 };

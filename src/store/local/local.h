@@ -22,24 +22,24 @@ struct store__local {
     const struct ts_store_clock *clock;
     char name[256];
     struct store__locks *keys;
-    struct store__locks *gids; /* one prepare, commit or abort of a gid at a time */
+    struct store__locks *gids; /* only one prepare, commit or abort of a gid at a time */
 
-    /* Held shared while a batch is checked and written, so that a change of meta has no concurrent writer
-     * that saw the old one. */
+    /* Held shared while a batch is checked and written, so that no writer that saw the old meta is active
+     * when meta changes. */
     pthread_rwlock_t meta_lock;
     struct ts_meta meta;
 
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the fields below */
     struct store__promises promises;
     uint64_t next_version;
     uint64_t version_bound; /* stored: no assigned version is above it */
     uint64_t last_ms;
     uint64_t kept_ms;          /* stored: the latest time of earlier processes */
     uint64_t fixed_ms;         /* a frozen time; 0: the clock runs */
-    struct local__call *calls; /* waiting for a lock */
+    struct local__call *calls; /* calls that wait for a lock */
 };
 
-/* A struct ts_store over it. Several share locks and promises, like clients of one server. */
+/* A struct ts_store over the database. Several of them share locks and promises, like clients of one server. */
 struct store__local_store {
     struct ts_store head;
     struct store__local *local;
@@ -50,26 +50,26 @@ struct store__local_store {
 };
 
 /*
- * Owns the backend, also on failure. Reads meta, version and promises from it, and takes the promises' locks
- * again before anybody else can.
+ * Owns the backend, even on failure. Reads meta, version and promises from it, and takes the promises' locks
+ * again before any other call can.
  */
 enum ts_store_result store__local_new(struct store__backend *backend, const struct ts_store_clock *clock,
                                       const char *name, struct store__local **ret_local,
                                       struct ts_store_error *ret_error);
 void store__local_free(struct store__local *local);
 
-/* Stores the time, so that the next process does not start earlier; if that fails, it may. */
+/* Stores the time, so that the next process does not start with an earlier time. If that fails, it may. */
 void store__local_keep_time(struct store__local *local);
 
 /* Freezes the time in this process. Returns BAD_USAGE when the store has seen a later time. Call it before
- * anybody else uses the store. Later processes start at this time once something was written at it. */
+ * any other use of the store. Once something was written at this time, later processes start at it. */
 enum ts_store_result store__local_fix_time(struct store__local *local, uint64_t now_ms,
                                            struct ts_store_error *ret_error);
 
 /*
- * As if the process had ended and restarted, without closing the backend: waiting calls end as UNAVAILABLE,
- * and everything is read again. No other thread may be in a call. If reading fails, the earlier contents
- * stay.
+ * Behaves as if the process had ended and restarted, without closing the backend: waiting calls end as
+ * UNAVAILABLE, and everything is read again. No other thread may be in a call. If reading fails, the earlier
+ * contents stay.
  */
 enum ts_store_result store__local_restart(struct store__local *local, struct ts_store_error *ret_error);
 
@@ -78,7 +78,7 @@ enum ts_store_result store__local_restart(struct store__local *local, struct ts_
 struct ts_store *store__local_store_new(struct store__local *local, void (*on_close)(void *owner),
                                         void *owner);
 
-/* For local_batch.c: the rest is internal to the core. */
+/* Everything below is internal to the core, and shared with local_batch.c. */
 
 /* APPLY, PREPARE, COMMIT and ABORT. */
 void local__batch_start(struct store__local_store *store, struct ts_call *call);
@@ -94,7 +94,7 @@ uint64_t local__now_ms(struct store__local *local);
 /* Stores a frozen time before the first batch that is written at it. */
 enum ts_store_result local__keep_fixed_time(struct store__local *local, struct ts_store_error *ret_error);
 
-/* Checks that the store is the one that the handle expects. The meta_lock is held. */
+/* Checks that the store has the cluster and epoch that the handle expects. The caller holds meta_lock. */
 enum ts_store_result local__allowed(const struct store__local_store *store, enum ts_call_kind kind,
                                     struct ts_store_error *ret_error);
 

@@ -6,10 +6,10 @@
  *   COMMIT    ──► GID ──► there? ──► written, record removed, the promise's locks released ──► done
  *   ABORT     ──► GID ──► there? ──► record removed, the promise's locks released ──► done
  *
- * In the states GID and KEYS a call waits for locks. Only there can it pause or expire. Once it has all its
- * locks it runs to its end without a pause, in the thread that polls it, with the meta lock held shared. The gid's
- * lock is taken before those of the keys: so a PREPARE of a gid that is already promised fails at once,
- * instead of waiting for the promise's own locks.
+ * In the states GID and KEYS a call waits for locks. Only there can it wait or expire. Once it has all its
+ * locks, it runs to its end in the thread that polls it, with the meta lock held shared. The gid's lock is
+ * taken before the keys' locks. So a PREPARE of a gid that is already promised fails at once, instead of
+ * waiting for the promise's own locks.
  */
 #include "store/local/local.h"
 
@@ -20,17 +20,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Versions per record of the counter. */
+/* How many versions one stored record of the counter reserves. */
 enum { VERSION_BLOCK = 1 << 20, FEW = 8 };
 
 enum stage { STAGE_GID, STAGE_KEYS };
 
 struct local__call {
     struct local__call *next, **link; /* list of waiting calls, under the core's mutex */
-    bool listed;                      /* is in that list; only the owner uses this */
+    bool listed;                      /* it is in that list; only the thread of the call uses this */
     struct ts_call *call;
     enum stage stage;
-    uint64_t waits_since_ns; /* 0: has not waited yet */
+    uint64_t waits_since_ns; /* 0: it has not waited yet */
     struct store__claim gid;
     struct store__want gid_want;
     struct store__claim keys;
@@ -106,8 +106,8 @@ static struct store__write *writes_add(struct writes *writes, enum store__space 
 }
 
 /*
- * The next version. A block of versions is stored before the first of it is used. That write is not synced:
- * the backend makes writes durable in their order.
+ * The next version. A block of versions is stored before its first version is used. That write is not synced,
+ * because the backend makes writes durable in their order.
  */
 static enum ts_store_result take_version(struct store__local *local, struct ts_call *call,
                                          uint64_t *ret_version) {
@@ -250,7 +250,7 @@ static enum ts_store_result run_apply(struct store__local *local, struct ts_call
     return result;
 }
 
-/* The body of a promise's record; the caller frees it. Checks are kept for their locks. */
+/* Makes the body of a promise's record; the caller frees it. Checks are stored because of their locks. */
 static uint8_t *encode_promise(const struct ts_batch *batch, const struct writes *writes, uint64_t version,
                                size_t *ret_len) {
     size_t len = STORE_PROMISE_HEAD;
@@ -284,7 +284,7 @@ static uint8_t *encode_promise(const struct ts_batch *batch, const struct writes
     return body;
 }
 
-/* A promise that can take over the claim, with room for it in the table. */
+/* Makes a promise that can take over the claim, and reserves room for it in the table. */
 static struct store__promise *new_promise(struct store__local *local, const struct local__call *mine) {
     struct store__promise *promise = calloc(1, sizeof *promise);
     size_t count = mine->keys.count > 0 ? mine->keys.count : 1;
@@ -347,7 +347,7 @@ static enum ts_store_result run_prepare(struct store__local *local, struct local
     }
     hand_over(mine, promise);
     pthread_mutex_lock(&local->mutex);
-    /* Another prepare may have used the room meanwhile; then a chain is longer, which is harmless. */
+    /* Another prepare may have used the room meanwhile. Then a chain is longer, which is harmless. */
     store__promises_add(&local->promises, promise);
     pthread_mutex_unlock(&local->mutex);
     return TS_STORE_OK;
@@ -369,7 +369,7 @@ static void run_batch(struct store__local_store *store, struct local__call *mine
     writes_release(&writes);
 }
 
-/* The writes of the promise, and the removal of its record; they borrow from the record. */
+/* Makes the writes of the promise and the removal of its record. They borrow from the record. */
 static bool writes_of_promise(struct ts_bytes gid, struct ts_bytes body, struct writes *writes) {
     struct store__promise_reader reader;
     struct store__entry entry;
@@ -474,7 +474,7 @@ static enum store__claim_state take_locks(struct store__local *local, struct loc
     return state;
 }
 
-/* Returns true while the call waits for a lock; otherwise the call is done. */
+/* Returns true while the call waits for a lock. When it returns false, the call is done. */
 static bool advance(struct store__local_store *store, struct local__call *mine) {
     struct store__local *local = store->local;
     struct ts_call *call = mine->call;
@@ -588,7 +588,7 @@ void local__batch_drop_all(struct store__local *local) {
     struct local__call *mine;
     while ((mine = local->calls) != NULL) {
         (void)store__error(&mine->call->error, TS_STORE_UNAVAILABLE, SIZE_MAX,
-                           "%s: the store stopped while the call waited for a lock; nothing was changed",
+                           "%s: the store was closed while the call waited for a lock; nothing was changed",
                            local->name);
         end(local, mine);
     }

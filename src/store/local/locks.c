@@ -1,11 +1,11 @@
 /*
  *   wants, sorted:   a   b   c   d   e
  *                    └held──┘   │
- *                               └ in c's … in d's queue, when it is not free; the rest was not requested yet
+ *                               └ waits in d's queue if d is not free; the rest was not requested yet
  *
  * What holds, under the mutex:
  * - a lock is in the table exactly while somebody holds it or waits for it;
- * - the first of a queue cannot share the lock with the holders (otherwise it would have it);
+ * - the first claim of a queue cannot share the lock with the holders (otherwise it would hold it);
  * - a claim is in at most one queue, that of wants[held].
  */
 #include "store/local/locks.h"
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 struct store__lock {
-    struct store__lock *next; /* in its bucket */
+    struct store__lock *next; /* the next lock in its bucket */
     uint64_t hash;
     size_t shared;  /* number of holders that share it */
     bool exclusive; /* one claim holds it exclusively */
@@ -36,7 +36,7 @@ struct store__locks {
     struct store__lock **buckets;
     size_t bucket_count; /* a power of two */
     size_t count;
-    int spare_fds[SPARE_FDS]; /* unused eventfds: making one often costs more than the wait */
+    int spare_fds[SPARE_FDS]; /* unused eventfds, because creating one often costs more than the wait */
     size_t spare_fd_count;
 };
 
@@ -98,7 +98,7 @@ void store__claim_init(struct store__claim *claim, struct store__want *wants, si
     *claim = (struct store__claim){.wants = wants, .count = merged, .wake_fd = -1};
 }
 
-/* If the table cannot grow, it only has longer chains. */
+/* If the table cannot grow, its chains only become longer. */
 static void grow(struct store__locks *locks) {
     size_t bucket_count = 2 * locks->bucket_count;
     struct store__lock **buckets = calloc(bucket_count, sizeof(void *));
@@ -175,7 +175,7 @@ static void hand_on(struct store__lock *lock) {
         leave_queue(lock, claim);
         hold(claim);
         if (claim->wake_fd >= 0)
-            /* Fails only when the counter is full, and then it is readable. */
+            /* Fails only when the counter is full, and then the descriptor is already readable. */
             (void)eventfd_write(claim->wake_fd, 1);
     }
 }
@@ -224,7 +224,7 @@ bool store__claim_wait_fd(struct store__locks *locks, struct store__claim *claim
             claim->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         possible = claim->wake_fd >= 0;
         if (possible) {
-            /* Signals of an earlier lock mean nothing for the new wait. */
+            /* Signals for an earlier lock do not concern this wait. */
             drain(claim->wake_fd);
             *ret_fd = claim->wake_fd;
         }

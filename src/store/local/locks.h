@@ -1,13 +1,13 @@
 /*
  * A fair table of locks on keys, shared or exclusive, first come, first served.
  *
- * A *claim* is all the locks of one batch or promise. It takes them one by one in the order of their keys, so
- * two claims never wait for each other; a promise's claim has all its locks and waits for nothing. A claim
- * queues behind earlier ones even if it could share the lock with its holders: readers cannot starve a
- * writer.
+ * A *claim* is the set of all locks of one batch or promise. It takes them one by one in the order of their
+ * keys, so two claims never wait for each other. A promise's claim has all its locks and waits for nothing. A
+ * claim queues after earlier ones even if it could share the lock with its holders, so that readers cannot
+ * starve a writer.
  *
- * A claim belongs to one thread at a time. Nothing here blocks: a claim that must wait says so, and
- * store__claim_wait_fd gives a descriptor that becomes readable when the claim has got the lock.
+ * A claim belongs to one thread at a time. Nothing here blocks: a claim that must wait reports it, and
+ * store__claim_wait_fd returns a descriptor that becomes readable when the claim has the lock.
  */
 #ifndef TS_STORE_LOCAL_LOCKS_H
 #define TS_STORE_LOCAL_LOCKS_H
@@ -30,9 +30,9 @@ struct store__want {
 struct store__claim {
     struct store__want *wants; /* sorted, each key once; owned by the claim once it is complete */
     size_t count;
-    size_t held; /* how many of the first ones it holds */
+    size_t held; /* it holds the first `held` of them */
 
-    /* The rest belongs to the table, under its mutex. */
+    /* The fields below belong to the table, under its mutex. */
     bool waiting; /* in the queue of wants[held] */
     int wake_fd;  /* -1, or the descriptor to signal */
     struct store__claim *ahead, *behind;
@@ -41,28 +41,29 @@ struct store__claim {
 enum store__claim_state {
     STORE_CLAIM_COMPLETE,
     STORE_CLAIM_WAITS,
-    STORE_CLAIM_NO_MEMORY, /* unchanged; release it */
+    STORE_CLAIM_NO_MEMORY, /* the claim is unchanged; release it */
 };
 
 struct store__locks *store__locks_new(void);
 
-/* The caller has released all claims. */
+/* All claims must be released before. */
 void store__locks_free(struct store__locks *locks);
 
-/* Sorts and merges the wants in place: a key wanted shared and exclusive is wanted exclusive. Holds nothing
- * yet. */
+/* Sorts and merges the wants in place. A key that is wanted both shared and exclusive is wanted exclusive.
+ * The claim holds no lock yet. */
 void store__claim_init(struct store__claim *claim, struct store__want *wants, size_t count);
 
 /* Takes as many locks as it can. */
 enum store__claim_state store__claim_step(struct store__locks *locks, struct store__claim *claim);
 
 /*
- * A descriptor that becomes readable when a waiting claim can continue; -1 when it can already. Returns false
- * when the system has no more descriptors; the claim keeps waiting.
+ * A descriptor that becomes readable when a waiting claim can continue; -1 if it can continue now. Returns
+ * false when the system has no more descriptors; the claim keeps waiting.
  */
 bool store__claim_wait_fd(struct store__locks *locks, struct store__claim *claim, int *ret_fd);
 
-/* Releases all locks and stops waiting. The claim is then as after init. Accepts NULL wants. */
+/* Releases all locks and stops waiting. The claim is then in the same state as after init. Accepts NULL
+ * wants. */
 void store__claim_release(struct store__locks *locks, struct store__claim *claim);
 
 /* How many keys are locked or waited for. */

@@ -1,5 +1,5 @@
 /*
- * The backend: a skip list of keys, each with an immutable, counted record.
+ * The backend in memory: a skip list of keys, each with an immutable, reference-counted record.
  *
  *     tower 3   ●─────────────────────────►●────────────► NULL
  *     tower 2   ●────────────►●───────────►●────────────► NULL
@@ -36,7 +36,7 @@ struct record {
 
 struct node {
     struct record *record;
-    uint8_t *key; /* with its space first; stored after the tower */
+    uint8_t *key; /* the key, preceded by its space; stored after the tower */
     size_t key_len;
     size_t height;
     struct node *next[];
@@ -201,8 +201,8 @@ static enum ts_store_result scan(struct store__backend *head, enum store__space 
     struct memory_backend *backend = (struct memory_backend *)head;
     (void)ret_error;
     struct full_key full;
-    /* A bound may be longer than any key. Cutting it is safe, because no key lies between the cut bound and
-     * the bound. */
+    /* A bound may be longer than any key. Truncating it is safe, because no key lies between the truncated
+     * bound and the bound. */
     bool cut = from.len > TS_STORE_KEY_MAX;
     make_key(space, cut ? ts_bytes_first(from, TS_STORE_KEY_MAX) : from, &full);
     pthread_rwlock_rdlock(&backend->lock);
@@ -385,7 +385,7 @@ static void undo_all(struct memory_backend *backend) {
         struct undo *undo = &backend->undo[--backend->undo_count];
         struct ts_bytes key = ts_bytes_of(undo->key, undo->key_len);
         struct node *fresh = undo->record == NULL ? NULL : new_node(key);
-        /* Only simulations call this: without memory there is no way to continue. */
+        /* Only simulations call this. It cannot continue without memory. */
         ts_assert(undo->record == NULL || fresh != NULL);
         free(set(backend, key, undo->record, fresh));
     }

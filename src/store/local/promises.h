@@ -11,9 +11,9 @@
 #include "turnstone/store.h"
 
 struct store__promise {
-    struct store__promise *next; /* in its bucket */
-    uint64_t time_ms;            /* the store's, at prepare */
-    struct store__claim claim;   /* complete */
+    struct store__promise *next; /* the next promise in its bucket */
+    uint64_t time_ms;            /* the store's time at prepare */
+    struct store__claim claim;   /* a complete claim */
     char gid[TS_STORE_GID_MAX + 1];
 };
 
@@ -26,13 +26,13 @@ struct store__promises {
 
 struct store__promise *store__promises_find(const struct store__promises *promises, const char *gid);
 
-/* Makes room for one more, so that the next add cannot fail. Returns false when memory runs out. */
+/* Reserves room for one more promise, so that the next add cannot fail. Returns false when memory runs out. */
 bool store__promises_reserve(struct store__promises *promises);
 
-/* Owns the promise from then on. Its gid is not in the table yet, and room was reserved. */
+/* Takes ownership of the promise. Its gid must not be in the table, and room must be reserved. */
 void store__promises_add(struct store__promises *promises, struct store__promise *promise);
 
-/* Removes the promise; the caller owns it then. */
+/* Removes the promise from the table; the caller then owns it. */
 void store__promises_take(struct store__promises *promises, struct store__promise *promise);
 
 /* One row for each, ordered by gid. Returns false when memory runs out. */

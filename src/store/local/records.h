@@ -2,8 +2,8 @@
  * The records of memory and rocksdb: with a checksum, in spaces of keys. docs/formats/rocksdb.md has the
  * layouts.
  *
- * Every record is a head of 16 bytes and a body. The head is a checksum over space, key, number and body, and
- * the number, both little-endian. The meaning of the number depends on the space.
+ * Every record has a head of 16 bytes and a body. The head has a checksum over space, key, number and body,
+ * and then the number; both are little-endian. The meaning of the number depends on the space.
  */
 #ifndef TS_STORE_LOCAL_RECORDS_H
 #define TS_STORE_LOCAL_RECORDS_H
@@ -28,7 +28,7 @@ struct store__write {
     enum store__space space;
     bool remove;
     struct ts_bytes key;
-    struct ts_bytes body; /* may point to digits; then the write must not be moved */
+    struct ts_bytes body; /* may point to `digits`; then the write must not be moved */
     uint8_t head[STORE_RECORD_HEAD];
     uint8_t digits[STORE_COUNTER_DIGITS];
 };
@@ -60,7 +60,7 @@ struct store__entry {
 
 enum { STORE_PROMISE_HEAD = 12, STORE_ENTRY_HEAD = 7 };
 
-/* Appends to *at and moves it; the caller has counted the bytes before. */
+/* Appends to *at and moves it. The caller has computed the size before. */
 void store__promise_put_head(uint8_t **at, uint64_t version, uint32_t count);
 void store__promise_put_entry(uint8_t **at, const struct store__entry *entry);
 
@@ -70,7 +70,7 @@ struct store__promise_reader {
     uint32_t count; /* unread entries */
 };
 
-/* Both return false when the body is damaged; next also at the end, with count 0. */
+/* Both return false when the body is damaged. next also returns false at the end, with count 0. */
 bool store__promise_open(struct ts_bytes body, struct store__promise_reader *ret_reader);
 bool store__promise_next(struct store__promise_reader *reader, struct store__entry *ret_entry);
 

@@ -36,7 +36,7 @@
     X(PQsendQueryParams)                                                                                     \
     X(PQsendQueryPrepared)                                                                                   \
     X(PQsetErrorVerbosity)                                                                                   \
-    X(PQsetNoticeProcessor)                                                                                  \
+    X(PQsetNoticeReceiver)                                                                                   \
     X(PQsetnonblocking)                                                                                      \
     X(PQsocket)                                                                                              \
     X(PQstatus)                                                                                              \
@@ -78,7 +78,7 @@ extern struct ts_late_library store__pq_library;
 #define PQsendQueryParams         store__pq.PQsendQueryParams
 #define PQsendQueryPrepared       store__pq.PQsendQueryPrepared
 #define PQsetErrorVerbosity       store__pq.PQsetErrorVerbosity
-#define PQsetNoticeProcessor      store__pq.PQsetNoticeProcessor
+#define PQsetNoticeReceiver       store__pq.PQsetNoticeReceiver
 #define PQsetnonblocking          store__pq.PQsetnonblocking
 #define PQsocket                  store__pq.PQsocket
 #define PQstatus                  store__pq.PQstatus

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* With less time left than this, another request to the server is not worthwhile. */
+/* With less remaining time than this, another request to the server is not sent. */
 enum { RACES_MAX = 100, WORTH_ASKING_MS = 200 };
 
 uint64_t postgres__time_seen(struct postgres_store *store, uint64_t time_ms) {
@@ -18,6 +18,12 @@ uint64_t postgres__time_seen(struct postgres_store *store, uint64_t time_ms) {
     while (latest < time_ms && !atomic_compare_exchange_weak(&store->latest_ms, &latest, time_ms))
         ;
     return latest < time_ms ? time_ms : latest;
+}
+
+void postgres__timeline_seen(struct postgres_store *store, uint64_t timeline) {
+    uint64_t highest = atomic_load(&store->timeline);
+    while (highest < timeline && !atomic_compare_exchange_weak(&store->timeline, &highest, timeline))
+        ;
 }
 
 static uint64_t monotonic_ns(const struct postgres_job *job) {
@@ -55,19 +61,37 @@ static bool run(struct postgres_job *job) {
     (void)store__error(&job->error, TS_STORE_OK, SIZE_MAX, "%s", "");
     if (postgres__connection_open_job(job) && job->work->send(job))
         return true;
-    /* The sync was not sent, so nothing takes effect. (For a promise, the sync follows it directly.) */
+    /* The sync was not sent, so nothing takes effect. (For a promise, the sync directly follows it.) */
     if (job->error.result == TS_STORE_OK)
         postgres__error_of_lost_connection(job);
     finish(job, false);
     return false;
 }
 
-static bool begin_on_slot(struct postgres_job *job) {
-    if (postgres__connection_is_alive(job->slot))
-        return run(job);
+static bool connect_slot(struct postgres_job *job) {
     job->phase = POSTGRES_CONNECTING;
     if (postgres__connection_begin(job))
         return true;
+    finish(job, false);
+    return false;
+}
+
+/* A connection that was made before a standby took the place of its server is not used any more. */
+static bool begin_on_slot(struct postgres_job *job) {
+    if (postgres__connection_is_alive(job->slot) && !postgres__connection_is_outdated(job))
+        return run(job);
+    return connect_slot(job);
+}
+
+/* The session is set up. An old primary that has come back would accept writes that nobody else ever sees. */
+static bool begin_session(struct postgres_job *job) {
+    job->slot->is_set_up = true;
+    if (!postgres__connection_is_outdated(job))
+        return run(job);
+    postgres__connection_next_host(job->store);
+    if (++job->refusals < job->store->url.host_count)
+        return connect_slot(job);
+    postgres__error_of_timeline(job);
     finish(job, false);
     return false;
 }
@@ -86,13 +110,18 @@ static bool run_again(struct postgres_job *job) {
     return run(job);
 }
 
-/* The server gave up at its timeout, and nobody else has stopped it. */
+/* The server stopped at its own timeout, and nothing else stopped it. */
 static bool ran_out_of_time(const struct postgres_job *job) {
     return job->deadline_ns != 0 && job->error.result == TS_STORE_TIMED_OUT &&
            monotonic_ns(job) - job->sent_ns >= job->slot->statement_timeout_ms * 1000000;
 }
 
 static bool answered(struct postgres_job *job) {
+    if (job->slot->is_unreplicated) {
+        postgres__error_of_replication(job);
+        finish(job, false);
+        return false;
+    }
     if (job->again && job->attempts < RACES_MAX && !is_past(job)) {
         job->attempts++;
         return run_again(job);
@@ -107,7 +136,7 @@ static bool answered(struct postgres_job *job) {
     return false;
 }
 
-/* Continues as far as possible. */
+/* Continues the job as far as possible. */
 void postgres__job_step(struct postgres_job *job) {
     bool goes_on = true;
     while (goes_on) {
@@ -120,10 +149,7 @@ void postgres__job_step(struct postgres_job *job) {
             break;
         case POSTGRES_SETTING_UP:
             goes_on = postgres__connection_exchange(job) && !job->done;
-            if (goes_on) {
-                job->slot->is_set_up = true;
-                goes_on = run(job);
-            }
+            goes_on = goes_on && begin_session(job);
             break;
         case POSTGRES_RUNNING:
             goes_on = postgres__connection_exchange(job) && !job->done && answered(job);
@@ -155,6 +181,8 @@ void postgres__job_expire(struct postgres_job *job) {
         finish(job, false);
         return;
     }
+    if (job->phase == POSTGRES_CONNECTING || job->phase == POSTGRES_SETTING_UP)
+        postgres__connection_next_host(job->store);
     postgres__error_of_deadline(job);
     finish(job, job->phase == POSTGRES_HELD);
 }
@@ -162,7 +190,7 @@ void postgres__job_expire(struct postgres_job *job) {
 struct pollfd postgres__job_wait_for(const struct postgres_job *job) {
     if (job->phase == POSTGRES_QUEUED)
         return (struct pollfd){.fd = job->wake_fd, .events = POLLIN};
-    if (job->phase == POSTGRES_HELD) /* for nothing but the deadline */
+    if (job->phase == POSTGRES_HELD) /* waits only for the deadline */
         return (struct pollfd){.fd = PQsocket(job->slot->conn), .events = 0};
     return postgres__connection_wait_for(job);
 }
@@ -185,7 +213,7 @@ static void end_if_done(struct ts_call *call) {
 
 static void start(struct ts_store *base, struct ts_call *call) {
     if (call->kind == TS_CALL_SYNC) {
-        call->done = true; /* whatever the server has answered is durable */
+        call->done = true; /* everything that the server has answered is durable */
         return;
     }
     struct postgres_job *job = calloc(1, sizeof *job);
@@ -218,7 +246,7 @@ static void expire(struct ts_store *base, struct ts_call *call) {
 static struct pollfd wait_for(struct ts_store *base, struct ts_call *call) {
     (void)base;
     const struct postgres_job *job = call->engine_state;
-    /* A server that is silent while it is connected to moves nothing. */
+    /* A server that does not answer while connecting causes no event, so the call must be polled. */
     call->poll_by_ns = job->phase == POSTGRES_CONNECTING ? job->slot->connect_until_ns : 0;
     return postgres__job_wait_for(job);
 }
@@ -229,6 +257,14 @@ static void expect(struct ts_store *base, const struct ts_meta *meta) {
     store->has_expected = meta->present;
     store->expected = *meta;
     pthread_mutex_unlock(&store->lock);
+}
+
+static uint64_t timeline(struct ts_store *base) {
+    return atomic_load(&((struct postgres_store *)base)->timeline);
+}
+
+static void refuse_below(struct ts_store *base, uint64_t timeline) {
+    postgres__timeline_seen((struct postgres_store *)base, timeline);
 }
 
 static void close_store(struct ts_store *base) {
@@ -252,14 +288,17 @@ static const struct ts_engine engine = {
     .meta_read = postgres__meta_read,
     .meta_write = postgres__meta_write,
     .identify = postgres__identify,
+    .timeline = timeline,
+    .refuse_below = refuse_below,
     .expect = expect,
     .close = close_store,
 };
 
-/* Options whose wrong values libpq would notice only when it connects. NULL: a whole number. */
+/* Options with a fixed set of values. libpq would notice a wrong value only when it connects. NULL: a whole
+ * number. */
 static const struct {
     const char *name;
-    const char *values; /* with bars around each */
+    const char *values; /* the allowed values, each between bars */
 } option_values[] = {
     {"sslmode", "|disable|allow|prefer|require|verify-ca|verify-full|"},
     {"gssencmode", "|disable|prefer|require|"},

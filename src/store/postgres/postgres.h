@@ -4,14 +4,14 @@
  *
  * A call becomes a job. A job takes a slot of the pool, with or without a connection:
  *
- *     start ─► QUEUED ──(a slot is handed over)──► CONNECTING ─► SETTING_UP ─► RUNNING ─► done
+ *     start ─► QUEUED ──(gets a slot)─────────────► CONNECTING ─► SETTING_UP ─► RUNNING ─► done
  *                 └──────────(its connection is alive)───────────────────────►──┘
  *
- *   QUEUED      all slots are taken; the job waits in order, at an eventfd of its own
- *   CONNECTING  PQconnectPoll; nothing that can take effect was sent
+ *   QUEUED      all slots are taken; the job waits in a queue, at its own eventfd
+ *   CONNECTING  PQconnectPoll; nothing was sent that can take effect
  *   SETTING_UP  waits for the answers to the session's settings
  *   RUNNING     libpq has the call's statements; the answers are collected until the last sync
- *   HELD        the server gave up a little before the deadline; the answer is held back until then
+ *   HELD        the server stopped a little before the deadline; the answer waits until the deadline
  *
  * A slot belongs to one job at a time, and only that job's thread touches it. The pool's mutex guards its
  * lists; it is held for a few instructions, never while sending or waiting.
@@ -36,7 +36,7 @@ enum { POSTGRES_CONNECTIONS_DEFAULT = 32, POSTGRES_CONNECT_TIMEOUT_MS_DEFAULT = 
 enum ts_store_result store__postgres_open(const struct store_url *url, const struct ts_store_options *options,
                                           struct ts_store **ret_store, struct ts_store_error *ret_error);
 
-/* The rest is for the files of the engine. */
+/* The declarations below are for the files of the engine. */
 
 /* Statements that a session prepares when it first needs them. X(SUFFIX) */
 #define POSTGRES_STATEMENTS(X)                                                                               \
@@ -69,13 +69,14 @@ extern const char *const postgres__schema[];
 
 /* The items of a pipeline, in the order of sending: each answer belongs to one. */
 enum postgres_item {
-    POSTGRES_ITEM_SETTING, /* errors are ignored */
-    POSTGRES_ITEM_PLACE,   /* the row has the number of the database */
-    POSTGRES_ITEM_PARSE,   /* prepares the statement */
-    POSTGRES_ITEM_DRAWN,   /* the first statement of a small batch: the row has the drawn version */
-    POSTGRES_ITEM_MINOR,   /* part of the call; its answer is ignored */
-    POSTGRES_ITEM_MAIN,    /* the statement of the call, or the last of them */
-    POSTGRES_ITEM_LAST,    /* the statement that takes effect: PREPARE TRANSACTION, COMMIT */
+    POSTGRES_ITEM_SETTING,  /* errors are ignored */
+    POSTGRES_ITEM_PLACE,    /* the row has the number of the database */
+    POSTGRES_ITEM_TIMELINE, /* the row has the timeline of the server; errors are ignored */
+    POSTGRES_ITEM_PARSE,    /* prepares the statement */
+    POSTGRES_ITEM_DRAWN,    /* the first statement of a small batch: the row has the drawn version */
+    POSTGRES_ITEM_MINOR,    /* part of the call; its answer is ignored */
+    POSTGRES_ITEM_MAIN,     /* the statement of the call; if there are several, the last one */
+    POSTGRES_ITEM_LAST,     /* the statement that takes effect: PREPARE TRANSACTION, COMMIT */
     POSTGRES_ITEM_SYNC,
 };
 
@@ -83,28 +84,30 @@ enum { POSTGRES_ITEMS_MAX = 56, POSTGRES_PREFIX_SIZE = 32, POSTGRES_IDENTITY_LEN
 
 struct postgres_sent {
     enum postgres_item item;
-    enum postgres_statement statement; /* of PARSE, and of prepared statements */
+    enum postgres_statement statement; /* the statement of PARSE or of a prepared statement */
     size_t entry; /* the key of a batch that it concerns, from 1; 0: none in particular */
 };
 
 struct postgres_slot {
-    struct postgres_slot *next; /* in the list of free ones */
+    struct postgres_slot *next; /* the next free slot */
     PGconn *conn;               /* NULL: none yet, or lost */
     PostgresPollingStatusType polling;
     uint64_t connect_until_ns;
     bool is_set_up;
-    bool is_unqueued; /* its prepared statements have no queues */
-    bool in_block;    /* a failed explicit transaction must still be closed */
+    uint64_t timeline;    /* of the server; 0: unknown. A server keeps it as long as its sessions live */
+    bool is_unreplicated; /* the server has answered without its synchronous standby */
+    bool is_unqueued;     /* its prepared statements take no advisory locks */
+    bool in_block;        /* a failed explicit transaction must still be ended */
     bool is_parsed[POSTGRES_STATEMENT_COUNT];
-    bool is_parsing[POSTGRES_STATEMENT_COUNT]; /* their preparation was sent, not answered yet */
-    uint64_t statement_timeout_ms;             /* of the session; UINT64_MAX when unknown */
-    uint64_t lock_timeout_ms;                  /* likewise; 0: the server's default */
-    char prefix[POSTGRES_PREFIX_SIZE];         /* of the names of promises in this database */
+    bool is_parsing[POSTGRES_STATEMENT_COUNT]; /* their preparation was sent but not answered yet */
+    uint64_t statement_timeout_ms;             /* current timeout of the session; UINT64_MAX: unknown */
+    uint64_t lock_timeout_ms;                  /* the same for locks; 0: the server's default */
+    char prefix[POSTGRES_PREFIX_SIZE];         /* prefix of the names of promises in this database */
 
     struct postgres_sent items[POSTGRES_ITEMS_MAX];
     size_t item_count;
     size_t item_at;
-    bool item_answered; /* the current item has had its result; its end follows */
+    bool item_answered; /* the current item has its result; the end of the item follows */
     bool is_flushed;    /* everything that was sent has left this process */
 };
 
@@ -129,22 +132,23 @@ struct postgres_work {
 
 struct postgres_job {
     struct postgres_store *store;
-    struct ts_call *call; /* NULL for jobs of meta */
+    struct ts_call *call; /* NULL for jobs that read or write meta */
     const struct postgres_work *work;
-    void *context; /* of meta */
+    void *context; /* for jobs that read or write meta */
     uint64_t deadline_ns;
     enum postgres_phase phase;
     struct postgres_slot *slot;
     struct postgres_job *queued_next;
     int wake_fd; /* -1 if it was not queued */
     unsigned attempts;
+    size_t refusals; /* hosts that are old primaries */
     uint64_t sent_ns;
 
     bool can_take_effect; /* the sent statements change something on the server */
     bool main_done;       /* MAIN has succeeded */
     bool last_done;       /* LAST has succeeded */
-    bool again;           /* send it again: for example, an insert met a row that was committed meanwhile */
-    bool must_look;       /* the promise's name may be taken */
+    bool again;           /* run the job again: for example, an insert met a row that was just committed */
+    bool must_look;       /* the promise's name may exist already: search for it */
     bool done;
     struct ts_store_error error;
 };
@@ -156,8 +160,11 @@ struct postgres_store {
     uint64_t connect_timeout_ms;
     _Atomic uint64_t latest_ms; /* the latest time that this process has seen */
     atomic_bool is_unqueued;    /* the server has no advisory locks */
+    /* The highest timeline that is known; 0: none. Servers with a lower one are old primaries. */
+    _Atomic uint64_t timeline;
+    atomic_size_t first_host; /* number of the host to try first, modulo their count */
 
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the fields below */
     struct postgres_slot *free_slots;
     struct postgres_slot *slots;
     size_t slot_count;
@@ -171,11 +178,11 @@ struct postgres_store {
 
 /* Gives the job a slot, or queues it. Returns false when it cannot wait (job->error). */
 bool postgres__pool_take(struct postgres_job *job);
-/* Gives the slot to the first job in the queue, or back to the pool. */
+/* Gives the slot to the first job in the queue, or returns it to the pool. */
 void postgres__pool_give_back(struct postgres_job *job);
-/* Returns true if a queued job has got a slot. */
+/* Returns true if a queued job has received a slot. */
 bool postgres__pool_was_served(struct postgres_job *job);
-/* Leaves the queue, or returns the slot that it got meanwhile. */
+/* Leaves the queue, or returns the slot that the job has received meanwhile. */
 void postgres__pool_leave(struct postgres_job *job);
 
 /* postgres_connection.c */
@@ -185,8 +192,12 @@ void postgres__connection_drop(struct postgres_slot *slot);
 /* Returns true if the slot has a connection that the server has not closed. */
 bool postgres__connection_is_alive(struct postgres_slot *slot);
 bool postgres__connection_begin(struct postgres_job *job);
-/* Continues as far as possible without waiting. Returns true when connected; false: not yet, or job->done
- * with an error. */
+/* Call it when a host did not answer: the next connection begins with the next host. */
+void postgres__connection_next_host(struct postgres_store *store);
+/* Call it when the session is set up. Returns true if its server is an old primary: a standby has taken its place. */
+bool postgres__connection_is_outdated(struct postgres_job *job);
+/* Continues as far as possible without waiting. Returns true when connected. False means not yet, or
+ * job->done with an error. */
 bool postgres__connection_connect(struct postgres_job *job);
 /* Queues one statement without parameters, and the item that its answer belongs to. Returns false when libpq
  * refuses. */
@@ -201,7 +212,7 @@ struct postgres_parameters {
 bool postgres__connection_execute(struct postgres_job *job, enum postgres_item item,
                                   enum postgres_statement statement, struct postgres_parameters parameters);
 bool postgres__connection_sync(struct postgres_slot *slot);
-/* Before a job's own statements: closes a failed transaction, and sets the server's timeouts. */
+/* Called before a job's own statements: ends a failed transaction, and sets the server's timeouts. */
 bool postgres__connection_open_job(struct postgres_job *job);
 bool postgres__connection_send_settings(struct postgres_job *job);
 /* Sends and receives as far as possible without waiting. Returns true when the last answer has arrived, or
@@ -217,14 +228,18 @@ struct postgres_entry {
     const struct ts_op *write; /* or NULL */
 };
 struct ts_bytes postgres__entry_key(const struct postgres_entry *entry);
-/* The expected version; -1: any. Versions come from a sequence of 63 bits; a larger number is no key's
- * version. */
+/* The expected version; -1: any. Versions come from a sequence of 63 bits, so no key has a version above
+ * that. */
 int64_t postgres__entry_want(const struct postgres_entry *entry);
-/* The number of the advisory lock on which everyone who wants the key queues. */
+/* The number of the advisory lock that serves as the queue of a key. */
 int64_t postgres__entry_queue(const struct postgres_entry *entry);
 
-/* A batch of at most this many keys, with only checks and puts, is sent as a statement for each key. */
-enum { POSTGRES_FEW_MAX = 8 };
+/*
+ * A batch of at most this many keys and bytes, with only checks and puts, is sent as a statement for each key. All of its
+ * statements fit into the 8 KiB that libpq collects before it sends. So they arrive together: a client that is stopped while it
+ * sends holds no locks.
+ */
+enum { POSTGRES_FEW_MAX = 8, POSTGRES_FEW_BYTES_MAX = 4096 };
 /* The entries of such a batch in the order of the keys. Returns their number, 0 for any other batch. */
 size_t postgres__batch_few(const struct ts_batch *batch,
                            struct postgres_entry ret_entries[static POSTGRES_FEW_MAX]);
@@ -236,7 +251,7 @@ struct postgres_batch {
     struct ts_bytes arrays[7]; /* keys, checks, kinds, values, deltas, limits, queues */
     struct ts_bytes swept;     /* the keys of all deletions, or empty */
 };
-/* The earliest time that the batch must be before, UINT64_MAX for none. */
+/* The earliest deadline (BEFORE) of the batch; UINT64_MAX: none. */
 uint64_t postgres__batch_before_ms(const struct ts_batch *batch);
 /* Returns false when memory runs out. */
 bool postgres__batch_encode(const struct ts_batch *batch, struct postgres_batch *ret_batch);
@@ -244,8 +259,8 @@ void postgres__batch_release(struct postgres_batch *batch);
 /* A list of keys as one array; the caller frees the memory. */
 bool postgres__keys_encode(const struct ts_bytes *keys, size_t count, uint8_t **ret_memory,
                            struct ts_bytes *ret);
-/* Which operation entry n, from 1, is: its check, or its write. Returns SIZE_MAX when there is no such
- * entry. */
+/* The index of the operation of entry n (from 1): of its check, or of its write. Returns SIZE_MAX if there is
+ * no such entry. */
 size_t postgres__batch_op_of(const struct ts_batch *batch, uint64_t n, bool is_check);
 
 /* postgres_call.c */
@@ -255,11 +270,15 @@ extern const struct postgres_work postgres__call_work;
 
 /* Interprets an error answer of the server; sets job->error, or job->again. */
 void postgres__error_of_result(struct postgres_job *job, enum postgres_item item, PGresult *result);
-/* The connection was lost; reports libpq's text. */
+/* Reports a lost connection, with libpq's text. */
 void postgres__error_of_lost_connection(struct postgres_job *job);
-/* No connection could be made. */
+/* Reports that no connection could be made. */
 void postgres__error_of_connect(struct postgres_job *job);
-/* The deadline has passed. */
+/* Reports that every host is an old primary. */
+void postgres__error_of_timeline(struct postgres_job *job);
+/* Reports that the server has committed, but its standby may not have it. */
+void postgres__error_of_replication(struct postgres_job *job);
+/* Reports that the deadline has passed. */
 void postgres__error_of_deadline(struct postgres_job *job);
 
 /* postgres_meta.c */
@@ -276,11 +295,13 @@ enum ts_store_result postgres__meta_write(struct ts_store *base, uint64_t deadli
 
 /* postgres.c */
 
-/* Begin a job, continue it, end it at its deadline. They set job->done. */
+/* Begin a job, continue it, and end it at its deadline. They set job->done. */
 void postgres__job_start(struct postgres_job *job);
 void postgres__job_step(struct postgres_job *job);
 void postgres__job_expire(struct postgres_job *job);
 struct pollfd postgres__job_wait_for(const struct postgres_job *job);
+/* Remembers the highest timeline that was seen. */
+void postgres__timeline_seen(struct postgres_store *store, uint64_t timeline);
 /* Remembers the latest time that was seen, and returns it. */
 uint64_t postgres__time_seen(struct postgres_store *store, uint64_t time_ms);
 

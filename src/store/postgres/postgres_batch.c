@@ -1,6 +1,6 @@
 /*
- * The keys of a batch in order, and a batch as PostgreSQL's arrays in binary form: each of the seven has one
- * element for each key, in the order of the keys.
+ * Sorts the keys of a batch, and encodes a batch as PostgreSQL's arrays in binary form. There are seven
+ * arrays, each with one element for each key, in the order of the keys.
  *
  * An array is, in big-endian numbers of 4 bytes: dimensions (1, or 0 when empty), whether there are nulls,
  * the type of an element, then count and first index; then for each element its length, -1 for a null, and
@@ -16,12 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond this many keys a batch takes no advisory locks: the server has room for 64 in a transaction. */
+/* A batch with more keys than this takes no advisory locks, because the server has room for only 64 in a
+ * transaction. */
 enum { QUEUES_MAX = 32 };
 
 enum { ARRAY_HEAD = 20, BYTEA_TYPE = 17, INT8_TYPE = 20, INT2_TYPE = 21 };
 
-/* The kinds, as the statement numbers them. */
+/* The kinds, with the numbers that the statement uses. */
 enum { KIND_CHECK = 0, KIND_PUT = 1, KIND_DEL = 2, KIND_ADD = 3 };
 
 struct ts_bytes postgres__entry_key(const struct postgres_entry *entry) {
@@ -125,7 +126,8 @@ int64_t postgres__entry_want(const struct postgres_entry *entry) {
 static size_t size_of(const struct postgres_entry *entries, size_t count) {
     size_t size = (size_t)8 * ARRAY_HEAD;
     for (size_t i = 0; i < count; i++) {
-        size += 2 * (4 + postgres__entry_key(&entries[i]).len); /* once more for the swept ones */
+        /* Deleted keys appear a second time, in `swept`. */
+        size += 2 * (4 + postgres__entry_key(&entries[i]).len);
         size += 4 * (4 + 8) + (4 + 2) + 4;
         if (entries[i].write != NULL && entries[i].write->kind == TS_OP_PUT)
             size += entries[i].write->value.len;
@@ -151,14 +153,15 @@ static size_t place_of(const struct postgres_entry *entries, size_t count, struc
 
 size_t postgres__batch_few(const struct ts_batch *batch,
                            struct postgres_entry ret_entries[static POSTGRES_FEW_MAX]) {
-    size_t count = 0;
+    size_t count = 0, bytes = 0;
     if (batch->count > 3 * (size_t)POSTGRES_FEW_MAX)
         return 0;
     for (size_t i = 0; i < batch->count; i++) {
         const struct ts_op *op = &batch->ops[i];
         if (op->kind == TS_OP_BEFORE)
             continue;
-        if (op->kind != TS_OP_CHECK && op->kind != TS_OP_PUT)
+        bytes += op->key.len + op->value.len;
+        if ((op->kind != TS_OP_CHECK && op->kind != TS_OP_PUT) || bytes > POSTGRES_FEW_BYTES_MAX)
             return 0;
         size_t at = place_of(ret_entries, count, op->key);
         if (at == count || !ts_bytes_equal(postgres__entry_key(&ret_entries[at]), op->key)) {

@@ -31,7 +31,7 @@
 
 enum { PARAMETERS_MAX = 12 };
 
-/* Parameters in binary form; holds the numbers until they are sent. */
+/* Parameters in binary form. Holds the numbers until they are sent. */
 struct list {
     const char *values[PARAMETERS_MAX];
     int lengths[PARAMETERS_MAX];
@@ -65,7 +65,7 @@ static void add_u32(struct list *list, uint32_t value) {
     add_bytes(list, ts_bytes_of(at, 4));
 }
 
-/* The first two parameters of every statement: identity and epoch, or nulls for any. */
+/* Adds the first two parameters of every statement: identity and epoch, or NULL to accept any. */
 static void add_expected(struct list *list, struct postgres_store *store) {
     pthread_mutex_lock(&store->lock);
     bool has_expected = store->has_expected;
@@ -187,7 +187,7 @@ static bool send_batch(struct postgres_job *job) {
 
 enum { PROMISE_NAME_SIZE = POSTGRES_PREFIX_SIZE + TS_STORE_GID_MAX + 1 };
 
-/* Unique on the server. */
+/* The name must be unique on the server. */
 static void promise_name(const struct postgres_job *job, char ret_name[static PROMISE_NAME_SIZE]) {
     snprintf(ret_name, PROMISE_NAME_SIZE, "%s%s", job->slot->prefix, job->call->gid);
 }
@@ -243,7 +243,7 @@ static bool send_scan(struct postgres_job *job) {
     struct list list = {.count = 0};
     add_expected(&list, job->store);
     add_bytes(&list, call->from);
-    /* One row more than the limit shows whether there are more. */
+    /* Asks for one row more than the limit, to find out whether there are more. */
     add_u64(&list, call->limit == 0 ? 0 : ts_saturating_add_u64(call->limit, 1));
     add_u64(&list, TS_STORE_ANSWER_BYTES_MAX);
     if (call->to.len == 0)
@@ -352,8 +352,8 @@ static void take_call(struct postgres_job *job, enum postgres_item item, PGresul
     struct ts_call *call = job->call;
     if (item == POSTGRES_ITEM_LAST) {
         /* In a failed transaction, PREPARE succeeds but rolls back. After an error in this pipeline the
-         * server skips it, so no test of ours reaches this with a real server. Whatever else ended the
-         * transaction: what was not prepared must not count as a promise. */
+         * server skips PREPARE, so no test reaches this line with a real server. But a transaction that was
+         * not prepared must never count as a promise. */
         if (call->kind == TS_CALL_PREPARE && strcmp(PQcmdStatus(result), "PREPARE TRANSACTION") != 0)
             (void)store__error(&job->error, TS_STORE_FAILED, SIZE_MAX,
                                "%s: the server rolled back instead of preparing", job->store->base.name);
@@ -380,7 +380,7 @@ static void take_call(struct postgres_job *job, enum postgres_item item, PGresul
         take_lag(job, result);
         return;
     case TS_CALL_APPLY:
-        /* For small batches the first statement has returned the version. */
+        /* For small batches the first statement has already returned the version. */
         if (PQnfields(result) > 1)
             call->version = number_at(result, 0, 1);
         return;

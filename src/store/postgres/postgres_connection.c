@@ -1,14 +1,15 @@
 /*
- * One connection: opened without blocking, set up in one round trip, then used for pipelines of statements
- * and their answers.
+ * Opens one connection without blocking, sets it up in one round trip, and then uses it for pipelines of
+ * statements and their answers.
  *
  * A pipeline is cut into segments by syncs. A segment is one transaction, unless it opens one itself; when a
- * statement fails, the server skips the rest of its segment. The engine keeps a list of what it has sent, and
- * follows it as the answers arrive.
+ * statement fails, the server skips the rest of its segment. The engine keeps a list of the items that it has
+ * sent, and matches it with the answers.
  */
 #include "store/postgres/postgres.h"
 
 #include "base/assert.h"
+#include "base/hex.h"
 #include "base/number.h"
 #include "libpq_late.h"
 
@@ -17,10 +18,16 @@
 #include <string.h>
 
 /*
+ * The timeline of a primary: each promotion of a standby begins another one. A server that lacks these functions has none.
+ */
+static const char timeline_sql[] =
+    "SELECT substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8)";
+
+/*
  * The settings of every session. Settings that a server does not know are ignored. The statements are made
  * for READ COMMITTED. Durability is raised to that of an ordinary commit, never lowered. The plans are fixed:
  * each statement has one good plan, by the primary key, whatever the statistics say. A statement whose client
- * is gone ends.
+ * is gone ends. A session whose host is gone ends after about 25 s, and its locks with it.
  */
 static const char set_durable[] =
     "SELECT set_config('synchronous_commit', 'on', false) "
@@ -30,7 +37,7 @@ static const char *const settings[] = {
     set_durable,
     "SET default_transaction_read_only = off",
     "SET search_path = pg_catalog",
-    "SET client_min_messages = error",
+    "SET client_min_messages = warning",
     "SET plan_cache_mode = force_generic_plan",
     "SET enable_seqscan = off",
     "SET enable_bitmapscan = off",
@@ -39,12 +46,21 @@ static const char *const settings[] = {
     "SET jit = off",
     "SET idle_session_timeout = 0",
     "SET client_connection_check_interval = '500ms'",
+    "SET tcp_keepalives_idle = 10",
+    "SET tcp_keepalives_interval = 5",
+    "SET tcp_keepalives_count = 3",
     NULL,
 };
 
-static void ignore_notice(void *context, const char *message) {
-    (void)context;
-    (void)message;
+/*
+ * A session that is cancelled while it waits for the synchronous standby answers as if all were well, and only warns. The name of
+ * the function is the only part of the warning that is not translated.
+ */
+static void take_notice(void *context, const PGresult *result) {
+    struct postgres_slot *slot = context;
+    const char *function = PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
+    if (function != NULL && strcmp(function, "SyncRepWaitForLSN") == 0)
+        slot->is_unreplicated = true;
 }
 
 void postgres__connection_drop(struct postgres_slot *slot) {
@@ -53,6 +69,8 @@ void postgres__connection_drop(struct postgres_slot *slot) {
     slot->conn = NULL;
     slot->is_set_up = false;
     slot->is_unqueued = false;
+    slot->is_unreplicated = false;
+    slot->timeline = 0;
     slot->in_block = false;
     slot->item_count = slot->item_at = 0;
     slot->statement_timeout_ms = UINT64_MAX;
@@ -69,14 +87,39 @@ bool postgres__connection_is_alive(struct postgres_slot *slot) {
     return fd.fd >= 0 && poll(&fd, 1, 0) == 0;
 }
 
+void postgres__connection_next_host(struct postgres_store *store) {
+    atomic_fetch_add(&store->first_host, 1);
+}
+
+/* The list, beginning with item `first`: libpq tries the hosts in this order, and waits for each without a limit. */
+static const char *rotate(const char *list, size_t count, size_t first,
+                          char ret_list[static STORE_URL_HOSTS_SIZE]) {
+    size_t len = 0;
+    if (count == 1 || strchr(list, ',') == NULL)
+        return list;
+    for (size_t i = 0; i < count; i++) {
+        const struct ts_bytes item = store__url_list_item(list, (first + i) % count);
+        if (i > 0)
+            ret_list[len++] = ',';
+        memcpy(ret_list + len, item.data, item.len);
+        len += item.len;
+    }
+    ret_list[len] = '\0';
+    return ret_list;
+}
+
 bool postgres__connection_begin(struct postgres_job *job) {
     struct postgres_slot *slot = job->slot;
     const struct store_url *url = &job->store->url;
-    const char *names[STORE_URL_OPTIONS_MAX + 8], *values[STORE_URL_OPTIONS_MAX + 8];
+    const char *names[STORE_URL_OPTIONS_MAX + 9], *values[STORE_URL_OPTIONS_MAX + 9];
+    char hosts[STORE_URL_HOSTS_SIZE], ports[STORE_URL_HOSTS_SIZE];
+    const size_t first = atomic_load(&job->store->first_host) % url->host_count;
     size_t count = 0;
     const struct store_url_option parts[] = {
-        {"host", url->host},
-        {"port", url->port},
+        {"host", rotate(url->host, url->host_count, first, hosts)},
+        {"port", rotate(url->port, url->host_count, first, ports)},
+        /* An option of the URL that says the same comes later, and replaces it. */
+        {"target_session_attrs", url->host_count > 1 ? "read-write" : ""},
         {"user", url->user},
         {"password", url->password},
         {"dbname", url->database},
@@ -101,9 +144,9 @@ bool postgres__connection_begin(struct postgres_job *job) {
                            job->store->base.name);
         return false;
     }
-    /* Puts the SQLSTATE into the texts of failed connections: libpq reports it nowhere else. */
+    /* Makes libpq put the SQLSTATE into the texts of failed connections, because it reports it nowhere else. */
     PQsetErrorVerbosity(slot->conn, PQERRORS_VERBOSE);
-    PQsetNoticeProcessor(slot->conn, ignore_notice, NULL);
+    (void)PQsetNoticeReceiver(slot->conn, take_notice, slot);
     if (PQstatus(slot->conn) == CONNECTION_BAD) {
         postgres__error_of_connect(job);
         return false;
@@ -133,6 +176,7 @@ bool postgres__connection_connect(struct postgres_job *job) {
             const struct ts_store_clock *clock = job->store->base.clock;
             if (clock->monotonic_ns(clock->context) < slot->connect_until_ns)
                 return false;
+            postgres__connection_next_host(job->store);
             (void)store__error(&job->error, TS_STORE_UNAVAILABLE, SIZE_MAX,
                                "%s: the server does not answer; check that it is running and can be "
                                "reached",
@@ -214,13 +258,16 @@ bool postgres__connection_send_settings(struct postgres_job *job) {
     return postgres__connection_send(slot, POSTGRES_ITEM_PLACE,
                                      "SELECT oid::text FROM pg_catalog.pg_database "
                                      "WHERE datname = current_database()") &&
+           postgres__connection_sync(slot) &&
+           postgres__connection_send(slot, POSTGRES_ITEM_TIMELINE, timeline_sql) &&
            postgres__connection_sync(slot);
 }
 
 /*
- * The server's timeout for a statement, from the remaining time. It is a little shorter, so that it comes
- * before ours: after the server's timeout, it is certain that nothing was changed; after ours, it is not.
- * Rounded down to four bits, so that it is set again only when deadlines really differ. 0 means no timeout.
+ * The server's timeout for a statement, computed from the remaining time. It is a little shorter than ours,
+ * because after the server's timeout it is certain that nothing was changed; after ours it is not. It is
+ * rounded down to four bits, so that it is set again only when deadlines differ considerably. 0 means no
+ * timeout.
  */
 static uint64_t statement_timeout_ms(const struct postgres_job *job) {
     if (job->deadline_ns == 0)
@@ -243,7 +290,8 @@ static uint64_t lock_timeout_ms(const struct postgres_job *job) {
     return job->call == NULL ? 0 : (job->call->lock_wait_max_us + 999) / 1000;
 }
 
-/* A separate segment: later failures do not undo it, and COMMIT PREPARED must be alone in its segment. */
+/* The timeouts are in a separate segment, because later failures must not undo them, and because COMMIT
+ * PREPARED must be alone in its segment. */
 static bool send_setting(struct postgres_slot *slot, const char *sql) {
     return postgres__connection_send(slot, POSTGRES_ITEM_SETTING, sql) && postgres__connection_sync(slot);
 }
@@ -291,7 +339,27 @@ static void take_place(struct postgres_slot *slot, PGresult *result) {
         snprintf(slot->prefix, sizeof slot->prefix, "turnstone/%.16s/", PQgetvalue(result, 0, 0));
 }
 
-/* The current answer belongs to the last of the call's own statements. */
+static void take_timeline(struct postgres_slot *slot, PGresult *result) {
+    if (PQntuples(result) != 1 || PQgetisnull(result, 0, 0) || PQgetlength(result, 0, 0) != 8)
+        return;
+    const char *digits = PQgetvalue(result, 0, 0);
+    uint64_t timeline = 0;
+    for (size_t i = 0; i < 8; i++) {
+        const int digit = ts_hex_digit((uint8_t)digits[i]);
+        if (digit < 0)
+            return;
+        timeline = timeline << 4 | (uint64_t)digit;
+    }
+    slot->timeline = timeline;
+}
+
+bool postgres__connection_is_outdated(struct postgres_job *job) {
+    const uint64_t timeline = job->slot->timeline;
+    postgres__timeline_seen(job->store, timeline);
+    return timeline != 0 && timeline < atomic_load(&job->store->timeline);
+}
+
+/* Whether the current answer belongs to the last of the call's own statements. */
 static bool is_last_statement(const struct postgres_slot *slot) {
     const enum postgres_item next = slot->items[slot->item_at + 1].item;
     return next == POSTGRES_ITEM_SYNC || next == POSTGRES_ITEM_LAST;
@@ -301,6 +369,9 @@ static void take_good(struct postgres_job *job, enum postgres_item item, PGresul
     switch (item) {
     case POSTGRES_ITEM_PLACE:
         take_place(job->slot, result);
+        return;
+    case POSTGRES_ITEM_TIMELINE:
+        take_timeline(job->slot, result);
         return;
     case POSTGRES_ITEM_PARSE:
         job->slot->is_parsed[job->slot->items[job->slot->item_at].statement] = true;
@@ -347,7 +418,7 @@ static bool take_result(struct postgres_job *job, PGresult *result) {
         postgres__error_of_lost_connection(job);
         return false;
     }
-    if (item != POSTGRES_ITEM_SETTING)
+    if (item != POSTGRES_ITEM_SETTING && item != POSTGRES_ITEM_TIMELINE)
         postgres__error_of_result(job, item, result);
     return true;
 }
@@ -386,7 +457,7 @@ bool postgres__connection_exchange(struct postgres_job *job) {
     }
     if (PQconsumeInput(slot->conn) != 1)
         is_lost = true;
-    /* Before the connection was lost, the server may have sent more answers: these count. */
+    /* The server may have sent more answers before the connection was lost; these count. */
     if (!take_results(job, is_lost)) {
         job->done = true;
         return true;

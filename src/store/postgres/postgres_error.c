@@ -2,9 +2,9 @@
  * The meaning of errors, by their SQLSTATE.
  *
  * Certain: an error that answers a statement rolls back its transaction. So an error of MAIN, even a timeout,
- * leaves nothing behind, because it comes before the commit. Uncertain: a lost connection, an ended session
- * (FATAL, which may also come after the commit), a cancelled LAST, and an error between the success of MAIN
- * and the answer to the sync that commits it.
+ * changes nothing, because it comes before the commit. Uncertain: a lost connection, an ended session (FATAL,
+ * which may also come after the commit), a cancelled LAST, and an error between the success of MAIN and the
+ * answer to the sync that commits it.
  */
 #include "store/postgres/postgres.h"
 
@@ -32,8 +32,8 @@ static bool is_of_class(const char *sqlstate, const char *class) {
 }
 
 /*
- * The first line of a text of libpq or the server, safe for a message. Neither repeats a password by itself;
- * if the text contains one nevertheless, nothing of it is shown.
+ * The first line of a text of libpq or the server, safe for a message. They normally do not contain a
+ * password. If a text contains one nevertheless, it is not shown at all.
  */
 static const char *reason_of(const struct postgres_job *job, const char *text,
                              char ret_reason[static REASON_SIZE]) {
@@ -87,7 +87,8 @@ static void check_failed(struct postgres_job *job, uint64_t entry) {
                        "%.120s: operation %zu: the key has another version", job->store->base.name, op);
 }
 
-/* An insert met an existing key, so its check for absence fails. Returns false for other errors. */
+/* Handles an insert of a key that already exists: its check for absence fails. Returns false for other
+ * errors. */
 static bool take_duplicate(struct postgres_job *job, const char *sqlstate) {
     const struct postgres_sent *sent = &job->slot->items[job->slot->item_at];
     if (!is(sqlstate, "23505") || sent->statement != POSTGRES_MAKE)
@@ -96,8 +97,8 @@ static bool take_duplicate(struct postgres_job *job, const char *sqlstate) {
     return true;
 }
 
-/* The server speaks the protocol but has no advisory locks: from now on, including this call, do not use
- * them. */
+/* Handles a server that speaks the protocol but has no advisory locks: from now on, including this call, they
+ * are not used. */
 static bool take_unqueued(struct postgres_job *job, const char *sqlstate, const char *message) {
     bool is_unknown = is(sqlstate, "42883") || is(sqlstate, "0A000");
     if (!is_unknown || message == NULL || strstr(message, "advisory") == NULL)
@@ -258,12 +259,11 @@ void postgres__error_of_result(struct postgres_job *job, enum postgres_item item
         set_sqlstate(job, sqlstate);
 }
 
-/* Returns true if the server may have carried out, or may still carry out, what was sent. */
+/* Returns true if the server may have carried out the sent statements, or may still do so. */
 static bool is_open(const struct postgres_job *job) {
     if (job->phase != POSTGRES_RUNNING || !job->can_take_effect || job->error.result != TS_STORE_OK)
         return false;
-    /* An APPLY needs the sync, which is sent last, to commit; other calls commit or prepare with a
-     * statement. */
+    /* An APPLY commits with the sync, which is sent last. Other calls commit or prepare with a statement. */
     bool needs_sync = job->call != NULL && job->call->kind == TS_CALL_APPLY;
     return !needs_sync || job->slot->is_flushed;
 }
@@ -281,6 +281,26 @@ void postgres__error_of_lost_connection(struct postgres_job *job) {
         (void)store__error(&job->error, TS_STORE_UNAVAILABLE, SIZE_MAX, "%.90s: the connection was lost: %s",
                            job->store->base.name, reason);
     set_sqlstate(job, "08006");
+}
+
+void postgres__error_of_timeline(struct postgres_job *job) {
+    (void)store__error(
+        &job->error, TS_STORE_UNAVAILABLE, SIZE_MAX,
+        "%.90s: an old primary: it is on timeline %llu, and a standby was promoted to %llu; stop it, or name "
+        "the new primary in the URL",
+        job->store->base.name, (unsigned long long)job->slot->timeline,
+        (unsigned long long)atomic_load(&job->store->timeline));
+    job->error.down = true;
+}
+
+/* If the call changes nothing, the answer is valid without the standby. */
+void postgres__error_of_replication(struct postgres_job *job) {
+    if (!job->can_take_effect ||
+        (job->error.result != TS_STORE_OK && job->error.result != TS_STORE_TIMED_OUT))
+        return;
+    (void)store__error(&job->error, TS_STORE_UNKNOWN, SIZE_MAX,
+                       "%.90s: the server has committed, but its synchronous standby may not have it",
+                       job->store->base.name);
 }
 
 void postgres__error_of_deadline(struct postgres_job *job) {
@@ -311,7 +331,7 @@ static void sqlstate_in(const char *text, char ret_sqlstate[static 6]) {
     }
 }
 
-/* libpq did not even try to connect: it does not know a value of an option, here or in its environment. */
+/* libpq did not try to connect, because an option has an unknown value in the URL or in its environment. */
 static bool was_not_tried(const struct postgres_job *job, const char *sqlstate, const char *text) {
     return sqlstate[0] == '\0' && PQsocket(job->slot->conn) < 0 &&
            strstr(text, "connection to server") == NULL && strstr(text, "host name") == NULL;

@@ -1,9 +1,9 @@
 /*
- * The meta row: read, and written so that afterwards no session that saw the old one is active.
+ * Reads the meta row, and writes it in such a way that afterwards no session that saw the old row is active.
  *
  * A statement that uses the store reads the meta row, and so holds a lock on its table until its transaction
- * ends. A new epoch is therefore written under an exclusive lock on the table: it waits for active
- * transactions and for promises, of which there must be none. CLOSING cannot wait for promises, which are
+ * ends. A new epoch is therefore written under an exclusive lock on the table: this lock waits for active
+ * transactions and for promises; there must be no promises. CLOSING cannot wait for promises, which are
  * settled only afterwards. It is written while they exist, and then waits for the sessions that held the lock
  * at that moment, as pg_locks shows them. A session takes the lock before its snapshot, so later ones see the
  * new row.
@@ -23,10 +23,10 @@
 
 /* A job of this file: its statements and its answer. */
 struct meta_work {
-    const struct ts_meta *meta; /* to write */
+    const struct ts_meta *meta; /* the record to write */
     struct ts_meta found;
     enum ts_store_result found_result;
-    long long prepared_max; /* max_prepared_transactions; -1 when the server does not say */
+    long long prepared_max; /* max_prepared_transactions; -1 if the server does not report it */
     uint64_t rows_changed;
     char *sessions;   /* sessions to wait for, an array as text */
     size_t remaining; /* sessions that remain */
@@ -161,8 +161,8 @@ enum ts_store_result postgres__meta_read(struct ts_store *base, uint64_t deadlin
 }
 
 /*
- * The server's identifier, the database's oid, and the start time of the server: two servers whose files were
- * copied share the identifier, but are two stores.
+ * The server's identifier, the database's oid, and the start time of the server: if the files of a server
+ * were copied, both servers have the same identifier, but are different stores.
  */
 static bool send_identify(struct postgres_job *job) {
     return postgres__connection_send(
@@ -317,7 +317,7 @@ static enum ts_store_result wait_for_sessions(struct postgres_store *store, uint
     }
     if (result == TS_STORE_OK)
         return result;
-    /* The row is written, but other sessions may not have seen it. Repeating the step fixes that. */
+    /* The row is written, but other sessions may not have seen it yet. Repeating the step fixes that. */
     return store__error(ret_error, TS_STORE_UNKNOWN, SIZE_MAX,
                         "%.120s: written, but sessions that saw the old state are still running; repeat "
                         "the command",

@@ -1,6 +1,6 @@
 /*
- * The pool: slots for connections, at most connections_max of them, and the jobs that wait for one, first
- * come first served. A free slot always goes to the first job in the queue.
+ * The pool: at most connections_max slots for connections, and a queue of the jobs that wait for a slot. A
+ * free slot always goes to the first job in the queue.
  */
 #include "store/postgres/postgres.h"
 
@@ -76,7 +76,7 @@ void postgres__pool_give_back(struct postgres_job *job) {
         if (store->queue_first == NULL)
             store->queue_last = NULL;
         first->slot = slot;
-        /* Under the lock: once it is released, the job may see its slot, end, and close its descriptor. */
+        /* Must be under the lock: after its release, the job may see its slot, end, and close its descriptor. */
         wake(first);
     }
     pthread_mutex_unlock(&store->lock);

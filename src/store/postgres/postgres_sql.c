@@ -47,9 +47,10 @@ enum {
                     "FROM (SELECT 1 AS one) o LEFT JOIN turnstone.meta m ON m.one = o.one) "
 
 /*
- * Before a batch is prepared: a promise of the same name would make it wait for its own locks. A promise
- * holds an advisory lock on the hash of its name. Only if that lock is taken are the promises searched, which
- * costs several times as much. The form with two numbers is separate from the locks of the queues.
+ * Sent before a batch is prepared, because with an existing promise of the same name the batch would wait for
+ * its own locks. A promise holds an advisory lock on the hash of its name. Only if that lock is taken are the
+ * promises searched, which costs several times as much. The form with two numbers is separate from the locks
+ * of the queues.
  */
 static const char claim_sql[] = "SELECT CASE WHEN NOT pg_try_advisory_xact_lock($1, $2) THEN "
                                 "('turnstone:claimed:' || abs($1::bigint))::integer END";
@@ -58,9 +59,9 @@ static const char unused_sql[] = "SELECT ('turnstone:exists:' || x.transaction::
                                  "pg_catalog.pg_prepared_xact() x WHERE x.gid = $1";
 static const Oid unused_types[] = {TEXT};
 
-/* Waits for its turn at the key, see above. `passed` is never null; it is used so that it is evaluated before
- * the rows. */
-#define GATE(mode)                                                                                           \
+/* Waits in the queue of the key, see above. `passed` is never null; the statement uses it so that it is
+ * evaluated before the rows. */
+#define TURN(mode)                                                                                           \
     "LEFT JOIN LATERAL (SELECT coalesce(length((CASE WHEN op.queue IS NULL THEN NULL " mode                  \
     "ELSE pg_advisory_xact_lock(op.queue) END)::text), 0) AS passed) g ON true "
 #define SHARED_FOR_CHECKS "WHEN op.kind = 0 THEN pg_advisory_xact_lock_shared(op.queue) "
@@ -139,7 +140,7 @@ static const Oid late_types[] = {INT8, INT8};
     "WHEN greatest(did.ms, $10) >= $9 THEN ('turnstone:late:' || did.ms)::bigint "                           \
     "ELSE did.ms END, go.version "
 
-/* Everything that many puts need, with the parameters of APPLY. */
+/* The common parts of many puts, with the parameters of APPLY. */
 #define NOT_OURS FOREIGN("$1", "$2") CLOSING("$11")
 #define ALL_PUT  ANSWER("did.made", "cardinality($3)")
 #define ALL_DONE ANSWER("did.made + did.changed + did.gone", "want.writes")
@@ -154,7 +155,7 @@ static const Oid late_types[] = {INT8, INT8};
     "WHERE g.passed >= 0 ORDER BY op.n "                                                                     \
     "ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = excluded.version RETURNING 1"         \
     ") " ALL_PUT "FROM (SELECT (SELECT count(*) FROM made) AS made, " TIME_MS " AS ms) did, go"
-static const char puts_sql[] = PUTS(GATE(""));
+static const char puts_sql[] = PUTS(TURN(""));
 static const char puts_unqueued[] = PUTS(NO_QUEUE);
 
 #define APPLY(queue)                                                                                         \
@@ -202,7 +203,7 @@ static const char puts_unqueued[] = PUTS(NO_QUEUE);
     "FROM (SELECT (SELECT count(*) FROM made) AS made, (SELECT count(*) FROM changed) AS changed, "          \
     "(SELECT count(*) FROM gone) AS gone, " TIME_MS " AS ms) did, "                                          \
     "(SELECT count(*) AS writes FROM held WHERE kind > 0) want, go"
-static const char apply_sql[] = APPLY(GATE(SHARED_FOR_CHECKS));
+static const char apply_sql[] = APPLY(TURN(SHARED_FOR_CHECKS));
 static const char apply_unqueued[] = APPLY(NO_QUEUE);
 
 static const Oid apply_types[] = {BYTEA,      INT8,       BYTEA_ARRAY, INT8_ARRAY, INT2_ARRAY, BYTEA_ARRAY,
@@ -251,9 +252,9 @@ static const char now_sql[] = "WITH " GUARD "SELECT guard.ms FROM guard";
 static const Oid now_types[] = {BYTEA, INT8};
 
 /*
- * The slowest standby, and how many this role may not see. The server keeps a standby's last lag until its
- * next report but one, so the query first asks whether the standby has replayed everything. Backups and
- * logical subscribers, which always have a slot, are not standbys.
+ * The slowest standby, and how many this role may not see. The server shows a standby's lag longer than it
+ * lasts, so the query first asks whether the standby has replayed everything. Backups and logical
+ * subscribers, which always have a slot, are not standbys.
  */
 static const char lag_sql[] =
     "WITH " GUARD "SELECT guard.ms, r.ms, r.hidden FROM guard, (SELECT coalesce(max(CASE "

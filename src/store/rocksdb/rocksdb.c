@@ -3,18 +3,18 @@
  * WriteBatch.
  *
  * A write holds no lock of ours, so that RocksDB can group the writes of many threads into one sync. The log
- * (WAL) is never off: an unsynced write becomes durable with the next synced one, since there is one log in
- * the order of the writes.
+ * (WAL) is always on. There is one log in the order of the writes, so an unsynced write becomes durable with
+ * the next synced one.
  *
  * When the log itself cannot be written, the store stops:
  *
  *     WRITING ──append fails─► STOPPED   the record is incomplete, and is ignored at the next open: FULL
- *         └─────sync fails───► STOPPED   the record is in the file, may be on the disk, and is not shown; it turns
- *                                        up at the next open, unless RocksDB has taken another log by then: UNKNOWN
+ *         └─────sync fails───► STOPPED   the record is in the file, may be on the disk, and is not visible; it appears
+ *                                        at the next open, unless RocksDB has started another log by then: UNKNOWN
  *
- * STOPPED: reads continue; every further write is refused here, with certainty, until the store is opened
- * again. When there is room again, RocksDB would resume by itself with a log that has seen an error, and its
- * own assertions would end the process (7.8.3 as Debian builds it).
+ * STOPPED: reads continue; every further write is refused here, and certainly not done, until the store is
+ * opened again. When there is room again, RocksDB would resume by itself with a log that has seen an error,
+ * and its own assertions would end the process (7.8.3 as Debian builds it).
  */
 #include "store/rocksdb/rocksdb.h"
 
@@ -64,7 +64,7 @@ enum ts_store_result rocksdb__error(const char *name, enum rocksdb__purpose purp
                               "%.80s: RocksDB finds its files damaged (%.80s); restore them from a backup",
                               name, message);
     else if (begins(message, "IO error") && purpose == ROCKSDB_WRITES)
-        /* It may be in the log nevertheless, and then appears when the store is opened again. */
+        /* The write may be in the log nevertheless. Then it appears when the store is opened again. */
         result = store__error(ret_error, TS_STORE_UNKNOWN, SIZE_MAX,
                               "%.80s: RocksDB cannot write (%.80s); check the disk and open the store "
                               "again",
@@ -83,7 +83,7 @@ struct full_key {
     char bytes[1 + TS_STORE_KEY_MAX];
 };
 
-/* A bound of a scan may be longer than any key. The cut bound is before the same keys. */
+/* A bound of a scan may be longer than any key. Truncating it does not change which keys are before it. */
 static void make_key(enum store__space space, struct ts_bytes key, struct full_key *ret_key) {
     size_t len = key.len <= TS_STORE_KEY_MAX ? key.len : TS_STORE_KEY_MAX;
     ret_key->bytes[0] = (char)space;
@@ -171,8 +171,8 @@ static void make_end(enum store__space space, struct ts_bytes to, struct full_en
     ret_end->len = len + 1;
 }
 
-/* An iterator is itself a snapshot. It has an upper bound, so that it does not step through deleted keys
- * after the end. */
+/* An iterator is itself a snapshot. It has an upper bound, so that it does not visit deleted keys after the
+ * end. */
 static enum ts_store_result scan(struct store__backend *head, enum store__space space, struct ts_bytes from,
                                  struct ts_bytes to,
                                  bool (*visit)(void *context, struct ts_bytes key, struct ts_bytes stored),
@@ -225,7 +225,7 @@ static bool is_stall(const char *message) {
     return message != NULL && strstr(message, "Write stall") != NULL;
 }
 
-/* A write that is refused here never reached RocksDB. */
+/* RocksDB never sees a write that is refused here. */
 static enum ts_store_result refuse_stopped(const struct rocksdb__backend *backend, int stopped,
                                            struct ts_store_error *ret_error) {
     return store__error(ret_error, (enum ts_store_result)stopped, SIZE_MAX,

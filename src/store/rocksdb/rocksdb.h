@@ -15,7 +15,7 @@ enum ts_store_result store__rocksdb_open(const char *directory, const char *name
                                          const struct ts_store_options *options, struct ts_store **ret_store,
                                          struct ts_store_error *ret_error);
 
-/* The rest is shared by rocksdb.c and rocksdb_open.c. */
+/* The declarations below are shared by rocksdb.c and rocksdb_open.c. */
 
 enum { ROCKSDB_FORMAT = 1 };
 
@@ -25,9 +25,9 @@ struct rocksdb__backend {
     rocksdb_options_t *options;
     rocksdb_readoptions_t *read_latest;
     rocksdb_writeoptions_t *synced, *unsynced;
-    int lock_fd; /* of the directory; -1 without a lock */
+    int lock_fd; /* descriptor of the locked file in the directory; -1 without a lock */
     struct store__origin origin;
-    /* An enum ts_store_result: the result of every write after the log has failed; OK: it has not. */
+    /* An enum ts_store_result: the result of every write after a failure of the log; OK: no failure so far. */
     atomic_int stopped;
     atomic_uint_least64_t room_seen_ns; /* when the room on the disk was last checked */
     atomic_bool is_short;               /* at the last check there was too little room */

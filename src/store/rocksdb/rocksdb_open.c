@@ -1,9 +1,9 @@
 /*
  * Opens a directory: locks it, opens it, and checks that it is a store.
  *
- * The lock is on our own file beside RocksDB's LOCK. Repeated attempts to open RocksDB would rotate the log
+ * The lock is on our own file, next to RocksDB's LOCK. Repeated attempts to open RocksDB would rotate the log
  * of the process that has the directory open, and opening LOCK would drop the lock of this process itself
- * (POSIX record locks end with the first close). Ours is a flock: it also separates two stores of one
+ * (POSIX record locks end with the first close). Ours is a flock: it also excludes a second store of the same
  * process, and ends with the process.
  */
 #include "store/rocksdb/rocksdb.h"
@@ -59,7 +59,7 @@ static enum ts_store_result make_directory(const char *directory, const char *na
     return cannot(name, "make the directory", errno, ret_error);
 }
 
-/* The process that holds the lock, from the text in the file: "process 123", or a general word. */
+/* The process that holds the lock, from the text in the file: "process 123", or "another process". */
 static const char *holder(int fd, char ret_text[static 32]) {
     char digits[16];
     ssize_t len = pread(fd, digits, sizeof digits, 0);
@@ -81,11 +81,13 @@ static enum ts_store_result wait_for_lock(int fd, const char *name, uint64_t wai
             return cannot(name, "lock the directory", errno, ret_error);
         uint64_t now_ns = ts_clock_monotonic_ns();
         char who[32];
-        if (now_ns >= end_ns)
-            return store__error(
-                ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
-                "%.120s: %s has the directory open; wait for it to end (--wait SECONDS), or end it", name,
-                holder(fd, who));
+        if (now_ns >= end_ns) {
+            (void)store__error(ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
+                               "%.120s: %s has the directory open; wait for it to end, or end it", name,
+                               holder(fd, who));
+            ret_error->in_use = true;
+            return TS_STORE_BAD_CONFIGURATION;
+        }
         uint64_t rest_ns = end_ns - now_ns, step_ns = 20 * million;
         const struct timespec pause = {.tv_nsec = (long)(rest_ns < step_ns ? rest_ns : step_ns)};
         (void)nanosleep(&pause, NULL);
@@ -115,8 +117,8 @@ static enum ts_store_result lock_directory(const char *directory, const char *na
     return TS_STORE_OK;
 }
 
-/* A directory keeps its birth time and its inode when it is moved. Its device may change with each boot, and
- * says nothing. Unknown values stay 0. */
+/* A directory keeps its birth time and its inode when it is moved. Its device may change with each boot, so
+ * it is not used. Unknown values stay 0. */
 static struct store__origin look_at(const char *directory) {
     const uint64_t billion = 1000000000;
     struct statx there = {0};
@@ -156,7 +158,7 @@ static enum ts_store_result check_room(const char *directory, const char *name,
     if (statvfs(directory, &disk) != 0 || (uint64_t)disk.f_bavail * disk.f_frsize >= needed)
         return TS_STORE_OK;
     return store__error(ret_error, TS_STORE_FULL, SIZE_MAX,
-                        "%.120s: the disk is full; make room for %llu MiB, which it takes to open the store",
+                        "%.120s: the disk is full; make room for %llu MiB, which opening the store needs",
                         name, (unsigned long long)((needed + (UINT64_C(1) << 20) - 1) >> 20));
 }
 
@@ -165,9 +167,9 @@ static rocksdb_options_t *make_options(void) {
     rocksdb_options_t *options = rocksdb_options_create();
     rocksdb_options_set_create_if_missing(options, 1);
     rocksdb_options_set_paranoid_checks(options, 1);
-    /* By default RocksDB reads a log as far as it can: one bad byte in the middle would silently drop every
-     * synced write after it, and half of a transaction. Here only an incomplete last record is ignored;
-     * anything else is damage. */
+    /* By default RocksDB reads a log as far as it can. Then one bad byte in the middle would silently drop
+     * every synced write after it, and parts of transactions. Here only an incomplete last record is ignored;
+     * everything else is damage. */
     rocksdb_options_set_wal_recovery_mode(options, rocksdb_tolerate_corrupted_tail_records_recovery);
     rocksdb_options_set_max_background_jobs(options, 4);
     /* The thread that syncs for a group also inserts for it. Otherwise every thread is woken to insert its

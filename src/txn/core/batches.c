@@ -7,8 +7,8 @@ static struct ts_op *add_op(struct txn__own *own, enum ts_op_kind kind) {
     return op;
 }
 
-/* The key of the next operations. It is at the index of the next operation, so each operation can have
- * one. */
+/* The key of the next operations. It is stored at the index of the next operation, so that each operation can
+ * have one. */
 static struct txn__key *next_key(struct txn__own *own) {
     ts_assert(own->count < TXN__OWN_OPS_MAX);
     return &own->keys[own->count];

@@ -40,7 +40,7 @@ static inline struct ts_batch txn__own_batch(const struct txn__own *own) {
  * Their number depends on `record`. The check of the registration comes first. */
 struct txn__decide {
     const struct txn__gid *gid;
-    uint64_t registration; /* version */
+    uint64_t registration; /* version of the registration */
     const struct txn__places *participants;
     bool record;
     struct txn__taken taken;
@@ -50,8 +50,8 @@ void txn__own_decide(const struct txn__decide *decide, struct txn__own *ret_own)
 /* An abort decision. by_resolver adds the check of the mark. */
 struct txn__refuse {
     const struct txn__gid *gid;
-    uint64_t registration; /* version */
-    uint64_t mark;         /* version; by_resolver */
+    uint64_t registration; /* version of the registration */
+    uint64_t mark;         /* version of the mark, for by_resolver */
     bool by_resolver;
     bool record;
     struct txn__taken taken;
@@ -81,7 +81,7 @@ void txn__own_deregister(const struct txn__uuid *uuid, uint64_t registration, st
 
 struct txn__beat {
     const struct txn__uuid *uuid;
-    uint64_t heartbeat; /* version */
+    uint64_t heartbeat; /* version of the heartbeat */
     uint64_t now_ms;
 };
 void txn__own_beat(const struct txn__beat *beat, struct txn__own *ret_own);
@@ -89,7 +89,7 @@ void txn__own_beat(const struct txn__beat *beat, struct txn__own *ret_own);
 /* The first two operations of a move; the caller appends the dels. */
 struct txn__move {
     const struct txn__uuid *uuid;
-    uint64_t mark; /* version */
+    uint64_t mark; /* version of the mark */
     uint64_t sequence;
 };
 void txn__own_move(const struct txn__move *move, struct txn__own *ret_own);

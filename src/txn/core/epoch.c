@@ -2,7 +2,7 @@
 
 #include "base/assert.h"
 
-/* The epoch that this raise ends at. A raise in progress is finished; otherwise a new one begins. */
+/* The epoch after this raise. A raise in progress is finished; otherwise a new one begins. */
 static uint64_t find_target(const struct txn__epoch_store *stores, size_t count) {
     uint64_t lowest = UINT64_MAX;
     uint64_t highest = 0;

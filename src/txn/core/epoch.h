@@ -1,13 +1,13 @@
 /*
- * Raising the epoch, one stored step at a time. The next step follows from the stores, so after a crash any
+ * Raising the epoch, one stored step at a time. The stores determine the next step, so after a crash any
  * process continues at the same point.
  *
  *    every store OPEN, e ──► close them one by one ──► every store CLOSING, e ──► settle all promises
  *        ──► open them one by one at e + 1 ──► every store OPEN, e + 1
  *
  * A store that is already OPEN at e + 1 while others are CLOSING at e shows that everything was settled: no
- * store opens before that, and a closing store accepts no new promises. So there is no step back, and
- * repeating a step has no other effect.
+ * store opens before that, and a closing store accepts no new promises. So no step ever leads back, and steps
+ * can be repeated safely.
  */
 #ifndef TS_TXN_CORE_EPOCH_H
 #define TS_TXN_CORE_EPOCH_H
@@ -22,11 +22,11 @@ struct txn__epoch_store {
 };
 
 enum txn__epoch_step_kind {
-    TXN__EPOCH_CLOSE,  /* store `place`, at its epoch */
-    TXN__EPOCH_SETTLE, /* everything */
-    TXN__EPOCH_OPEN,   /* store `place`, at `epoch` */
-    TXN__EPOCH_DONE,   /* all are open at `epoch` */
-    TXN__EPOCH_MIXED,  /* these steps never lead to the states of the stores */
+    TXN__EPOCH_CLOSE,  /* close store `place`, at its epoch */
+    TXN__EPOCH_SETTLE, /* settle all promises */
+    TXN__EPOCH_OPEN,   /* open store `place`, at `epoch` */
+    TXN__EPOCH_DONE,   /* all stores are open at `epoch` */
+    TXN__EPOCH_MIXED,  /* the stores are in states that these steps never produce */
 };
 
 struct txn__epoch_step {
@@ -35,10 +35,10 @@ struct txn__epoch_step {
     uint64_t epoch;
 };
 
-/* The progress of this raise that the stores do not show. {0} at its start. */
+/* The progress of this raise that is not visible in the stores. {0} at its start. */
 struct txn__epoch_raise {
     uint64_t target; /* 0: unknown yet */
-    bool settled;    /* set by the caller after a SETTLE that left nothing */
+    bool settled;    /* set by the caller after a SETTLE that left no promise */
 };
 
 /* The next step. The caller carries it out, updates `stores`, and calls again. */

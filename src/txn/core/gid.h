@@ -7,9 +7,9 @@
  * names the store that has the decision.
  *
  * It also shows whether the outcome is kept: the sequence of a recorded global transaction is odd, every
- * other is even. The commit of an odd one puts its outcome into the batch that checks the registration. So a
- * reader that finds that it can no longer commit, and then no outcome, knows that it is aborted. A recorded
- * local transaction is even: its one write checks no registration, and may arrive late.
+ * other is even. The commit of an odd one puts its outcome into the batch that checks the registration. So if
+ * a reader finds that the transaction can no longer commit, and then finds no outcome, the transaction is
+ * aborted. A recorded local transaction is even: its one write checks no registration, and may arrive late.
  */
 #ifndef TS_TXN_CORE_GID_H
 #define TS_TXN_CORE_GID_H
@@ -30,7 +30,7 @@ struct txn__gid {
     uint8_t cluster[16];
     struct txn__uuid coordinator;
     uint64_t sequence; /* from 1 */
-    uint32_t decider;  /* place */
+    uint32_t decider;  /* place of the decider */
 };
 
 static inline bool txn__gid_is_recorded(const struct txn__gid *gid) {
@@ -40,7 +40,7 @@ static inline bool txn__gid_is_recorded(const struct txn__gid *gid) {
 /* Returns the length without the terminator. */
 size_t txn__gid_format(const struct txn__gid *gid, char ret_text[static TS_TXN_ID_SIZE]);
 
-/* Returns false, and leaves *ret_gid unchanged, for anything that txn__gid_format does not write. */
+/* Returns false, with *ret_gid unchanged, for any text that txn__gid_format does not write. */
 bool txn__gid_parse(struct ts_bytes text, struct txn__gid *ret_gid);
 
 /* 32 digits and a terminator. */

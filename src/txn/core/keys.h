@@ -31,12 +31,12 @@ void txn__key_mark(const struct txn__uuid *uuid, struct txn__key *ret_key);
 void txn__key_decision(const struct txn__uuid *uuid, uint64_t sequence, struct txn__key *ret_key);
 void txn__key_outcome(const struct txn__uuid *uuid, uint64_t sequence, struct txn__key *ret_key);
 
-/* The range of all registrations, or of all decisions, of a store: from the first key, up to but without the
- * second. */
+/* The range of all registrations, or of all decisions, of a store: from the first key (included) to the
+ * second (excluded). */
 void txn__key_all_coordinators(struct txn__key *ret_from, struct txn__key *ret_to);
 void txn__key_all_decisions(struct txn__key *ret_from, struct txn__key *ret_to);
 
-/* The first key after this one of the same kind, to continue a scan: they all have the same length. */
+/* The first key of the same kind after this one, to continue a scan. All these keys have the same length. */
 void txn__key_behind(struct ts_bytes key, struct txn__key *ret_key);
 
 bool txn__key_is_coordinator(struct ts_bytes key, struct txn__uuid *ret_uuid);

@@ -34,16 +34,16 @@ enum txn__entry_state {
 
 struct txn__entry {
     uint64_t sequence;
-    uint32_t decider; /* place */
+    uint32_t decider; /* place of the decider */
     enum txn__entry_state state;
-    struct txn__places participants; /* all but the decider */
+    struct txn__places participants; /* all stores but the decider */
     struct txn__places places;       /* PENDING: participants that have not applied it yet */
     bool record;                     /* the outcome is kept */
     struct txn__entry *next, *previous;
 };
 
 struct txn__mark_list {
-    struct txn__entry *first, *last; /* by sequence */
+    struct txn__entry *first, *last; /* sorted by sequence */
 };
 
 struct txn__marks {
@@ -59,28 +59,28 @@ void txn__marks_init(struct txn__marks *marks, struct txn__mark_list *deciders, 
  * no mark. */
 uint64_t txn__marks_next_sequence(struct txn__marks *marks, bool recorded_global);
 
-/* A global transaction begins with this sequence. The entry's decider is already chosen. */
+/* Begins a global transaction with this sequence. The entry's decider is already set. */
 void txn__marks_begin(struct txn__marks *marks, struct txn__entry *entry, uint64_t sequence,
                       uint32_t decider);
 
-/* Removes an entry that can never commit. Also for entries that are removed for other reasons. */
+/* Removes an entry, for example because it can never commit. */
 void txn__marks_end(struct txn__marks *marks, struct txn__entry *entry);
 
 /* Records that a transaction is committed; `pending` are the participants that have not applied it yet. */
 void txn__marks_committed(struct txn__marks *marks, struct txn__entry *entry,
                           const struct txn__places *pending);
 
-/* A pending participant has applied it. */
+/* Records that a pending participant has applied the transaction. */
 void txn__marks_applied(struct txn__entry *entry, uint32_t place);
 
-/* The result of the transaction is unknown. */
+/* Records that the result of the transaction is unknown. */
 void txn__marks_unsettled(struct txn__entry *entry);
 
 /* Every APPLIED entry becomes SYNCING; returns the places to sync. */
 void txn__marks_take_applied(struct txn__marks *marks, struct txn__places *ret_places);
 
-/* After those syncs: SYNCING entries whose participants have all synced leave, into the list *ret_gone linked
- * by `next`; the others are APPLIED again. */
+/* Call it after these syncs. SYNCING entries whose participants have all synced move to the list *ret_gone,
+ * linked by `next`. The others become APPLIED again. */
 void txn__marks_synced(struct txn__marks *marks, const struct txn__places *synced,
                        struct txn__entry **ret_gone);
 

@@ -1,5 +1,5 @@
 /*
- * Classification: which stores a list of operations touches, and whether it is therefore local or global. A
+ * Classification: which stores a list of operations touches, and therefore whether it is local or global. A
  * pure function of the places of the operations.
  */
 #ifndef TS_TXN_CORE_PLAN_H
@@ -8,19 +8,19 @@
 #include "turnstone/store.h"
 #include "turnstone/txn.h"
 
-/* The place of an operation without a key (BEFORE): every store that the others touch; the first store of the
- * cluster when they touch none. */
+/* The place of an operation without a key (BEFORE): all stores that other operations touch; if there are
+ * none, the first store of the cluster. */
 #define TXN__EVERYWHERE UINT32_MAX
 
 struct txn__plan_part {
     uint32_t place;
-    size_t count; /* operations, those for every store included */
+    size_t count; /* number of operations, including those for every store */
 };
 
 struct txn__plan {
     struct txn__plan_part parts[TS_TXN_PLACES_MAX]; /* ascending by place */
     size_t part_count;                              /* 1: local */
-    size_t op_count;                                /* of all parts together */
+    size_t op_count;                                /* operations of all parts together */
 };
 
 static inline bool txn__plan_is_global(const struct txn__plan *plan) {
@@ -30,7 +30,7 @@ static inline bool txn__plan_is_global(const struct txn__plan *plan) {
 /* places[i] is the place of operation i, below TS_TXN_PLACES_MAX, or TXN__EVERYWHERE. */
 void txn__plan_init(struct txn__plan *plan, const uint32_t *places, size_t count);
 
-/* The same for operations of one place. */
+/* The same for operations that all have the same place. */
 static inline void txn__plan_one(struct txn__plan *plan, uint32_t place, size_t count) {
     plan->parts[0] = (struct txn__plan_part){.place = place, .count = count};
     plan->part_count = 1;
@@ -38,9 +38,9 @@ static inline void txn__plan_one(struct txn__plan *plan, uint32_t place, size_t 
 }
 
 /*
- * The part that decides: the one on the lowest place. All transactions of two stores then take their locks in
- * the same order of stores, the decider's last, so that no two of them wait for one another. And the first
- * store, which has the counters that everybody increments, holds its locks for one write only.
+ * The part that decides: the one on the lowest place. Then all transactions take their locks in the same
+ * order of stores, the decider's last, so that no two of them wait for each other. And the first store, which
+ * has the counters that all transactions increment, holds its locks for one write only.
  */
 size_t txn__plan_decider(const struct txn__plan *plan);
 

@@ -27,7 +27,7 @@ enum {
     TXN__DECISION_MAX = 12 + 4 * TS_TXN_PLACES_MAX,
 };
 
-/* Which stores. */
+/* A set of stores. */
 struct txn__places {
     uint64_t bits[TS_TXN_PLACES_MAX / 64];
 };
@@ -63,13 +63,13 @@ static inline bool txn__places_are_empty(const struct txn__places *places) {
     return any == 0;
 }
 
-/* The content of a coordinator's key. */
+/* The state of a coordinator's key. */
 enum txn__registration_state { TXN__NOT_REGISTERED, TXN__REGISTERED, TXN__FENCED };
 
 struct txn__registration {
     enum txn__registration_state state;
-    uint64_t total_timeout_ms; /* REGISTERED */
-    uint64_t fenced_at_ms;     /* FENCED */
+    uint64_t total_timeout_ms; /* for REGISTERED */
+    uint64_t fenced_at_ms;     /* for FENCED */
 };
 
 enum txn__decision { TXN__DECISION_NONE, TXN__DECISION_COMMIT, TXN__DECISION_ABORT };

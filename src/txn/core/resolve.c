@@ -2,8 +2,8 @@
 
 #include "base/assert.h"
 
-/* A failed check leads to another look, and means that another process made progress. A resolver that is
- * always too late leaves the promise to the next pass. */
+/* A failed check leads to another look, and means that another process made progress. A resolver that is too
+ * late every time leaves the promise to the next pass. */
 enum { LOOKS_MAX = 8 };
 
 static void done(struct txn__resolve *resolve, enum txn__verdict verdict) {
@@ -86,7 +86,7 @@ static void looked(struct txn__resolve *resolve, enum ts_store_result result, co
     }
 }
 
-/* A store did not answer: the fence or the decision may be there or not, and the next pass will see. */
+/* A store did not answer, so the fence or the decision may or may not exist. The next pass finds out. */
 static void wrote(struct txn__resolve *resolve, enum ts_store_result result) {
     if (result == TS_STORE_CHECK_FAILED) {
         look_again(resolve);

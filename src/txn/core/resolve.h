@@ -1,6 +1,6 @@
 /*
- * The fate of one promise, as a resolver in any process sees it. Replies go in, wishes come out, one at a
- * time.
+ * Decides about one promise, for a resolver in any process. The machine takes replies and returns wishes, one
+ * at a time.
  *
  *    LOOKING ──commit────────────────────────────────────► COMMITTING ──► DONE committed
  *       │ ├────abort, fenced, not registered, below mark─► ABORTING ────► DONE aborted
@@ -12,7 +12,8 @@
  *       └──check failed─┘  (the next look shows why)
  *
  * "Not registered" and "below mark" only count if the decision was read after the registration and the mark
- * (look.h). After fencing the decision is read again: it may have been written just before the fence.
+ * (look.h). After fencing, the decision is read again, because it may have been written just before the
+ * fence.
  */
 #ifndef TS_TXN_CORE_RESOLVE_H
 #define TS_TXN_CORE_RESOLVE_H
@@ -23,7 +24,7 @@
 #include "txn/core/run.h"
 
 enum {
-    TXN__HEARTBEAT_MS = 2000, /* how often a coordinator beats */
+    TXN__HEARTBEAT_MS = 2000, /* interval of a coordinator's heartbeats */
     TXN__DEAD_MS = 8000,      /* without a heartbeat for longer, by the decider's clock, it is dead */
 };
 
@@ -46,21 +47,21 @@ enum txn__resolve_state {
 
 struct txn__resolve {
     struct txn__gid gid;
-    uint32_t place;  /* of the promise */
-    uint64_t age_ms; /* by that store's clock */
+    uint32_t place;  /* place of the promise */
+    uint64_t age_ms; /* age of the promise, by that store's clock */
     bool fence_all;  /* recover: fence every coordinator */
     struct txn__taken taken;
 
     enum txn__resolve_state state;
     enum txn__wish wish; /* LOOK, FENCE and REFUSE go to the decider, COMMIT and ABORT to `place` */
     enum txn__verdict verdict;
-    bool fenced; /* by this resolver */
+    bool fenced; /* this resolver has fenced the coordinator */
     uint32_t looks;
-    struct txn__look look; /* the last one: what FENCE and REFUSE check */
+    struct txn__look look; /* the last look: FENCE and REFUSE check its versions */
 };
 
-/* Begins with a promise from the list of PREPARED. If its name is not of this cluster, or the decider is not
- * one of its places, it is DONE at once. */
+/* Starts with a promise from the list of PREPARED. If its name does not belong to this cluster, or the
+ * decider is not one of its places, the machine is DONE at once. */
 struct txn__promise {
     struct ts_bytes name;
     uint32_t place;
@@ -75,7 +76,7 @@ struct txn__resolve_options {
 void txn__resolve_init(struct txn__resolve *resolve, const struct txn__promise *promise,
                        const struct txn__resolve_options *options);
 
-/* The reply to the wish, which is then replaced by the next one, or by NONE when DONE. */
+/* Takes the reply to the wish, and sets the next wish, or NONE when DONE. */
 void txn__resolve_reply(struct txn__resolve *resolve, enum ts_store_result result,
                         const struct txn__look *look);
 
@@ -83,7 +84,7 @@ static inline bool txn__resolve_is_done(const struct txn__resolve *resolve) {
     return resolve->state == TXN__RESOLVE_DONE;
 }
 
-/* Returns whether its coordinator is dead by the decider's clock. Only for registered ones. */
+/* Returns whether its coordinator is dead by the decider's clock. Only for registered coordinators. */
 bool txn__is_dead(const struct txn__look *look);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Rules of the protocol that tests may disable, one by one, to show that each is needed: a history that is
- * correct with the rule breaks without it. Only in test builds; elsewhere a rule is a constant and costs
- * nothing.
+ * correct with the rule breaks without it. Only test builds can disable them; in other builds each rule is a
+ * constant and costs nothing.
  */
 #ifndef TS_TXN_CORE_RULES_H
 #define TS_TXN_CORE_RULES_H
@@ -9,21 +9,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* X(SUFFIX, name, what is done without the rule) */
+/* X(SUFFIX, name, what happens without the rule) */
 #define TXN__RULES(X)                                                                                        \
     X(READONLY, "readonly", "a coordinator settles a lost decision by reading it")                           \
     X(NOLOW, "nolow", "a resolver's abort decision does not check the low-water mark")                       \
     X(RMABORT, "rmabort", "a coordinator removes its own abort decision while it is registered")             \
     X(NOFENCE, "nofence", "the decider's batch does not check the registration")                             \
-    X(RMTOMB, "rmtomb", "someone removes an abort decision without fencing its coordinator")                 \
+    X(RMTOMB, "rmtomb", "a process removes an abort decision without fencing its coordinator")               \
     X(C_UNCHECKED, "c-unchecked", "a coordinator's abort decision does not check its registration")          \
     X(R_UNCHECKED, "r-unchecked", "a resolver's abort decision does not check the registration")             \
     X(KEEP_BELOW, "keep-below", "a resolver leaves a promise below the mark alone")                          \
-    X(NOSYNC, "nosync", "a commit decision goes before its participants have synced")                        \
+    X(NOSYNC, "nosync", "a commit decision is removed before its participants have synced")                  \
     X(NO_REREAD, "no-reread", "a resolver that has fenced does not read the decision again")                 \
     X(RESEND, "resend", "a prepare whose reply was lost is sent again")                                      \
-    X(RMLOW, "rmlow", "abort decisions below the mark go with the commits")                                  \
-    X(HALF_FINISHED, "half-finished", "a sweep removes a commit that a participant did not answer for")      \
+    X(RMLOW, "rmlow", "abort decisions below the mark are removed with the commits")                         \
+    X(HALF_FINISHED, "half-finished", "a sweep removes a commit that a participant has not confirmed")       \
     X(LEAVE, "leave", "a coordinator deregisters with something in progress")
 
 #define TXN__RULE_ENUM(suffix, name, text) TXN__RULE_##suffix,

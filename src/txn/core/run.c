@@ -25,10 +25,10 @@ enum ts_call_kind txn__wish_call(enum txn__wish wish) {
     ts_unreachable("a wish that can be sent");
 }
 
-/* Returns true if this result means that the store did nothing, and never will for that call. */
+/* Returns true if this result means that the store has not carried out the call, and never will. */
 static bool nothing_happened(enum ts_store_result result) {
     const enum ts_store_fault fault = ts_store_result_meaning(result)->fault;
-    /* An existing promise may be this very one, if the first reply was lost. */
+    /* The existing promise may be the one of this call, if the first reply was lost. */
     return fault != TS_STORE_FAULT_NONE && fault != TS_STORE_FAULT_UNKNOWN &&
            result != TS_STORE_PROMISE_EXISTS;
 }
@@ -47,7 +47,7 @@ static void init(struct txn__run *run, struct txn__member *members, size_t count
     };
 }
 
-/* The participant with the highest place that was not asked yet; SIZE_MAX when all were. */
+/* The participant with the highest place that was not asked yet; SIZE_MAX when all were asked. */
 static size_t next_in_order(const struct txn__run *run) {
     size_t next = SIZE_MAX;
     for (size_t i = 0; i < run->count; i++) {
@@ -134,7 +134,7 @@ static bool any_wish(const struct txn__run *run) {
     return false;
 }
 
-/* COMMITTING and ABORTING end when every call has an answer, whatever it is. */
+/* COMMITTING and ABORTING end when every call has an answer, even a failure. */
 static void finish_when_quiet(struct txn__run *run) {
     if (run->flying != 0 || any_wish(run))
         return;
@@ -168,7 +168,7 @@ static void enter_committing(struct txn__run *run) {
     finish_when_quiet(run);
 }
 
-/* Does not wait for a prepare in progress: its reply leads to its abort. */
+/* Does not wait for a prepare in progress, because its reply leads to an abort. */
 static void enter_aborting(struct txn__run *run) {
     run->state = TXN__RUN_ABORTING;
     run->outcome = TS_TXN_ABORTED;
@@ -232,7 +232,7 @@ static void prepare_replied(struct txn__run *run, size_t index, const struct ts_
     run->members[run->decider].wish = TXN__WISH_DECIDE;
 }
 
-/* Returns whether the failed check of the decider's batch is the caller's own, not the protocol's. */
+/* Returns whether the failed check of the decider's batch belongs to the caller, not to the protocol. */
 static bool failed_own_check(const struct txn__run *run, const struct ts_store_error *error) {
     return error->result == TS_STORE_CHECK_FAILED &&
            (error->op == SIZE_MAX || error->op >= run->own_ops_from);
@@ -324,7 +324,7 @@ static void apply_replied(struct txn__run *run, const struct ts_store_error *err
     }
 }
 
-/* The resolver handles a commit or an abort that did not arrive: the decision never changes. */
+/* A resolver handles a commit or an abort that did not arrive, because the decision never changes. */
 static void finish_replied(struct txn__run *run, size_t index, const struct ts_store_error *error) {
     if (error->result == TS_STORE_OK || error->result == TS_STORE_NO_SUCH_PROMISE)
         run->members[index].promised = false;

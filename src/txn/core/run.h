@@ -1,5 +1,5 @@
 /*
- * One attempt of one transaction, as its coordinator sees it. Replies go in, wishes come out.
+ * One attempt of one transaction, for its coordinator. The machine takes replies and returns wishes.
  *
  *   global:                                         local:
  *
@@ -18,7 +18,7 @@
  *    LOOKING, REFUSING ──txn__run_give_up──► DONE unknown
  *
  * Invariants:
- *   PREPARING   no decision was sent; giving up means aborting; in order: the members that were asked have the highest places
+ *   PREPARING   no decision was sent; giving up means aborting; with in_order, the members asked so far have the highest places
  *   DECIDING    every other participant has promised; the decision was sent, once
  *   LOOKING     the decision may have arrived, or may still arrive
  *   REFUSING    an abort decision was sent, under checks that only one of the two can pass
@@ -38,7 +38,7 @@
 /* A request to the store of a participant. */
 enum txn__wish {
     TXN__WISH_NONE,
-    TXN__WISH_APPLY,   /* local: its part, and the outcome when that is kept */
+    TXN__WISH_APPLY,   /* local: its part, and the outcome if that is recorded */
     TXN__WISH_PREPARE, /* its part as a promise */
     TXN__WISH_DECIDE,  /* its part and txn__own_decide as one batch */
     TXN__WISH_LOOK,    /* read txn__look_keys */
@@ -47,7 +47,7 @@ enum txn__wish {
     TXN__WISH_COMMIT,
     TXN__WISH_ABORT,
     TXN__WISH_FENCE,  /* txn__own_fence; resolvers only */
-    TXN__WISH_FORGET, /* delete the abort decision; only without the rule against it */
+    TXN__WISH_FORGET, /* delete the abort decision; only if the rule against that is disabled */
 };
 
 enum txn__run_state {
@@ -63,16 +63,16 @@ enum txn__run_state {
 
 struct txn__member {
     uint32_t place;
-    enum txn__wish wish;   /* to be sent */
-    enum txn__wish flying; /* sent, no reply yet */
+    enum txn__wish wish;   /* a request that is not sent yet */
+    enum txn__wish flying; /* a request that was sent and not answered yet */
     bool asked;            /* a prepare was sent */
     bool promised;         /* it has, or may have, an unfinished promise */
 };
 
-/* Why it did not commit. */
+/* Why the transaction did not commit. */
 enum txn__why {
     TXN__WHY_NONE,
-    TXN__WHY_STORE,    /* run->reason */
+    TXN__WHY_STORE,    /* a store's answer: run->reason */
     TXN__WHY_RESOLVER, /* another process decided to abort */
     TXN__WHY_LOST,     /* the decision was lost, and an abort decision excludes it */
     TXN__WHY_FENCED,
@@ -89,29 +89,29 @@ struct txn__run_options {
 struct txn__run {
     struct txn__run_options options;
     enum txn__run_state state;
-    struct txn__member *members; /* the caller's; the decider is one of them */
+    struct txn__member *members; /* owned by the caller; the decider is one of them */
     size_t count;
-    size_t decider; /* index */
+    size_t decider; /* index of the decider's member */
     size_t flying;  /* calls in progress */
     bool pause;     /* a store did not answer: wait a little before the next wish */
     bool given_up;
 
-    enum ts_txn_outcome outcome; /* DONE; before, what it will be in ABORTING and COMMITTING */
+    enum ts_txn_outcome outcome; /* valid when DONE; in ABORTING and COMMITTING it is the outcome to come */
     enum txn__why why;
     enum ts_store_result reason; /* the first failure */
     size_t failed_member;        /* the member of that failure */
-    size_t failed_op;            /* in that member's batch as sent, or SIZE_MAX */
-    size_t own_ops_from;         /* the decider's batch: operations from here on are the protocol's own */
-    bool recorded;               /* the outcome is stored, or is not needed */
+    size_t failed_op;            /* index of the failed operation in that member's batch, or SIZE_MAX */
+    size_t own_ops_from;         /* decider's batch: operations from here on belong to the protocol */
+    bool recorded;               /* the outcome is recorded, or need not be */
 };
 
-/* members: at least one, with the places set and the rest zero. own_ops_from: the number of operations in the
- * decider's part. */
+/* members: at least one, with only the places set. own_ops_from: the number of operations in the decider's
+ * part. */
 void txn__run_init(struct txn__run *run, struct txn__member *members, size_t count, size_t decider,
                    const struct txn__run_options *options);
 
-/* The same for a transaction whose earlier attempt sent the decision and ended unknown: finds out the result.
- * Members count as promised. */
+/* The same for a transaction whose earlier attempt sent the decision and ended as unknown: finds out the
+ * result. Members count as promised. */
 void txn__run_init_settle(struct txn__run *run, struct txn__member *members, size_t count, size_t decider,
                           const struct txn__run_options *options);
 
@@ -123,15 +123,15 @@ size_t txn__run_next(struct txn__run *run, enum txn__wish *ret_wish);
 void txn__run_reply(struct txn__run *run, size_t member, const struct ts_store_error *error,
                     const struct txn__look *look);
 
-/* The time is over. In PREPARING it aborts; from DECIDING on it does not begin another attempt to find out
- * the result. Calls in progress still report. */
+/* Call it when the time is over. In PREPARING it aborts; from DECIDING on it stops trying to find out the
+ * result. Calls in progress must still be reported. */
 void txn__run_give_up(struct txn__run *run);
 
 static inline bool txn__run_is_done(const struct txn__run *run) {
     return run->state == TXN__RUN_DONE;
 }
 
-/* After the commit point, or done. */
+/* True after the commit point, and when done. */
 bool txn__run_is_decided(const struct txn__run *run);
 
 /* The kind of call for a wish. */

@@ -1,6 +1,6 @@
 /*
- * The memory of one running transaction, kept for the next: once the largest has run, transactions allocate
- * nothing.
+ * The memory of one running transaction, kept for the next one. Once the largest transaction has run, no
+ * further memory is allocated.
  */
 #include "driver.h"
 

@@ -3,7 +3,7 @@
  * their results.
  */
 #include "driver.h"
-#include "txn/driver/failpoint.h"
+#include "os/failpoint.h"
 
 #include "os/clock.h"
 
@@ -11,8 +11,8 @@
 #include <time.h>
 
 enum {
-    PAUSE_US = 10000,    /* before it asks a store again that did not answer */
-    GIVE_WAY_US = 20000, /* wait for a lock, by an attempt that may be part of a cycle */
+    PAUSE_US = 10000,    /* pause before a store that did not answer is asked again */
+    GIVE_WAY_US = 20000, /* how long an attempt that may be part of a cycle waits for a lock */
 };
 
 uint64_t txn__now_us(void) {
@@ -23,16 +23,16 @@ uint64_t txn__deadline_ns(uint64_t timeout_us) {
     return ts_clock_monotonic_ns() + timeout_us * 1000;
 }
 
-static enum ts_timeout_phase phase_of(enum txn__wish wish) {
+static enum ts_txn_timeout_phase phase_of(enum txn__wish wish) {
     switch (wish) {
     case TXN__WISH_PREPARE:
-        return TS_TIMEOUT_PREPARE;
+        return TS_TXN_TIMEOUT_PREPARE;
     case TXN__WISH_APPLY:
     case TXN__WISH_DECIDE:
     case TXN__WISH_REFUSE:
-        return TS_TIMEOUT_LOCK_VALIDATE;
+        return TS_TXN_TIMEOUT_LOCK_VALIDATE;
     case TXN__WISH_COMMIT:
-        return TS_TIMEOUT_COMMIT;
+        return TS_TXN_TIMEOUT_COMMIT;
     case TXN__WISH_LOOK:
     case TXN__WISH_RECORD:
     case TXN__WISH_ABORT:
@@ -41,19 +41,21 @@ static enum ts_timeout_phase phase_of(enum txn__wish wish) {
     case TXN__WISH_NONE:
         break;
     }
-    return TS_TIMEOUT_SHARD_RPC;
+    return TS_TXN_TIMEOUT_SHARD_RPC;
 }
 
-/* Cleanup after a failure gets its own time even when the transaction's is over: locks should not remain. */
+/* Cleanup after a failure gets its own time, even when the transaction's time is over, so that no locks
+ * remain. */
 static bool is_cleaning_up(enum txn__wish wish) {
-    return phase_of(wish) == TS_TIMEOUT_SHARD_RPC || wish == TXN__WISH_REFUSE;
+    return phase_of(wish) == TS_TXN_TIMEOUT_SHARD_RPC || wish == TXN__WISH_REFUSE;
 }
 
-static struct ts_timeout_watch watch_of(const struct txn__active *active, const struct txn__flight *flight) {
-    return (struct ts_timeout_watch){.txn_begun_us = active->timing.begun_us,
-                                     .only_conflicts = active->request.only_conflicts,
-                                     .phase = flight->phase,
-                                     .call_begun_us = flight->begun_us};
+static struct ts_txn_timeout_watch watch_of(const struct txn__active *active,
+                                            const struct txn__flight *flight) {
+    return (struct ts_txn_timeout_watch){.txn_begun_us = active->timing.begun_us,
+                                         .only_conflicts = active->request.only_conflicts,
+                                         .phase = flight->phase,
+                                         .call_begun_us = flight->begun_us};
 }
 
 static void set_deadline(const struct ts_coordinator *coordinator, struct txn__active *active, size_t member,
@@ -61,15 +63,15 @@ static void set_deadline(const struct ts_coordinator *coordinator, struct txn__a
     struct txn__flight *flight = &active->timing.flights[member];
     flight->begun_us = txn__now_us();
     flight->phase = phase_of(wish);
-    struct ts_timeout_watch watch = watch_of(active, flight);
-    flight->until_us = ts_timeout_until_us(&coordinator->config.timeouts, &watch);
+    struct ts_txn_timeout_watch watch = watch_of(active, flight);
+    flight->until_us = ts_txn_timeout_until_us(&coordinator->config.timeouts, &watch);
     if (is_cleaning_up(wish))
         flight->until_us = flight->begun_us + coordinator->config.timeouts.shard_rpc_us;
     active->attempt.calls[member].deadline_ns = flight->until_us * 1000;
     active->attempt.calls[member].lock_wait_max_us =
         wish == TXN__WISH_PREPARE && txn__active_gives_way(active)
             ? GIVE_WAY_US
-            : ts_timeout_lock_wait_us(&coordinator->config.timeouts, &watch);
+            : ts_txn_timeout_lock_wait_us(&coordinator->config.timeouts, &watch);
 }
 
 static void fill_apply(struct txn__active *active, size_t member, enum txn__wish wish, struct ts_call *call) {
@@ -133,45 +135,45 @@ static void fill_call(struct txn__active *active, size_t member, enum txn__wish 
 
 static bool failpoint_before(enum txn__wish wish) {
     if (wish == TXN__WISH_PREPARE)
-        return txn__failpoint(TXN__FAILPOINT_BEFORE_PREPARE);
-    return wish == TXN__WISH_DECIDE && txn__failpoint(TXN__FAILPOINT_BEFORE_COMMIT_POINT);
+        return ts_failpoint(TS_FAILPOINT_BEFORE_PREPARE);
+    return wish == TXN__WISH_DECIDE && ts_failpoint(TS_FAILPOINT_BEFORE_COMMIT_POINT);
 }
 
 static void failpoint_after(enum txn__wish wish, enum ts_store_result result) {
     if (result != TS_STORE_OK)
         return;
     if (wish == TXN__WISH_PREPARE)
-        (void)txn__failpoint(TXN__FAILPOINT_AFTER_PREPARE);
+        (void)ts_failpoint(TS_FAILPOINT_AFTER_PREPARE);
     else if (wish == TXN__WISH_DECIDE)
-        (void)txn__failpoint(TXN__FAILPOINT_AFTER_COMMIT_POINT);
+        (void)ts_failpoint(TS_FAILPOINT_AFTER_COMMIT_POINT);
     else if (wish == TXN__WISH_COMMIT)
-        (void)txn__failpoint(TXN__FAILPOINT_AFTER_COMMIT);
+        (void)ts_failpoint(TS_FAILPOINT_AFTER_COMMIT);
 }
 
-/* For a failed call: the phase that was over, or NONE. */
-static enum ts_timeout_phase phase_over(const struct ts_coordinator *coordinator,
-                                        const struct txn__active *active, size_t member) {
+/* The phase whose time was over when a call failed, or NONE. */
+static enum ts_txn_timeout_phase phase_over(const struct ts_coordinator *coordinator,
+                                            const struct txn__active *active, size_t member) {
     enum ts_store_result result = active->attempt.calls[member].error.result;
     if (result != TS_STORE_TIMED_OUT && result != TS_STORE_UNKNOWN)
-        return TS_TIMEOUT_NONE;
-    struct ts_timeout_watch watch = watch_of(active, &active->timing.flights[member]);
-    return ts_timeout_over(&coordinator->config.timeouts, &watch, txn__now_us());
+        return TS_TXN_TIMEOUT_NONE;
+    struct ts_txn_timeout_watch watch = watch_of(active, &active->timing.flights[member]);
+    return ts_txn_timeout_over(&coordinator->config.timeouts, &watch, txn__now_us());
 }
 
-/* The caller sees the first failure of the transaction itself. A late commit is not a failure, but its caller
+/* The caller sees the first failure of the transaction itself. A late commit is not a failure, but the caller
  * sees why it is pending. */
 static void keep_cause(const struct ts_coordinator *coordinator, struct txn__active *active, size_t member,
                        enum txn__wish wish) {
     const struct ts_call *call = &active->attempt.calls[member];
-    enum ts_timeout_phase over = phase_over(coordinator, active, member);
-    if (wish == TXN__WISH_COMMIT && active->attempt.pending == TS_TIMEOUT_NONE)
+    enum ts_txn_timeout_phase over = phase_over(coordinator, active, member);
+    if (wish == TXN__WISH_COMMIT && active->attempt.pending == TS_TXN_TIMEOUT_NONE)
         active->attempt.pending = over;
-    if (call->error.result == TS_STORE_OK || active->attempt.cause.kind != TS_CAUSE_NONE ||
+    if (call->error.result == TS_STORE_OK || active->attempt.cause.kind != TS_TXN_CAUSE_NONE ||
         (wish != TXN__WISH_APPLY && wish != TXN__WISH_PREPARE && wish != TXN__WISH_DECIDE))
         return;
     if (active->wait.deadlocked)
-        active->attempt.cause.kind = TS_CAUSE_DEADLOCK;
-    else if (over != TS_TIMEOUT_NONE) {
+        active->attempt.cause.kind = TS_TXN_CAUSE_DEADLOCK;
+    else if (over != TS_TXN_TIMEOUT_NONE) {
         active->attempt.cause = ts_txn_cause_of_timeout(over);
         active->attempt.cause.unanswered = call->error.result == TS_STORE_UNKNOWN;
     } else
@@ -180,30 +182,30 @@ static void keep_cause(const struct ts_coordinator *coordinator, struct txn__act
            sizeof active->attempt.text);
 }
 
-/* Adds the time since the last change of state to the phase that has ended, and waits for locks to their own
- * phase. */
+/* Adds the time since the last change of state to the phase that has ended. The time spent waiting for locks
+ * is added to its own phase. */
 static void keep_time(struct txn__timing *timing, uint32_t decider, enum txn__run_state before,
                       uint64_t now_us) {
     uint64_t took = now_us - timing->phase_begun_us;
     uint64_t locks = timing->phase_lock_us < took ? timing->phase_lock_us : took;
     timing->phase_begun_us = now_us;
     timing->phase_lock_us = 0;
-    ts_latency_add(&timing->latency, TS_LATENCY_LOCK_VALIDATE, locks);
+    ts_txn_breakdown_add(&timing->latency, TS_TXN_BREAKDOWN_LOCK_VALIDATE, locks);
     switch (before) {
     case TXN__RUN_PREPARING:
-        ts_latency_add(&timing->latency, TS_LATENCY_PREPARE_WAL, took - locks);
+        ts_txn_breakdown_add(&timing->latency, TS_TXN_BREAKDOWN_PREPARE_WAL, took - locks);
         return;
     case TXN__RUN_DECIDING:
-        ts_latency_add(&timing->latency, TS_LATENCY_COMMIT_BARRIER, took - locks);
+        ts_txn_breakdown_add(&timing->latency, TS_TXN_BREAKDOWN_COMMIT_BARRIER, took - locks);
         return;
     case TXN__RUN_APPLYING:
     case TXN__RUN_COMMITTING:
-        ts_latency_add(&timing->latency, TS_LATENCY_COMMIT_WAL, took - locks);
+        ts_txn_breakdown_add(&timing->latency, TS_TXN_BREAKDOWN_COMMIT_WAL, took - locks);
         return;
     case TXN__RUN_LOOKING:
     case TXN__RUN_REFUSING:
     case TXN__RUN_ABORTING:
-        ts_latency_add_rpc(&timing->latency, (struct ts_latency_rpc){decider, took - locks});
+        ts_txn_breakdown_add_rpc(&timing->latency, (struct ts_txn_breakdown_rpc){decider, took - locks});
         return;
     case TXN__RUN_DONE:
         return;
@@ -248,37 +250,38 @@ static void start(struct ts_coordinator *coordinator, struct txn__active *active
 }
 
 void txn__find_deadlocks(struct ts_coordinator *coordinator, uint64_t now_us) {
-    struct ts_deadlock_report report;
-    while (ts_deadlock_next(&coordinator->detector, now_us, &report)) {
+    struct ts_txn_deadlock_report report;
+    while (ts_txn_deadlock_next(&coordinator->detector, now_us, &report)) {
         struct txn__active *other =
             (struct txn__active *)((char *)report.node - offsetof(struct txn__active, wait.deadlock));
-        ts_deadlock_describe(&report, other->wait.deadlock_text, sizeof other->wait.deadlock_text);
+        ts_txn_deadlock_describe(&report, other->wait.deadlock_text, sizeof other->wait.deadlock_text);
     }
 }
 
-static struct ts_wait_reason reason_of(const struct txn__active *active) {
+static struct ts_txn_wait_reason reason_of(const struct txn__active *active) {
     switch (active->attempt.run.state) {
     case TXN__RUN_PREPARING:
         for (size_t i = 0; i < active->attempt.run.count; i++) {
             if (active->attempt.members[i].flying != TXN__WISH_NONE)
-                return (struct ts_wait_reason){TS_WAIT_SHARD_LOCK_WAIT, active->attempt.members[i].place};
+                return (struct ts_txn_wait_reason){TS_TXN_WAIT_SHARD_LOCK_WAIT,
+                                                   active->attempt.members[i].place};
         }
         break;
     case TXN__RUN_APPLYING:
     case TXN__RUN_DECIDING:
-        return (struct ts_wait_reason){TS_WAIT_VALIDATE, 0};
+        return (struct ts_txn_wait_reason){TS_TXN_WAIT_VALIDATE, 0};
     case TXN__RUN_COMMITTING:
-        return (struct ts_wait_reason){TS_WAIT_WAL_WRITE, 0};
+        return (struct ts_txn_wait_reason){TS_TXN_WAIT_WAL_WRITE, 0};
     case TXN__RUN_LOOKING:
     case TXN__RUN_REFUSING:
     case TXN__RUN_ABORTING:
     case TXN__RUN_DONE:
         break;
     }
-    return (struct ts_wait_reason){TS_WAIT_COMMIT_BARRIER, 0};
+    return (struct ts_txn_wait_reason){TS_TXN_WAIT_COMMIT_BARRIER, 0};
 }
 
-/* The detector wants it aborted: ends its calls now; their results decide the rest. */
+/* The detector wants the transaction aborted: ends its calls now. Their results decide how it continues. */
 static void cancel_all(struct txn__active *active) {
     active->wait.deadlocked = true;
     for (size_t i = 0; i < active->attempt.run.count; i++) {
@@ -293,14 +296,14 @@ static void wait_for_some(struct ts_coordinator *coordinator, struct txn__active
         if (active->attempt.members[i].flying != TXN__WISH_NONE)
             active->attempt.waiting[count++] = &active->attempt.calls[i];
     }
-    struct ts_deadlock_node *node = &active->wait.deadlock;
+    struct ts_txn_deadlock_node *node = &active->wait.deadlock;
     uint64_t now_us = txn__now_us();
     pthread_mutex_lock(&coordinator->lock);
     node->reason = reason_of(active);
     node->may_abort =
         !txn__run_is_decided(&active->attempt.run) && active->attempt.run.state != TXN__RUN_ABORTING;
     if (!active->wait.watched)
-        ts_deadlock_begin(&coordinator->detector, node, now_us);
+        ts_txn_deadlock_begin(&coordinator->detector, node, now_us);
     active->wait.watched = true;
     uint64_t stall_us = node->since_us + coordinator->config.deadlock.timeout_us;
     pthread_mutex_unlock(&coordinator->lock);
@@ -321,7 +324,7 @@ static void stop_waiting(struct ts_coordinator *coordinator, struct txn__active 
         return;
     active->wait.watched = false;
     pthread_mutex_lock(&coordinator->lock);
-    ts_deadlock_end(&coordinator->detector, &active->wait.deadlock);
+    ts_txn_deadlock_end(&coordinator->detector, &active->wait.deadlock);
     pthread_mutex_unlock(&coordinator->lock);
 }
 

@@ -3,22 +3,22 @@
  * decisions below them, retired incarnations; it is also a resolver.
  */
 #include "driver.h"
+#include "os/failpoint.h"
 #include "settle.h"
 #include "txn/core/removal.h"
-#include "txn/driver/failpoint.h"
 
 #include <stdlib.h>
 #include <time.h>
 
 enum {
     TICK_US = 500000,     /* marks move this often */
-    RESOLVE_US = 2000000, /* a pass over the promises */
-    NUDGED_US = 100000,   /* a blocked batch asks for another pass after this time at the earliest */
-    SWEEP_US = 10000000,  /* a pass over the coordinators */
+    RESOLVE_US = 2000000, /* time between two passes over the promises */
+    NUDGED_US = 100000,   /* the earliest time after which a blocked batch causes another pass */
+    SWEEP_US = 10000000,  /* time between two passes over the coordinators */
     PAGE = 1000,          /* decisions that one batch removes */
 };
 
-/* Shared by all steps of a tick: one settle for its timeouts and for the stores that do not answer. */
+/* Shared by all steps of a tick: the timeouts, and the stores that do not answer. */
 struct tick {
     struct ts_coordinator *coordinator;
     struct txn__incarnation *incarnation;
@@ -52,7 +52,7 @@ static void push_entry(struct tick *tick, struct txn__entry *entry) {
         txn__round_reply(&round, place, txn__settle_call(&tick->settle, place, &call));
         if (!txn__places_have(&round.done, place))
             continue;
-        (void)txn__failpoint(TXN__FAILPOINT_AFTER_COMMIT);
+        (void)ts_failpoint(TS_FAILPOINT_AFTER_COMMIT);
         pthread_mutex_lock(&tick->coordinator->lock);
         txn__marks_applied(entry, place);
         pthread_mutex_unlock(&tick->coordinator->lock);
@@ -70,8 +70,8 @@ static void push_pending(struct tick *tick) {
     }
 }
 
-/* Asks the decider until the result is known: the coordinator's own machine, started where it had to give
- * up. */
+/* Asks the decider until the result is known. Uses the machine of the transaction, from the point where it
+ * stopped. */
 static void settle_entry(struct tick *tick, struct txn__entry *entry) {
     struct ts_coordinator *coordinator = tick->coordinator;
     if (txn__places_have(&tick->settle.sick, entry->decider))
@@ -92,10 +92,10 @@ static void settle_entry(struct tick *tick, struct txn__entry *entry) {
     active->request.record = entry->record;
     active->timing.begun_us = txn__now_us();
     active->wait.deadlock.txn_id = active->attempt.id;
-    ts_latency_init(&active->timing.latency);
+    ts_txn_breakdown_init(&active->timing.latency);
     struct txn__run_options options = {.record = entry->record};
     txn__run_init_settle(&active->attempt.run, active->attempt.members, count, 0, &options);
-    active->attempt.run.given_up = true; /* one try in this tick */
+    active->attempt.run.given_up = true; /* only one try in this tick */
     txn__run_attempt(coordinator, active);
     struct txn__places pending = {{0}};
     for (size_t i = 0; i < count; i++) {
@@ -132,7 +132,7 @@ static void settle_unsettled(struct tick *tick) {
     }
 }
 
-/* Syncs the participants of everything that was applied everywhere, and removes the entries. */
+/* Syncs the participants of all transactions that are applied everywhere, and removes the entries. */
 static void sync_applied(struct tick *tick) {
     struct ts_coordinator *coordinator = tick->coordinator;
     struct txn__places places;
@@ -194,7 +194,7 @@ static uint64_t move_mark_once(struct tick *tick, uint32_t place, uint64_t moved
     struct txn__own own;
     txn__own_move(&(struct txn__move){uuid, look.mark_version, upto}, &own);
     memcpy(ops, own.ops, 2 * sizeof ops[0]);
-    (void)txn__failpoint(TXN__FAILPOINT_BEFORE_REMOVE);
+    (void)ts_failpoint(TS_FAILPOINT_BEFORE_REMOVE);
     struct ts_call apply = {.kind = TS_CALL_APPLY, .batch = {ops, 2 + dels}};
     return txn__settle_call(&tick->settle, place, &apply) == TS_STORE_OK ? upto : 0;
 }
@@ -227,8 +227,8 @@ static void move_marks(struct tick *tick) {
     ts_rows_release(&rows);
 }
 
-/* Removes the remaining abort decisions of this uuid after its registration: no message of it can arrive any
- * more. */
+/* Removes the remaining abort decisions of this uuid after its registration, because no message of the uuid
+ * can arrive any more. */
 static void remove_aborts(struct tick *tick, uint32_t place) {
     struct txn__key from;
     struct txn__key to;
@@ -310,10 +310,15 @@ void txn__care_once(struct ts_coordinator *coordinator) {
     bury(coordinator);
 }
 
+static enum ts_store_result call_for_timelines(void *context, uint32_t place, struct ts_call *call) {
+    return txn__settle_call(context, place, call);
+}
+
 static void resolve(struct ts_coordinator *coordinator, bool sweep) {
     struct txn__settle settle;
     txn__settle_init(&settle, coordinator->cluster, coordinator->config.timeouts.shard_rpc_us, false);
     settle.closing = &coordinator->stopping;
+    ts_cluster_share_timelines(coordinator->cluster, call_for_timelines, &settle);
     txn__settle_promises(&settle);
     if (sweep)
         txn__settle_coordinators(&settle);

@@ -1,5 +1,5 @@
 /*
- * Opening and closing this process's coordinator, and its counts.
+ * Opens and closes this process's coordinator, and returns its counts.
  */
 #include "driver.h"
 
@@ -61,7 +61,7 @@ static void free_coordinator(struct ts_coordinator *coordinator) {
     free(coordinator);
 }
 
-/* Everything but the threads. */
+/* Makes everything except the threads. */
 static bool fill(struct ts_coordinator *coordinator) {
     uint32_t places = coordinator->place_count;
     uint64_t now_us = txn__now_us();
@@ -79,16 +79,16 @@ static bool fill(struct ts_coordinator *coordinator) {
         !ts_entropy_fill(&seed, sizeof seed) || txn__incarnation_current(coordinator) == NULL)
         return false;
     ts_prng_init(&coordinator->prng, seed);
-    ts_admission_init(&coordinator->admission, &coordinator->config.admission);
-    ts_deadlock_init(&coordinator->detector, &coordinator->config.deadlock);
+    ts_txn_admission_init(&coordinator->admission, &coordinator->config.admission);
+    ts_txn_deadlock_init(&coordinator->detector, &coordinator->config.deadlock);
     ts_txn_metrics_init(coordinator->metrics, coordinator->store_metrics, places);
     for (uint32_t place = 0; place < places; place++) {
-        ts_breaker_init(&coordinator->breakers[place], &coordinator->config.breaker);
-        ts_conflict_init(&coordinator->conflicts[place], &coordinator->config.conflict);
-        ts_adaptive_init(&coordinator->adaptive[place], &coordinator->config, now_us);
-        ts_admission_set_store_limit(&coordinator->admission,
-                                     (struct ts_store_limit){place, coordinator->adaptive[place].limit},
-                                     now_us);
+        ts_txn_breaker_init(&coordinator->breakers[place], &coordinator->config.breaker);
+        ts_txn_conflict_init(&coordinator->conflicts[place], &coordinator->config.conflict);
+        ts_txn_adaptive_init(&coordinator->adaptive[place], &coordinator->config, now_us);
+        ts_txn_admission_set_store_limit(
+            &coordinator->admission, (struct ts_txn_store_limit){place, coordinator->adaptive[place].limit},
+            now_us);
     }
     return true;
 }
@@ -124,10 +124,11 @@ static enum ts_txn_error fail(struct ts_txn_error_detail *ret_detail, enum ts_tx
     return error;
 }
 
-/* Asks once, before the first transaction. The coordinator opens even if a store does not answer. */
+/* Asks the stores for their lag once, before the first transaction. The coordinator opens even if a store
+ * does not answer. */
 static enum ts_txn_error ask_for_lag(struct ts_coordinator *coordinator,
                                      struct ts_txn_error_detail *ret_detail) {
-    if (!ts_lag_is_limited(&coordinator->config.replication))
+    if (!ts_txn_lag_is_limited(&coordinator->config.replication))
         return TS_TXN_ERROR_OK;
     uint32_t place;
     struct ts_store_error store_error;
@@ -194,9 +195,9 @@ void ts_coordinator_close(struct ts_coordinator *coordinator) {
 }
 
 /* Combines the breakers of all stores: the worst state, and the sum of trips. */
-static void view_breaker(struct ts_txn_view *view, const struct ts_breaker *breaker, uint64_t now_us) {
-    enum ts_breaker_state state = ts_breaker_state_at(breaker, now_us);
-    if (state == TS_BREAKER_OPEN || view->breaker_state == TS_BREAKER_CLOSED)
+static void view_breaker(struct ts_txn_view *view, const struct ts_txn_breaker *breaker, uint64_t now_us) {
+    enum ts_txn_breaker_state state = ts_txn_breaker_state_at(breaker, now_us);
+    if (state == TS_TXN_BREAKER_OPEN || view->breaker_state == TS_TXN_BREAKER_CLOSED)
         view->breaker_state = state;
     view->breaker_trips += breaker->trips;
 }
@@ -204,23 +205,23 @@ static void view_breaker(struct ts_txn_view *view, const struct ts_breaker *brea
 bool ts_coordinator_metrics(struct ts_coordinator *coordinator,
                             bool (*write)(void *context, struct ts_bytes text), void *context) {
     size_t places = coordinator->place_count;
-    struct ts_store_view *views = calloc(places, sizeof *views);
+    struct ts_txn_store_view *views = calloc(places, sizeof *views);
     struct ts_txn_metrics *metrics = malloc(sizeof *metrics);
-    struct ts_store_metrics *stores = malloc(places * sizeof *stores);
+    struct ts_txn_store_metrics *stores = malloc(places * sizeof *stores);
     bool good = views != NULL && metrics != NULL && stores != NULL;
     if (good) {
         struct ts_txn_view view = {.stores = views};
         uint64_t now_us = txn__now_us();
         pthread_mutex_lock(&coordinator->lock);
-        view.admission = *ts_admission_gauges(&coordinator->admission);
+        view.admission = *ts_txn_admission_gauges(&coordinator->admission);
         view.deadlocks_detected = coordinator->detector.detected;
         view.stalled_txns = coordinator->detector.stalled;
         for (uint32_t place = 0; place < places; place++) {
             view_breaker(&view, &coordinator->breakers[place], now_us);
-            views[place] = (struct ts_store_view){
-                .conflicts = ts_conflict_view(&coordinator->conflicts[place], now_us),
+            views[place] = (struct ts_txn_store_view){
+                .conflicts = ts_txn_conflict_view(&coordinator->conflicts[place], now_us),
                 .limit = coordinator->adaptive[place].limit,
-                .in_flight = ts_admission_store_in_flight(&coordinator->admission, place),
+                .in_flight = ts_txn_admission_store_in_flight(&coordinator->admission, place),
             };
         }
         pthread_mutex_unlock(&coordinator->lock);
@@ -228,7 +229,7 @@ bool ts_coordinator_metrics(struct ts_coordinator *coordinator,
         pthread_mutex_lock(&coordinator->metrics_lock);
         ts_txn_metrics_merge(metrics, coordinator->metrics);
         pthread_mutex_unlock(&coordinator->metrics_lock);
-        good = ts_txn_metrics_render(metrics, &view, (struct ts_text_writer){write, context});
+        good = ts_txn_metrics_render(metrics, &view, (struct ts_txn_text_writer){write, context});
     }
     free(views);
     free(metrics);

@@ -33,15 +33,15 @@
 struct txn__seat {
     bool registered;
     bool fenced;
-    bool dirty;            /* something with this decider has ended since the mark was moved */
-    uint64_t registration; /* version */
+    bool dirty;            /* a transaction with this decider has ended since the mark was moved */
+    uint64_t registration; /* version of the registration */
     uint64_t moved;        /* the stored mark */
 };
 
 /*
- * One uuid of this process. There is one current incarnation. A registration that was fenced on a store is
- * retired: it stays until all its transactions have ended, and is then deregistered from the stores that
- * still have it.
+ * One uuid of this process. There is one current incarnation. An incarnation that was fenced on a store is
+ * retired: it stays until all its transactions have ended, and is then deregistered from the stores where it
+ * is still registered.
  */
 struct txn__incarnation {
     struct txn__incarnation *next;
@@ -49,40 +49,40 @@ struct txn__incarnation {
     struct txn__marks marks;
     struct txn__mark_list *deciders;
     struct txn__seat *seats;
-    uint64_t users; /* active transactions and threads that use it */
+    uint64_t users; /* active transactions and threads that use the incarnation */
     bool retired;
 };
 
 struct txn__flight {
     uint64_t begun_us;
-    enum ts_timeout_phase phase;
+    enum ts_txn_timeout_phase phase;
     uint64_t until_us;
 };
 
-/* The request, and what its attempts have met so far. */
+/* The request, and the experience of its attempts so far. */
 struct txn__request {
-    const struct ts_op *ops; /* the caller's, or flat */
+    const struct ts_op *ops; /* the caller's array, or flat */
     size_t op_count;
-    struct ts_op *flat;  /* the parts in one array */
-    uint32_t *op_places; /* of ops */
+    struct ts_op *flat;  /* the operations of all parts in one array */
+    uint32_t *op_places; /* the place of each of ops */
     size_t capacity;     /* operations that flat and op_places have room for */
     struct txn__plan plan;
-    uint32_t *stores;                  /* places of the plan */
-    struct ts_breaker_permit *permits; /* of their breakers */
+    uint32_t *stores;                      /* places of the plan */
+    struct ts_txn_breaker_permit *permits; /* permits of the circuit breakers of these stores */
     bool record;
     bool degrade;
     uint32_t retries;
-    bool met_locks;      /* an attempt met a lock, or there is only one attempt: take locks in order */
+    bool met_locks;      /* take locks in order: an attempt met a lock, or there is only one */
     bool only_conflicts; /* every attempt so far met a conflict */
 };
 
 /* One attempt: its name, its calls and their results. */
 struct txn__attempt {
     struct ts_op *arranged; /* part by part, the decider's last, with room for the protocol's operations */
-    uint32_t *origins;      /* of arranged: index in the request's ops */
+    uint32_t *origins;      /* for each operation in arranged: its index in the request's ops */
     size_t arranged_capacity;
     uint32_t *part_of_place;
-    size_t *part_from;      /* in arranged */
+    size_t *part_from;      /* where each part begins in arranged */
     bool arranged_in_place; /* the only part is the request's ops themselves */
     struct txn__incarnation *incarnation;
     struct txn__entry *entry;
@@ -98,28 +98,28 @@ struct txn__attempt {
     struct ts_rows rows;
     struct txn__look look;
     struct ts_txn_cause cause;
-    enum ts_timeout_phase pending; /* what ended the wait for a commit, or NONE */
+    enum ts_txn_timeout_phase pending; /* the timeout that ended the wait for a commit, or NONE */
     char text[240];
 };
 
-/* Where the time goes, over all attempts unless a comment says otherwise. */
+/* Where the time was spent, in all attempts unless a comment says otherwise. */
 struct txn__timing {
     uint64_t begun_us;
-    uint64_t replied_us;         /* the last reply */
+    uint64_t replied_us;         /* time of the last reply */
     struct txn__flight *flights; /* each member's call in progress */
     uint64_t *rpc_us;            /* for each member: its longest call of the last attempt */
-    uint64_t *lock_wait_us;      /* for each member: all its calls of the last attempt together */
+    uint64_t *lock_wait_us;      /* for each member: the lock waits of all its calls in the last attempt */
     uint64_t phase_begun_us;
     uint64_t phase_lock_us; /* longest wait for locks in the phase */
     uint64_t stall_us;
-    struct ts_latency latency;
+    struct ts_txn_breakdown latency;
 };
 
-/* How it is woken, and its node in the deadlock detector. */
+/* How the transaction is woken, and its node in the deadlock detector. */
 struct txn__wait {
     pthread_cond_t wake;
-    struct ts_admission_waiter waiter;
-    struct ts_deadlock_node deadlock;
+    struct ts_txn_admission_waiter waiter;
+    struct ts_txn_deadlock_node deadlock;
     bool watched; /* the detector has its node */
     bool deadlocked;
     char deadlock_text[240];
@@ -127,7 +127,7 @@ struct txn__wait {
 
 /* The memory of one running transaction, reused for the next. */
 struct txn__active {
-    struct txn__active *next; /* in the list of unused ones */
+    struct txn__active *next; /* the next unused one */
     struct txn__active *next_of_all;
     struct txn__request request;
     struct txn__attempt attempt;
@@ -142,29 +142,29 @@ struct ts_coordinator {
     struct ts_txn_config config;
 
     pthread_mutex_t registering;
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the fields below */
     struct txn__incarnation *current;
-    struct txn__incarnation *incarnations; /* the current one first */
-    struct txn__entry *free_entries;       /* by next */
+    struct txn__incarnation *incarnations; /* the current incarnation is the first */
+    struct txn__entry *free_entries;       /* linked by next */
     struct txn__active *free_active;
     struct txn__active *active;
     struct ts_prng prng;
-    struct ts_admission admission;
-    struct ts_breaker *breakers; /* by place */
-    struct ts_deadlock_detector detector;
-    struct ts_conflict_tracker *conflicts; /* by place */
-    struct ts_adaptive *adaptive;          /* by place */
-    uint64_t *lag_ms;                      /* by place: the store's last answer */
-    uint64_t *in_order_until_us;           /* by place: locks are often contended there */
+    struct ts_txn_admission admission;
+    struct ts_txn_breaker *breakers; /* indexed by place */
+    struct ts_txn_deadlock_detector detector;
+    struct ts_txn_conflict_tracker *conflicts; /* indexed by place */
+    struct ts_txn_adaptive *adaptive;          /* indexed by place */
+    uint64_t *lag_ms;                          /* indexed by place: the store's last answer */
+    uint64_t *in_order_until_us;               /* indexed by place: take locks in order there until then */
     pthread_cond_t care_wake;
     pthread_cond_t heart_wake;
-    bool nudged;   /* a batch was blocked by a promise */
+    bool nudged;   /* a promise has blocked a batch */
     bool pressing; /* a transaction has become pending or unsettled */
     atomic_bool stopping;
 
     pthread_mutex_t metrics_lock;
     struct ts_txn_metrics *metrics;
-    struct ts_store_metrics *store_metrics;
+    struct ts_txn_store_metrics *store_metrics;
 
     pthread_t care_thread;
     pthread_t heart_thread;
@@ -175,13 +175,13 @@ uint64_t txn__now_us(void);
 /* active.c */
 struct txn__active *txn__active_new(struct ts_coordinator *coordinator);
 void txn__active_free(struct txn__active *active);
-/* Makes room for that many operations; returns false when memory runs out. */
+/* Makes room for this many operations; returns false when memory runs out. */
 bool txn__active_reserve(struct txn__active *active, size_t op_count);
 /* Arranges the operations part by part for this decider; returns false when memory runs out. */
 bool txn__active_arrange(struct txn__active *active, size_t decider);
 struct ts_batch txn__active_part(const struct txn__active *active, size_t part, const struct txn__own *own);
 
-/* Several parallel prepares take their locks in no order, so this attempt may be part of a cycle. */
+/* Returns whether this attempt may be part of a cycle, because its parallel prepares take locks in any order. */
 static inline bool txn__active_gives_way(const struct txn__active *active) {
     return active->request.plan.part_count > 2 && !active->attempt.run.options.in_order;
 }
@@ -190,12 +190,13 @@ static inline bool txn__active_gives_way(const struct txn__active *active) {
 void txn__incarnation_free(struct txn__incarnation *incarnation);
 /* Called when this uuid was fenced on some store: new transactions use another uuid. */
 void txn__incarnation_retire(struct ts_coordinator *coordinator, struct txn__incarnation *incarnation);
-/* Returns the incarnation for new transactions; NULL when memory runs out or entropy is not available. */
+/* Returns the incarnation for new transactions; NULL when memory runs out or the system cannot supply random
+ * bytes. */
 struct txn__incarnation *txn__incarnation_current(struct ts_coordinator *coordinator);
 struct txn__entry *txn__entry_take(struct ts_coordinator *coordinator);
 void txn__entry_give(struct ts_coordinator *coordinator, struct txn__entry *entry);
-/* Without the lock: registers the incarnation on a store, once. Returns false with the reason, or with result
- * OK when the incarnation turned out to be fenced. */
+/* Without the lock: registers the incarnation on a store, once. On failure returns false with the reason; if
+ * the incarnation is fenced, the result is OK. */
 bool txn__seat_take(struct ts_coordinator *coordinator, struct txn__incarnation *incarnation, uint32_t place,
                     struct ts_store_error *ret_error);
 
@@ -219,9 +220,9 @@ void txn__calls_run(struct ts_call *const *calls, size_t count);
 uint64_t txn__deadline_ns(uint64_t timeout_us);
 
 /*
- * lag_ask.c: asks all stores at once and keeps the answers; without an answer within the timeout, the old
- * value stays. Returns BAD_CONFIG, with the place and the store's own error, when a store's configuration
- * does not allow the question.
+ * lag_ask.c: asks all stores in parallel and keeps the answers. If a store does not answer within the
+ * timeout, its old value stays. Returns BAD_CONFIG, with the place and the store's own error, when a store's
+ * configuration does not allow the question.
  */
 enum ts_txn_error txn__lag_ask(struct ts_coordinator *coordinator, uint64_t timeout_us, uint32_t *ret_place,
                                struct ts_store_error *ret_error);
@@ -230,7 +231,7 @@ enum ts_txn_error txn__lag_ask(struct ts_coordinator *coordinator, uint64_t time
 void *txn__heart(void *context);
 void *txn__care(void *context);
 void txn__care_once(struct ts_coordinator *coordinator);
-/* Deregisters everywhere that nothing is in progress. */
+/* Deregisters the incarnation from all stores where it has nothing in progress. */
 void txn__take_back(struct ts_coordinator *coordinator, struct txn__incarnation *incarnation);
 
 #endif

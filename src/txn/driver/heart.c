@@ -1,7 +1,7 @@
 /*
- * The heartbeat: every two seconds, on every store where this process is registered, by the store's own
- * clock. It has its own thread, so that the process does not look dead on other stores because one does not
- * answer, or during a long pass of the resolver. If the registration was replaced, the process was fenced.
+ * Sends heartbeats: every two seconds, to every store where this process is registered, by the store's own
+ * clock. It has its own thread, so that a store that does not answer, or a long pass of the resolver, does
+ * not make the process look dead on other stores. If the registration was replaced, the process was fenced.
  *
  * If the lag of standbys is limited, the same thread asks for it every second.
  */
@@ -78,7 +78,7 @@ static void beat_all(struct ts_coordinator *coordinator, struct txn__incarnation
     run_all(coordinator, calls);
 }
 
-/* The next incarnation to beat for; its count of users keeps it alive. Releases the one before. */
+/* The next incarnation to send heartbeats for; its count of users keeps it alive. Releases the previous one. */
 static struct txn__incarnation *next_one(struct ts_coordinator *coordinator,
                                          struct txn__incarnation *before) {
     pthread_mutex_lock(&coordinator->lock);
@@ -102,18 +102,18 @@ static bool wait_for_beat(struct ts_coordinator *coordinator, uint64_t until_us)
     return go_on;
 }
 
-/* The next heartbeat, or an earlier question about standbys. */
+/* The time of the next heartbeat, or of the next query of the replication lag if that is earlier. */
 static uint64_t wake_at_us(const struct ts_coordinator *coordinator, uint64_t beat_us) {
-    uint64_t ask_us = txn__now_us() + TS_LAG_INTERVAL_US;
-    return ts_lag_is_limited(&coordinator->config.replication) && ask_us < beat_us ? ask_us : beat_us;
+    uint64_t ask_us = txn__now_us() + TS_TXN_LAG_INTERVAL_US;
+    return ts_txn_lag_is_limited(&coordinator->config.replication) && ask_us < beat_us ? ask_us : beat_us;
 }
 
-/* Must not delay the heartbeat: a store that is slow to answer keeps its earlier lag. */
+/* Must not delay the heartbeat: if a store is slow to answer, its earlier lag stays. */
 static void ask_for_lag(struct ts_coordinator *coordinator) {
     uint32_t place;
     struct ts_store_error error;
-    if (ts_lag_is_limited(&coordinator->config.replication))
-        (void)txn__lag_ask(coordinator, TS_LAG_INTERVAL_US / 2, &place, &error);
+    if (ts_txn_lag_is_limited(&coordinator->config.replication))
+        (void)txn__lag_ask(coordinator, TS_TXN_LAG_INTERVAL_US / 2, &place, &error);
 }
 
 void *txn__heart(void *context) {

@@ -1,8 +1,8 @@
 /*
- * The uuids of this process: registering them, and continuing under a new one after being fenced.
+ * The uuids of this process: registers them, and continues with a new one after being fenced.
  */
 #include "driver.h"
-#include "txn/driver/failpoint.h"
+#include "os/failpoint.h"
 
 #include "os/entropy.h"
 
@@ -85,8 +85,8 @@ static enum ts_store_result read_seat(struct ts_coordinator *coordinator, const 
     return result;
 }
 
-/* Registers, also after lost replies: only this process uses the uuid, so an existing value is ours or a
- * fence. */
+/* Registers, even after lost replies. Only this process uses the uuid, so an existing value is its own
+ * registration or a fence. */
 static enum ts_store_result register_seat(struct ts_coordinator *coordinator, const struct txn__uuid *uuid,
                                           uint32_t place, struct txn__look *ret_look,
                                           struct ts_store_error *ret_error) {
@@ -100,7 +100,7 @@ static enum ts_store_result register_seat(struct ts_coordinator *coordinator, co
                            .batch = txn__own_batch(&own),
                            .deadline_ns = txn__deadline_ns(coordinator->config.timeouts.shard_rpc_us)};
     result = ts_store_run(ts_cluster_store(coordinator->cluster, place), &call);
-    (void)txn__failpoint(TXN__FAILPOINT_AFTER_REGISTER);
+    (void)ts_failpoint(TS_FAILPOINT_AFTER_REGISTER);
     if (result != TS_STORE_OK && result != TS_STORE_UNKNOWN && result != TS_STORE_CHECK_FAILED) {
         *ret_error = call.error;
         return result;

@@ -15,11 +15,11 @@ static void turn_away(const struct ts_coordinator *coordinator, uint32_t place, 
 }
 
 void ts_txn_read_start(struct ts_coordinator *coordinator, uint32_t place, struct ts_call *call,
-                       struct ts_breaker_permit *ret_permit) {
+                       struct ts_txn_breaker_permit *ret_permit) {
     ts_assert(call->kind == TS_CALL_READ || call->kind == TS_CALL_SCAN);
     const uint64_t now_us = txn__now_us();
     pthread_mutex_lock(&coordinator->lock);
-    const bool passes = ts_breaker_ask(&coordinator->breakers[place], now_us, ret_permit);
+    const bool passes = ts_txn_breaker_ask(&coordinator->breakers[place], now_us, ret_permit);
     pthread_mutex_unlock(&coordinator->lock);
     if (passes)
         ts_store_start(ts_cluster_store(coordinator->cluster, place), call);
@@ -28,13 +28,13 @@ void ts_txn_read_start(struct ts_coordinator *coordinator, uint32_t place, struc
 }
 
 void ts_txn_read_end(struct ts_coordinator *coordinator, uint32_t place, const struct ts_call *call,
-                     struct ts_breaker_permit *permit) {
+                     struct ts_txn_breaker_permit *permit) {
     ts_assert(call->done);
     const struct ts_txn_cause cause = ts_txn_cause_of_store(call);
-    const enum ts_breaker_report report =
-        call->error.result == TS_STORE_OK ? TS_BREAKER_SUCCESS : ts_breaker_report_of(&cause);
+    const enum ts_txn_breaker_report report =
+        call->error.result == TS_STORE_OK ? TS_TXN_BREAKER_SUCCESS : ts_txn_breaker_report_of(&cause);
     const uint64_t now_us = txn__now_us();
     pthread_mutex_lock(&coordinator->lock);
-    ts_breaker_report(&coordinator->breakers[place], permit, report, now_us);
+    ts_txn_breaker_report(&coordinator->breakers[place], permit, report, now_us);
     pthread_mutex_unlock(&coordinator->lock);
 }

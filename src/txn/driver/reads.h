@@ -1,6 +1,6 @@
 /*
- * Reads of the layers above. A read passes the breaker of its store like a transaction, and the breaker learns its result.
- * So a process waits for a store that does not answer once, and not for each read.
+ * Reads of the layers above. A read passes the breaker of its store like a transaction, and the breaker
+ * learns its result. So if a store does not answer, a process waits for it only once, and not for each read.
  */
 #ifndef TS_TXN_DRIVER_READS_H
 #define TS_TXN_DRIVER_READS_H
@@ -10,10 +10,10 @@
 
 /* Starts a READ or SCAN. If the breaker of the store is open, the call is done on return, with UNAVAILABLE. */
 void ts_txn_read_start(struct ts_coordinator *coordinator, uint32_t place, struct ts_call *call,
-                       struct ts_breaker_permit *ret_permit);
+                       struct ts_txn_breaker_permit *ret_permit);
 
-/* Once for each start, when the call is done. */
+/* Call it once for each start, when the call is done. */
 void ts_txn_read_end(struct ts_coordinator *coordinator, uint32_t place, const struct ts_call *call,
-                     struct ts_breaker_permit *permit);
+                     struct ts_txn_breaker_permit *permit);
 
 #endif

@@ -2,11 +2,11 @@
  * Operations that need no coordinator: a resolver's pass, recovery, raising the epoch, and the status of a
  * transaction.
  */
+#include "os/failpoint.h"
 #include "settle.h"
 #include "txn/core/epoch.h"
 #include "txn/core/gid.h"
 #include "txn/core/look.h"
-#include "txn/driver/failpoint.h"
 
 #include "driver.h"
 
@@ -35,8 +35,8 @@ enum ts_txn_error ts_txn_resolve(struct ts_cluster *cluster, uint64_t timeout_ms
 }
 
 /*
- * Fences first, so that nothing is decided any more, then settles the promises. Another resolver may be
- * working on a promise, so it tries more than once.
+ * Fences first, so that nothing more is decided, then settles the promises. Another resolver may be working
+ * on a promise, so it tries more than once.
  */
 static enum ts_txn_error recover(struct ts_cluster *cluster, uint64_t timeout_us,
                                  struct ts_txn_settled *counts, struct ts_txn_error_detail *ret_detail) {
@@ -132,12 +132,12 @@ static enum ts_txn_error take_step(struct ts_cluster *cluster, uint64_t timeout_
     case TXN__EPOCH_OPEN:
         if (write_meta(cluster, step->place, timeout_us, step, &error) != TS_STORE_OK)
             return txn__fail(ret_detail, TS_TXN_ERROR_STORE, step->place, &error);
-        (void)txn__failpoint(step->kind == TXN__EPOCH_CLOSE ? TXN__FAILPOINT_FENCE_AFTER_CLOSE
-                                                            : TXN__FAILPOINT_FENCE_AFTER_OPEN);
+        (void)ts_failpoint(step->kind == TXN__EPOCH_CLOSE ? TS_FAILPOINT_FENCE_AFTER_CLOSE
+                                                          : TS_FAILPOINT_FENCE_AFTER_OPEN);
         return TS_TXN_ERROR_OK;
     case TXN__EPOCH_SETTLE: {
         enum ts_txn_error settled = recover(cluster, timeout_us, counts, ret_detail);
-        (void)txn__failpoint(TXN__FAILPOINT_FENCE_AFTER_SETTLE);
+        (void)ts_failpoint(TS_FAILPOINT_FENCE_AFTER_SETTLE);
         return settled;
     }
     case TXN__EPOCH_DONE:
@@ -147,7 +147,7 @@ static enum ts_txn_error take_step(struct ts_cluster *cluster, uint64_t timeout_
     txn__fail(ret_detail, TS_TXN_ERROR_EPOCH, UINT32_MAX, NULL);
     if (ret_detail != NULL)
         snprintf(ret_detail->text, sizeof ret_detail->text,
-                 "the epochs of the stores do not belong together; see 'store status'");
+                 "the epochs of the stores do not match; see 'store status'");
     return TS_TXN_ERROR_EPOCH;
 }
 
@@ -181,7 +181,8 @@ enum ts_txn_error ts_txn_fence(struct ts_cluster *cluster, uint64_t timeout_ms, 
     return error;
 }
 
-/* Copies from different times can be in epochs that no raise leaves: closes all of them in the highest. */
+/* Copies from different times may be in epochs that no raise produces. Closes all of them at the highest
+ * epoch. */
 static enum ts_txn_error level_epochs(struct ts_cluster *cluster, uint64_t timeout_us,
                                       struct ts_txn_error_detail *ret_detail) {
     uint32_t count = (uint32_t)ts_cluster_count(cluster);

@@ -1,9 +1,9 @@
 #include "settle.h"
 
 #include "driver.h"
+#include "os/failpoint.h"
 #include "txn/core/removal.h"
 #include "txn/core/resolve.h"
-#include "txn/driver/failpoint.h"
 
 enum { PAGE = 512, FENCE_MARK_KEPT_MS = 24 * 3600 * 1000, FENCE_TRY_US = 100000, CLOSING_US = 100000 };
 
@@ -29,13 +29,13 @@ void txn__settle_init(struct txn__settle *settle, struct ts_cluster *cluster, ui
     *settle = (struct txn__settle){.cluster = cluster, .timeout_us = timeout_us, .fence_all = fence_all};
 }
 
-/* Returns whether the store gave no answer about the promise, whatever else it said. */
+/* Returns whether the store gave no answer about the promise, even if it answered other calls. */
 static bool did_not_answer(enum ts_store_result result) {
     const enum ts_store_fault fault = ts_store_result_meaning(result)->fault;
     return fault != TS_STORE_FAULT_NONE && fault != TS_STORE_FAULT_STATE;
 }
 
-/* Closing waits for an answer if it comes soon, as from a working store. */
+/* When the process closes, waits only for an answer that comes soon, as from a working store. */
 static enum ts_store_result run_call(const struct txn__settle *settle, uint32_t place, struct ts_call *call) {
     struct ts_store *store = ts_cluster_store(settle->cluster, place);
     if (settle->closing == NULL)
@@ -81,15 +81,15 @@ static enum ts_store_result apply_own(struct txn__settle *settle, uint32_t place
 
 static enum ts_store_result finish(struct txn__settle *settle, uint32_t place, enum ts_call_kind kind,
                                    const char *gid) {
-    (void)txn__failpoint(TXN__FAILPOINT_RESOLVE_BEFORE_FINISH);
+    (void)ts_failpoint(TS_FAILPOINT_RESOLVE_BEFORE_FINISH);
     struct ts_call call = {.kind = kind, .gid = gid};
     enum ts_store_result result = txn__settle_call(settle, place, &call);
-    (void)txn__failpoint(TXN__FAILPOINT_RESOLVE_AFTER_FINISH);
+    (void)ts_failpoint(TS_FAILPOINT_RESOLVE_AFTER_FINISH);
     return result;
 }
 
-static enum ts_store_result look(struct txn__settle *settle, const struct txn__gid *gid,
-                                 struct txn__look *ret_look) {
+enum ts_store_result txn__settle_look(struct txn__settle *settle, const struct txn__gid *gid,
+                                      struct txn__look *ret_look) {
     struct txn__look_keys keys;
     txn__look_keys_init(&keys, gid);
     struct ts_rows rows = {0};
@@ -103,18 +103,19 @@ static enum ts_store_result look(struct txn__settle *settle, const struct txn__g
 }
 
 /*
- * Tries for a moment only. A live coordinator's decisions hold its registration while they wait for other
- * keys, and later ones queue behind a waiting fence. So a fence must not wait for long, but try again later.
+ * Tries for a moment only. Decisions of a live coordinator lock its registration while they wait for other
+ * keys, and later decisions queue after a waiting fence. So a fence must not wait long; it is tried again
+ * later.
  */
 static enum ts_store_result fence(struct txn__settle *settle, uint32_t place,
                                   const struct txn__fence *fence) {
     struct txn__own own;
     txn__own_fence(fence, &own);
     struct ts_call call = {.kind = TS_CALL_APPLY, .batch = txn__own_batch(&own)};
-    (void)txn__failpoint(TXN__FAILPOINT_RESOLVE_BEFORE_FENCE);
+    (void)ts_failpoint(TS_FAILPOINT_RESOLVE_BEFORE_FENCE);
     uint64_t try_us = settle->timeout_us < FENCE_TRY_US ? settle->timeout_us : FENCE_TRY_US;
     enum ts_store_result result = call_within(settle, place, &call, try_us);
-    (void)txn__failpoint(TXN__FAILPOINT_RESOLVE_AFTER_FENCE);
+    (void)ts_failpoint(TS_FAILPOINT_RESOLVE_AFTER_FENCE);
     return result;
 }
 
@@ -124,7 +125,7 @@ static enum ts_store_result refuse(struct txn__settle *settle, const struct txn_
                                           resolve->look.mark_version, .by_resolver = true},
                     &own);
     enum ts_store_result result = apply_own(settle, resolve->gid.decider, &own);
-    (void)txn__failpoint(TXN__FAILPOINT_RESOLVE_AFTER_REFUSE);
+    (void)ts_failpoint(TS_FAILPOINT_RESOLVE_AFTER_REFUSE);
     return result;
 }
 
@@ -135,7 +136,7 @@ static void drive(struct txn__settle *settle, struct txn__resolve *resolve, cons
         enum ts_store_result result = TS_STORE_FAILED;
         switch (resolve->wish) {
         case TXN__WISH_LOOK:
-            result = look(settle, &resolve->gid, &looked);
+            result = txn__settle_look(settle, &resolve->gid, &looked);
             break;
         case TXN__WISH_FENCE:
             result = fence(settle, resolve->gid.decider,
@@ -185,12 +186,12 @@ static void count(struct ts_txn_settled *counts, const struct txn__resolve *reso
     }
 }
 
-/* Returns whether all coordinators registered there died with the process that had the store open before. */
+/* Returns whether all coordinators registered there ended with the process that had opened the store before. */
 static bool inherits(const struct txn__settle *settle, uint32_t place) {
     return settle->inherits && ts_cluster_store(settle->cluster, place)->is_exclusive;
 }
 
-/* Returns whether coordinators registered there are fenced without regard to their heartbeats. */
+/* Returns whether coordinators registered there are fenced even if their heartbeats are recent. */
 static bool fences(const struct txn__settle *settle, uint32_t place) {
     return settle->fence_all || inherits(settle, place);
 }
@@ -244,8 +245,8 @@ void txn__settle_sync(struct txn__settle *settle, struct txn__round *round) {
     }
 }
 
-/* Finishes the commits of one page of decisions, syncs, and removes what may be removed. Returns false on
- * failure. */
+/* Finishes the commits of one page of decisions, syncs, and removes the decisions that may be removed. Returns
+ * false on failure. */
 static bool remove_page(struct txn__settle *settle, uint32_t decider, const struct ts_rows *rows,
                         size_t *ret_removed) {
     struct txn__gid gid = {.decider = decider};
@@ -262,7 +263,7 @@ static bool remove_page(struct txn__settle *settle, uint32_t decider, const stru
     struct ts_op ops[TXN__SWEEP_PAGE];
     struct ts_call apply = {.kind = TS_CALL_APPLY, .batch = {ops, txn__sweep_dels(&sweep, &round, ops)}};
     if (apply.batch.count > 0) {
-        (void)txn__failpoint(TXN__FAILPOINT_SWEEP_BEFORE_REMOVE);
+        (void)ts_failpoint(TS_FAILPOINT_SWEEP_BEFORE_REMOVE);
         if (txn__settle_call(settle, decider, &apply) != TS_STORE_OK)
             return false;
     }
@@ -298,8 +299,8 @@ static bool remove_decisions(struct txn__settle *settle, uint32_t decider, const
 }
 
 /* Returns whether a registration of the fenced coordinator can no longer arrive. It is sent once, and its
- * sender waits for seconds. On a store of one process it cannot arrive at all: the coordinator died with that
- * process. */
+ * sender waits only seconds. On a store of one process it cannot arrive at all, because the coordinator ended
+ * with that process. */
 static bool nothing_is_on_its_way(const struct txn__settle *settle, uint32_t place,
                                   const struct txn__registration *registration, uint64_t now_ms) {
     if (inherits(settle, place))
@@ -321,7 +322,8 @@ static void forget_fence(struct txn__settle *settle, uint32_t place, const struc
 static void settle_coordinator(struct txn__settle *settle, uint32_t place, const struct ts_row *row) {
     struct txn__gid gid = {.sequence = 1, .decider = place};
     struct txn__look looked = {0};
-    if (!txn__key_is_coordinator(row->key, &gid.coordinator) || look(settle, &gid, &looked) != TS_STORE_OK)
+    if (!txn__key_is_coordinator(row->key, &gid.coordinator) ||
+        txn__settle_look(settle, &gid, &looked) != TS_STORE_OK)
         return;
     switch (txn__sweep_wish(&looked, &(struct txn__sweep_options){.fence_all = fences(settle, place)})) {
     case TXN__SWEEP_LEAVE:
@@ -380,7 +382,7 @@ void txn__settle_inheritance(struct ts_cluster *cluster, uint64_t timeout_us) {
     txn__settle_init(&settle, cluster, timeout_us, false);
     settle.inherits = true;
     txn__settle_coordinators(&settle);
-    /* Without a fenced coordinator nothing waits for one. */
+    /* Without a fenced coordinator, no promise waits for one. */
     if (settle.counts.fenced == 0)
         return;
     txn__settle_promises(&settle);

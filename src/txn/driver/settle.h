@@ -7,6 +7,7 @@
 
 #include "store/cluster/cluster.h"
 #include "turnstone/txn.h"
+#include "txn/core/look.h"
 #include "txn/core/records.h"
 #include "txn/core/removal.h"
 
@@ -14,35 +15,40 @@
 
 struct txn__settle {
     struct ts_cluster *cluster;
-    uint64_t timeout_us; /* for each call */
+    uint64_t timeout_us; /* timeout of each call */
     bool fence_all;
-    /* Fence the coordinators on stores that only this process uses. Ignore other stores. */
+    /* Fence the coordinators on stores that only this process can open. Ignore other stores. */
     bool inherits;
-    /* NULL, or: the process closes its coordinator. A store that does not answer then is left to the next pass. */
+    /* NULL, or a flag that the process is closing its coordinator. Then a store that does not answer is left
+     * to the next pass. */
     const atomic_bool *closing;
     struct txn__places sick; /* stores that did not answer in this pass; not asked again */
     struct ts_txn_settled counts;
-    struct ts_txn_error_detail trouble; /* the first; OK when there was none */
+    struct ts_txn_error_detail trouble; /* the first failure; OK without one */
 };
 
 void txn__settle_init(struct txn__settle *settle, struct ts_cluster *cluster, uint64_t timeout_us,
                       bool fence_all);
 
-/* Every promise of every store, once. */
+/* Settles every promise of every store, once. */
 void txn__settle_promises(struct txn__settle *settle);
 
-/* Fences dead coordinators (all, with fence_all), and removes what fenced ones have left. */
+/* Fences dead coordinators (with fence_all: all), and removes the records of fenced ones. */
 void txn__settle_coordinators(struct txn__settle *settle);
 
 /*
- * Once for each cluster that a process opens: on stores that this process has to itself, all registered
- * coordinators are gone and are fenced; then everything that waited for them is settled. The next pass
- * handles the rest.
+ * Called once for each cluster that a process opens. On stores that only this process can open, all
+ * registered coordinators have ended: they are fenced, and everything that waited for them is settled. The
+ * next pass handles the rest.
  */
 void txn__settle_inheritance(struct ts_cluster *cluster, uint64_t timeout_us);
 
-/* A call to a store with the pass's timeout; a store that does not answer is not asked again. */
+/* Calls a store with the timeout of the pass. A store that does not answer is not asked again. */
 enum ts_store_result txn__settle_call(struct txn__settle *settle, uint32_t place, struct ts_call *call);
+
+/* Asks the decider of a transaction what is known about it. */
+enum ts_store_result txn__settle_look(struct txn__settle *settle, const struct txn__gid *gid,
+                                      struct txn__look *ret_look);
 
 /* Syncs every store of the round. */
 void txn__settle_sync(struct txn__settle *settle, struct txn__round *round);

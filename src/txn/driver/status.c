@@ -20,35 +20,36 @@ const char *ts_txn_state_text(enum ts_txn_state state) {
     return texts[state];
 }
 
-static void to_breakdown(const struct ts_txn_latency *latency, struct ts_latency *ret_breakdown) {
-    ts_latency_init(ret_breakdown);
+static void to_breakdown(const struct ts_txn_latency *latency, struct ts_txn_breakdown *ret_breakdown) {
+    ts_txn_breakdown_init(ret_breakdown);
     uint64_t *us = ret_breakdown->us;
-    us[TS_LATENCY_COORD_QUEUE] = latency->coord_queue_us;
-    us[TS_LATENCY_ROUTE_PLAN] = latency->route_plan_us;
-    us[TS_LATENCY_SHARD_RPC] = latency->other_rpc_us;
-    us[TS_LATENCY_READ_PHASE] = latency->read_phase_us;
-    us[TS_LATENCY_LOCK_VALIDATE] = latency->lock_validate_us;
-    us[TS_LATENCY_PREPARE_WAL] = latency->prepare_wal_us;
-    us[TS_LATENCY_COMMIT_BARRIER] = latency->commit_barrier_us;
-    us[TS_LATENCY_COMMIT_WAL] = latency->commit_wal_us;
-    us[TS_LATENCY_REPLICATION_ACK] = latency->replication_ack_us;
-    us[TS_LATENCY_GC_IMPACT] = latency->gc_impact_us;
-    us[TS_LATENCY_RETRY_BACKOFF] = latency->retry_backoff_us;
+    us[TS_TXN_BREAKDOWN_COORD_QUEUE] = latency->coord_queue_us;
+    us[TS_TXN_BREAKDOWN_ROUTE_PLAN] = latency->route_plan_us;
+    us[TS_TXN_BREAKDOWN_SHARD_RPC] = latency->other_rpc_us;
+    us[TS_TXN_BREAKDOWN_READ_PHASE] = latency->read_phase_us;
+    us[TS_TXN_BREAKDOWN_LOCK_VALIDATE] = latency->lock_validate_us;
+    us[TS_TXN_BREAKDOWN_PREPARE_WAL] = latency->prepare_wal_us;
+    us[TS_TXN_BREAKDOWN_COMMIT_BARRIER] = latency->commit_barrier_us;
+    us[TS_TXN_BREAKDOWN_COMMIT_WAL] = latency->commit_wal_us;
+    us[TS_TXN_BREAKDOWN_REPLICATION_ACK] = latency->replication_ack_us;
+    us[TS_TXN_BREAKDOWN_GC_IMPACT] = latency->gc_impact_us;
+    us[TS_TXN_BREAKDOWN_RETRY_BACKOFF] = latency->retry_backoff_us;
     ret_breakdown->total_us = latency->total_us;
 }
 
 size_t ts_txn_latency_waterfall(const struct ts_txn_latency *latency, char ret_line[TS_TXN_WATERFALL_SIZE]) {
-    _Static_assert(TS_TXN_WATERFALL_SIZE >= TS_LATENCY_WATERFALL_SIZE, "room for the longest");
-    struct ts_latency breakdown;
+    _Static_assert(TS_TXN_WATERFALL_SIZE >= TS_TXN_BREAKDOWN_WATERFALL_SIZE, "room for the longest");
+    struct ts_txn_breakdown breakdown;
     to_breakdown(latency, &breakdown);
-    breakdown.us[TS_LATENCY_SHARD_RPC] = latency->shard_rpc_max_us; /* it is rpc_max there */
-    return strlen(ts_latency_waterfall(&breakdown, ret_line));
+    /* The waterfall shows it as rpc_max. */
+    breakdown.us[TS_TXN_BREAKDOWN_SHARD_RPC] = latency->shard_rpc_max_us;
+    return strlen(ts_txn_breakdown_waterfall(&breakdown, ret_line));
 }
 
 const char *ts_txn_latency_dominant(const struct ts_txn_latency *latency) {
-    struct ts_latency breakdown;
+    struct ts_txn_breakdown breakdown;
     to_breakdown(latency, &breakdown);
-    return ts_latency_phase_field(ts_latency_dominant(&breakdown));
+    return ts_txn_breakdown_phase_field(ts_txn_breakdown_dominant(&breakdown));
 }
 
 /* Counts the stores that hold a promise of this name. */
@@ -66,29 +67,15 @@ static void count_promises(struct txn__settle *settle, struct ts_bytes name, str
     ts_rows_release(&rows);
 }
 
-static enum ts_store_result look_at(struct txn__settle *settle, const struct txn__gid *gid,
-                                    struct txn__look *ret_look) {
-    struct txn__look_keys keys;
-    txn__look_keys_init(&keys, gid);
-    struct ts_rows rows = {0};
-    struct ts_call call = {
-        .kind = TS_CALL_READ, .keys = keys.bytes, .key_count = TXN__LOOK_KEYS, .rows = &rows};
-    enum ts_store_result result = txn__settle_call(settle, gid->decider, &call);
-    if (result == TS_STORE_OK)
-        txn__look_decode(&rows, call.time_ms, ret_look);
-    ts_rows_release(&rows);
-    return result;
-}
-
-/* Nobody can commit it any more. A commit would have left an outcome, and that was read after the
+/* Nobody can commit it any more. A commit would have left an outcome, and the outcome was read after the
  * registration and the mark (look.h). */
 static bool is_shut_out(const struct txn__gid *gid, const struct txn__look *look) {
     return txn__gid_is_recorded(gid) &&
            (look->registration.state != TXN__REGISTERED || gid->sequence < look->mark);
 }
 
-/* The kept outcome first: it outlives everything else. Without one, the decision, if there is one; an
- * undecided promise is pending. */
+/* Uses the recorded outcome first, because it is kept longest. Without an outcome, the decision counts, if
+ * there is one. An undecided promise is pending. */
 static enum ts_txn_state state_of(const struct txn__gid *gid, const struct txn__look *look,
                                   const struct ts_txn_status *status) {
     if (look->outcome == TXN__OUTCOME_COMMITTED || look->decision == TXN__DECISION_COMMIT)
@@ -125,10 +112,10 @@ enum ts_txn_error ts_txn_status(struct ts_cluster *cluster, const char *id, uint
     struct txn__settle settle;
     txn__settle_init(&settle, cluster, timeout_ms * 1000, false);
     struct ts_txn_status status = {0};
-    /* Promises before the decision: if one is settled in between, its decision shows it. */
+    /* Reads promises before the decision: if a promise is settled in between, the decision shows it. */
     count_promises(&settle, ts_bytes_of_cstring(id), &status);
     struct txn__look look;
-    if (look_at(&settle, &gid, &look) != TS_STORE_OK) {
+    if (txn__settle_look(&settle, &gid, &look) != TS_STORE_OK) {
         if (ret_detail != NULL)
             *ret_detail = settle.trouble;
         return TS_TXN_ERROR_STORE;
@@ -147,12 +134,12 @@ struct room {
     size_t promises;
 };
 
-static bool add_coordinator(struct ts_cluster_status *status, struct room *room, uint32_t place,
+static bool add_coordinator(struct ts_txn_cluster_status *status, struct room *room, uint32_t place,
                             const struct txn__uuid *uuid, const struct txn__look *look) {
     if (!TS_GROW(status->coordinators, room->coordinators, status->coordinator_count + 1))
         return false;
-    struct ts_cluster_status_coordinator *row = &status->coordinators[status->coordinator_count++];
-    *row = (struct ts_cluster_status_coordinator){
+    struct ts_txn_cluster_status_coordinator *row = &status->coordinators[status->coordinator_count++];
+    *row = (struct ts_txn_cluster_status_coordinator){
         .place = place,
         .fenced = look->registration.state == TXN__FENCED,
         .heartbeat_age_ms = look->now_ms > look->heartbeat_ms ? look->now_ms - look->heartbeat_ms : 0,
@@ -191,9 +178,9 @@ static bool visit(struct txn__settle *settle, uint32_t place, const struct txn__
 
 struct visitor {
     struct txn__settle *settle;
-    struct ts_cluster_status *status;
+    struct ts_txn_cluster_status *status;
     struct room *room;
-    struct ts_cluster_status_store *store;
+    struct ts_txn_cluster_status_store *store;
 };
 
 static bool visit_decision(void *context, const struct ts_row *row) {
@@ -213,7 +200,7 @@ static bool visit_coordinator(void *context, const struct ts_row *row) {
     struct txn__look look;
     if (!txn__key_is_coordinator(row->key, &gid.coordinator))
         return true;
-    if (look_at(visitor->settle, &gid, &look) != TS_STORE_OK)
+    if (txn__settle_look(visitor->settle, &gid, &look) != TS_STORE_OK)
         return false;
     visitor->store->coordinators += look.registration.state == TXN__REGISTERED;
     visitor->store->fence_marks += look.registration.state == TXN__FENCED;
@@ -223,7 +210,7 @@ static bool visit_coordinator(void *context, const struct ts_row *row) {
 
 static const char *decision_text(struct txn__settle *settle, const struct txn__gid *gid) {
     struct txn__look look;
-    if (look_at(settle, gid, &look) != TS_STORE_OK || look.damaged)
+    if (txn__settle_look(settle, gid, &look) != TS_STORE_OK || look.damaged)
         return "unknown";
     switch (look.decision) {
     case TXN__DECISION_COMMIT:
@@ -236,16 +223,16 @@ static const char *decision_text(struct txn__settle *settle, const struct txn__g
     return "none";
 }
 
-static bool add_promise(struct txn__settle *settle, struct ts_cluster_status *status, struct room *room,
+static bool add_promise(struct txn__settle *settle, struct ts_txn_cluster_status *status, struct room *room,
                         uint32_t place, const struct ts_row *row, uint64_t now_ms) {
     if (!TS_GROW(status->promises, room->promises, status->promise_count + 1))
         return false;
-    struct ts_cluster_status_promise *promise = &status->promises[status->promise_count++];
+    struct ts_txn_cluster_status_promise *promise = &status->promises[status->promise_count++];
     struct txn__gid gid;
     bool ours = txn__gid_parse(row->key, &gid) &&
                 memcmp(gid.cluster, txn__cluster_id(settle->cluster), sizeof gid.cluster) == 0 &&
                 gid.decider < ts_cluster_count(settle->cluster);
-    *promise = (struct ts_cluster_status_promise){
+    *promise = (struct ts_txn_cluster_status_promise){
         .place = place,
         .foreign = !ours,
         .decider = ours ? gid.decider : UINT32_MAX,
@@ -271,16 +258,16 @@ static const char *state_name(const struct ts_meta *meta) {
 }
 
 /* The status of one store; its row says which questions it did not answer. */
-static void read_store(struct txn__settle *settle, struct ts_cluster_status *status, struct room *room,
+static void read_store(struct txn__settle *settle, struct ts_txn_cluster_status *status, struct room *room,
                        uint32_t place) {
-    struct ts_cluster_status_store *row = &status->stores[place];
+    struct ts_txn_cluster_status_store *row = &status->stores[place];
     struct ts_store *store = ts_cluster_store(settle->cluster, place);
     struct ts_meta meta = {0};
     struct ts_store_error error = {0};
     struct visitor visitor = {settle, status, room, row};
     struct txn__key from;
     struct txn__key to;
-    *row = (struct ts_cluster_status_store){.place = place, .state = "none"};
+    *row = (struct ts_txn_cluster_status_store){.place = place, .state = "none"};
     row->result = store->engine->meta_read(store, txn__deadline_ns(settle->timeout_us), &meta, &error);
     if (row->result != TS_STORE_OK) {
         memcpy(row->text, error.text, sizeof row->text);
@@ -307,10 +294,10 @@ static void read_store(struct txn__settle *settle, struct ts_cluster_status *sta
         memcpy(row->text, settle->trouble.text, sizeof row->text);
 }
 
-enum ts_txn_error ts_cluster_status_read(struct ts_cluster *cluster, uint64_t timeout_ms,
-                                         struct ts_cluster_status *ret_status,
-                                         struct ts_txn_error_detail *ret_detail) {
-    struct ts_cluster_status status = {.store_count = ts_cluster_count(cluster)};
+enum ts_txn_error ts_txn_cluster_status_read(struct ts_cluster *cluster, uint64_t timeout_ms,
+                                             struct ts_txn_cluster_status *ret_status,
+                                             struct ts_txn_error_detail *ret_detail) {
+    struct ts_txn_cluster_status status = {.store_count = ts_cluster_count(cluster)};
     status.stores = calloc(status.store_count, sizeof *status.stores);
     if (status.stores == NULL)
         return txn__fail(ret_detail, TS_TXN_ERROR_NO_MEMORY, UINT32_MAX, NULL);
@@ -324,11 +311,11 @@ enum ts_txn_error ts_cluster_status_read(struct ts_cluster *cluster, uint64_t ti
     return TS_TXN_ERROR_OK;
 }
 
-void ts_cluster_status_release(struct ts_cluster_status *status) {
+void ts_txn_cluster_status_release(struct ts_txn_cluster_status *status) {
     if (status == NULL)
         return;
     free(status->stores);
     free(status->coordinators);
     free(status->promises);
-    *status = (struct ts_cluster_status){0};
+    *status = (struct ts_txn_cluster_status){0};
 }

@@ -1,9 +1,9 @@
 /*
- * Runs a transaction: classify, admit, attempt, perhaps again, and report the result.
+ * Runs a transaction: classifies and admits it, attempts it, retries if necessary, and reports the result.
  *
  * No transaction goes to a store whose standbys are too far behind or whose breaker is open. Otherwise local
- * transactions go straight to their store. Global ones pass admission first, and keep their place during
- * retries.
+ * transactions go directly to their store. Global transactions pass admission first, and keep their place
+ * there during retries.
  */
 #include "driver.h"
 
@@ -12,14 +12,14 @@
 
 #include <time.h>
 
-/* After an attempt gave way at a store, transactions start in order there for this long. */
+/* After an attempt gave way at a store, transactions take locks in order there for this long. */
 enum { IN_ORDER_US = 1000000 };
 
 static void set_text(char *ret_text, size_t size, const char *text) {
     snprintf(ret_text, size, "%s", text);
 }
 
-/* A result for a transaction that never reached a store. */
+/* The result of a transaction that never reached a store. */
 static void refuse(struct ts_txn_result *result, const char *sqlstate, enum ts_store_result reason,
                    const char *text) {
     result->outcome = TS_TXN_REFUSED;
@@ -92,7 +92,8 @@ static struct txn__incarnation *take_incarnation_and_lock(struct ts_coordinator 
                                                "again"};
         uint64_t begun_us = txn__now_us();
         bool registered = incarnation != NULL && txn__seat_take(coordinator, incarnation, place, &error);
-        ts_latency_add_rpc(&active->timing.latency, (struct ts_latency_rpc){place, txn__now_us() - begun_us});
+        ts_txn_breakdown_add_rpc(&active->timing.latency,
+                                 (struct ts_txn_breakdown_rpc){place, txn__now_us() - begun_us});
         pthread_mutex_lock(&coordinator->lock);
         if (incarnation != NULL)
             incarnation->users--;
@@ -100,7 +101,7 @@ static struct txn__incarnation *take_incarnation_and_lock(struct ts_coordinator 
         if (!registered && error.result != TS_STORE_OK) {
             struct ts_call call = {.kind = TS_CALL_READ, .error = error};
             active->attempt.cause = error.result == TS_STORE_TIMED_OUT || error.result == TS_STORE_UNKNOWN
-                                        ? ts_txn_cause_of_timeout(TS_TIMEOUT_SHARD_RPC)
+                                        ? ts_txn_cause_of_timeout(TS_TXN_TIMEOUT_SHARD_RPC)
                                         : ts_txn_cause_of_store(&call);
             memcpy(active->attempt.text, error.text, sizeof active->attempt.text);
             return NULL;
@@ -168,7 +169,7 @@ static bool begin_attempt(struct ts_coordinator *coordinator, struct txn__active
     pthread_mutex_unlock(&coordinator->lock);
     if (global && active->attempt.entry == NULL) {
         active->attempt.cause =
-            (struct ts_txn_cause){.kind = TS_CAUSE_STORE, .result = TS_STORE_FAILED, .sqlstate = "53200"};
+            (struct ts_txn_cause){.kind = TS_TXN_CAUSE_STORE, .result = TS_STORE_FAILED, .sqlstate = "53200"};
         set_text(active->attempt.text, sizeof active->attempt.text, "out of memory");
         return false;
     }
@@ -217,30 +218,30 @@ static void end_entry(struct ts_coordinator *coordinator, struct txn__active *ac
     txn__entry_give(coordinator, entry);
 }
 
-static enum ts_conflict_outcome conflict_of(const struct txn__active *active, size_t member) {
+static enum ts_txn_conflict_outcome conflict_of(const struct txn__active *active, size_t member) {
     if (active->attempt.run.outcome == TS_TXN_COMMITTED ||
         active->attempt.run.outcome == TS_TXN_COMMITTED_PENDING)
-        return TS_CONFLICT_COMMITTED;
-    if (active->attempt.run.failed_member != member || active->attempt.cause.kind == TS_CAUSE_NONE)
-        return TS_CONFLICT_OTHER;
+        return TS_TXN_CONFLICT_COMMITTED;
+    if (active->attempt.run.failed_member != member || active->attempt.cause.kind == TS_TXN_CAUSE_NONE)
+        return TS_TXN_CONFLICT_OTHER;
     switch (ts_txn_cause_reason(&active->attempt.cause)) {
-    case TS_ABORT_CONFLICT:
-        return TS_CONFLICT_CONFLICT;
-    case TS_ABORT_TIMEOUT:
-    case TS_ABORT_DEADLOCK:
-        return TS_CONFLICT_TIMEOUT;
-    case TS_ABORT_TRANSIENT:
-    case TS_ABORT_PERMANENT:
-    case TS_ABORT_LOST_REPLY:
-    case TS_ABORT_ADMISSION:
-    case TS_ABORT_CIRCUIT_BREAKER:
-    case TS_ABORT_REPLICATION_LAG:
-    case TS_ABORT_RESOLVER:
-    case TS_ABORT_FENCED:
-    case TS_ABORT_REASON_COUNT:
+    case TS_TXN_ABORT_CONFLICT:
+        return TS_TXN_CONFLICT_CONFLICT;
+    case TS_TXN_ABORT_TIMEOUT:
+    case TS_TXN_ABORT_DEADLOCK:
+        return TS_TXN_CONFLICT_TIMEOUT;
+    case TS_TXN_ABORT_TRANSIENT:
+    case TS_TXN_ABORT_PERMANENT:
+    case TS_TXN_ABORT_LOST_REPLY:
+    case TS_TXN_ABORT_ADMISSION:
+    case TS_TXN_ABORT_CIRCUIT_BREAKER:
+    case TS_TXN_ABORT_REPLICATION_LAG:
+    case TS_TXN_ABORT_RESOLVER:
+    case TS_TXN_ABORT_FENCED:
+    case TS_TXN_ABORT_REASON_COUNT:
         break;
     }
-    return TS_CONFLICT_OTHER;
+    return TS_TXN_CONFLICT_OTHER;
 }
 
 /* Updates the conflict rates of the stores, and the limits that follow from them. The caller holds the
@@ -249,34 +250,35 @@ static void keep_conflicts(struct ts_coordinator *coordinator, const struct txn_
                            uint64_t now_us) {
     for (size_t i = 0; i < active->attempt.run.count; i++) {
         uint32_t place = active->attempt.members[i].place;
-        struct ts_conflict_tracker *tracker = &coordinator->conflicts[place];
-        ts_conflict_record(tracker,
-                           (struct ts_conflict_event){conflict_of(active, i), active->timing.lock_wait_us[i]},
-                           now_us);
+        struct ts_txn_conflict_tracker *tracker = &coordinator->conflicts[place];
+        ts_txn_conflict_record(
+            tracker, (struct ts_txn_conflict_event){conflict_of(active, i), active->timing.lock_wait_us[i]},
+            now_us);
         if (now_us < coordinator->adaptive[place].next_us)
             continue;
-        struct ts_conflict_view view = ts_conflict_view(tracker, now_us);
-        if (ts_adaptive_step(&coordinator->adaptive[place], &coordinator->config.adaptive, &view, now_us)) {
-            ts_admission_set_store_limit(&coordinator->admission,
-                                         (struct ts_store_limit){place, coordinator->adaptive[place].limit},
-                                         now_us);
+        struct ts_txn_conflict_view view = ts_txn_conflict_view(tracker, now_us);
+        if (ts_txn_adaptive_step(&coordinator->adaptive[place], &coordinator->config.adaptive, &view,
+                                 now_us)) {
+            ts_txn_admission_set_store_limit(
+                &coordinator->admission,
+                (struct ts_txn_store_limit){place, coordinator->adaptive[place].limit}, now_us);
             txn__wake_settled(coordinator);
         }
     }
 }
 
-/* Adds a cause that the machine found after the first failure: a resolver or a fence. */
+/* Adds a cause that was found after the first failure: a resolver or a fence. */
 static void complete_cause(struct txn__active *active) {
     switch (active->attempt.run.why) {
     case TXN__WHY_RESOLVER:
-        active->attempt.cause = (struct ts_txn_cause){.kind = TS_CAUSE_RESOLVER};
+        active->attempt.cause = (struct ts_txn_cause){.kind = TS_TXN_CAUSE_RESOLVER};
         set_text(
             active->attempt.text, sizeof active->attempt.text,
             "a resolver aborted it because it took longer than timeouts.total or its process seemed dead; "
             "try again");
         return;
     case TXN__WHY_FENCED:
-        active->attempt.cause = (struct ts_txn_cause){.kind = TS_CAUSE_FENCED};
+        active->attempt.cause = (struct ts_txn_cause){.kind = TS_TXN_CAUSE_FENCED};
         set_text(active->attempt.text, sizeof active->attempt.text,
                  "this process was fenced while the transaction was in progress; ask for its status");
         return;
@@ -288,10 +290,10 @@ static void complete_cause(struct txn__active *active) {
     }
 }
 
-/* The consequences of a lock conflict for the next attempt. The caller holds the lock. */
+/* Updates the request after a lock conflict, for the next attempt. The caller holds the lock. */
 static void keep_locks_met(struct ts_coordinator *coordinator, struct txn__active *active, uint64_t now_us) {
-    bool met_a_lock =
-        active->attempt.cause.kind != TS_CAUSE_NONE && ts_error_classify(&active->attempt.cause).met_a_lock;
+    bool met_a_lock = active->attempt.cause.kind != TS_TXN_CAUSE_NONE &&
+                      ts_txn_error_classify(&active->attempt.cause).met_a_lock;
     active->request.only_conflicts = active->request.only_conflicts && met_a_lock;
     if (!met_a_lock)
         return;
@@ -325,37 +327,38 @@ static bool is_committed(const struct txn__active *active) {
            active->attempt.run.outcome == TS_TXN_COMMITTED_PENDING;
 }
 
-/* The attempt met a lock again and would have been repeated. The caller sees what prevented that. */
-static void blame_what_ended_retries(struct txn__active *active, enum ts_retry_decision decision) {
-    if (decision == TS_RETRY_CEILING || decision == TS_RETRY_TOTAL) {
-        active->attempt.cause =
-            ts_txn_cause_of_timeout(decision == TS_RETRY_TOTAL ? TS_TIMEOUT_TOTAL : TS_TIMEOUT_RETRY_CEILING);
+/* The attempt met a lock again, and a further attempt was prevented. The caller sees what prevented it. */
+static void blame_what_ended_retries(struct txn__active *active, enum ts_txn_retry_decision decision) {
+    if (decision == TS_TXN_RETRY_CEILING || decision == TS_TXN_RETRY_TOTAL) {
+        active->attempt.cause = ts_txn_cause_of_timeout(
+            decision == TS_TXN_RETRY_TOTAL ? TS_TXN_TIMEOUT_TOTAL : TS_TXN_TIMEOUT_RETRY_CEILING);
         return;
     }
     size_t len = strlen(active->attempt.text);
     snprintf(active->attempt.text + len, sizeof active->attempt.text - len, "; %s",
-             ts_retry_decision_name(decision));
+             ts_txn_retry_decision_name(decision));
 }
 
-/* Returns whether to try again; waits before that. */
-static bool again(struct ts_coordinator *coordinator, struct txn__active *active, struct ts_retry *retry,
+/* Returns whether to try again, after waiting for the backoff. */
+static bool again(struct ts_coordinator *coordinator, struct txn__active *active, struct ts_txn_retry *retry,
                   bool once) {
-    if (once || active->attempt.run.outcome != TS_TXN_ABORTED || active->attempt.cause.kind == TS_CAUSE_NONE)
+    if (once || active->attempt.run.outcome != TS_TXN_ABORTED ||
+        active->attempt.cause.kind == TS_TXN_CAUSE_NONE)
         return false;
-    struct ts_error_verdict verdict = ts_error_classify(&active->attempt.cause);
+    struct ts_txn_error_verdict verdict = ts_txn_error_classify(&active->attempt.cause);
     uint64_t backoff_us = 0;
     retry->gave_way = txn__active_gives_way(active);
     pthread_mutex_lock(&coordinator->lock);
-    enum ts_retry_decision decision =
-        ts_retry_next(retry, &coordinator->config, &verdict, txn__now_us(), &coordinator->prng, &backoff_us);
+    enum ts_txn_retry_decision decision = ts_txn_retry_next(retry, &coordinator->config, &verdict,
+                                                            txn__now_us(), &coordinator->prng, &backoff_us);
     pthread_mutex_unlock(&coordinator->lock);
-    if (decision != TS_RETRY_AGAIN) {
+    if (decision != TS_TXN_RETRY_AGAIN) {
         if (verdict.met_a_lock)
             blame_what_ended_retries(active, decision);
         return false;
     }
     active->request.retries = retry->retries;
-    ts_latency_add(&active->timing.latency, TS_LATENCY_RETRY_BACKOFF, backoff_us);
+    ts_txn_breakdown_add(&active->timing.latency, TS_TXN_BREAKDOWN_RETRY_BACKOFF, backoff_us);
     struct timespec pause = {.tv_sec = (time_t)(backoff_us / 1000000),
                              .tv_nsec = (long)(backoff_us % 1000000 * 1000)};
     while (backoff_us > 0 && nanosleep(&pause, &pause) != 0)
@@ -366,11 +369,11 @@ static bool again(struct ts_coordinator *coordinator, struct txn__active *active
 /* Runs all attempts. Returns false when the last one could not even begin. */
 static bool run_attempts(struct ts_coordinator *coordinator, struct txn__active *active, bool once,
                          struct ts_txn_result *result) {
-    struct ts_retry retry;
-    ts_retry_init(&retry, active->timing.begun_us);
+    struct ts_txn_retry retry;
+    ts_txn_retry_init(&retry, active->timing.begun_us);
     for (;;) {
-        active->attempt.cause = (struct ts_txn_cause){.kind = TS_CAUSE_NONE};
-        active->attempt.pending = TS_TIMEOUT_NONE;
+        active->attempt.cause = (struct ts_txn_cause){.kind = TS_TXN_CAUSE_NONE};
+        active->attempt.pending = TS_TXN_TIMEOUT_NONE;
         active->attempt.text[0] = '\0';
         active->wait.deadlocked = false;
         active->attempt.run.outcome = TS_TXN_ABORTED;
@@ -407,17 +410,17 @@ static enum ts_txn_end end_of(enum ts_txn_outcome outcome) {
 static void fill_latency(const struct txn__active *active, struct ts_txn_latency *ret_latency) {
     const uint64_t *us = active->timing.latency.us;
     *ret_latency = (struct ts_txn_latency){
-        .coord_queue_us = us[TS_LATENCY_COORD_QUEUE],
-        .route_plan_us = us[TS_LATENCY_ROUTE_PLAN],
-        .other_rpc_us = us[TS_LATENCY_SHARD_RPC],
-        .read_phase_us = us[TS_LATENCY_READ_PHASE],
-        .lock_validate_us = us[TS_LATENCY_LOCK_VALIDATE],
-        .prepare_wal_us = us[TS_LATENCY_PREPARE_WAL],
-        .commit_barrier_us = us[TS_LATENCY_COMMIT_BARRIER],
-        .commit_wal_us = us[TS_LATENCY_COMMIT_WAL],
-        .replication_ack_us = us[TS_LATENCY_REPLICATION_ACK],
-        .gc_impact_us = us[TS_LATENCY_GC_IMPACT],
-        .retry_backoff_us = us[TS_LATENCY_RETRY_BACKOFF],
+        .coord_queue_us = us[TS_TXN_BREAKDOWN_COORD_QUEUE],
+        .route_plan_us = us[TS_TXN_BREAKDOWN_ROUTE_PLAN],
+        .other_rpc_us = us[TS_TXN_BREAKDOWN_SHARD_RPC],
+        .read_phase_us = us[TS_TXN_BREAKDOWN_READ_PHASE],
+        .lock_validate_us = us[TS_TXN_BREAKDOWN_LOCK_VALIDATE],
+        .prepare_wal_us = us[TS_TXN_BREAKDOWN_PREPARE_WAL],
+        .commit_barrier_us = us[TS_TXN_BREAKDOWN_COMMIT_BARRIER],
+        .commit_wal_us = us[TS_TXN_BREAKDOWN_COMMIT_WAL],
+        .replication_ack_us = us[TS_TXN_BREAKDOWN_REPLICATION_ACK],
+        .gc_impact_us = us[TS_TXN_BREAKDOWN_GC_IMPACT],
+        .retry_backoff_us = us[TS_TXN_BREAKDOWN_RETRY_BACKOFF],
         .total_us = active->timing.latency.total_us,
     };
 }
@@ -456,28 +459,28 @@ static void fill_result(struct txn__active *active, bool admitted, struct ts_txn
         if (result->places[i].rpc_us > result->latency.shard_rpc_max_us)
             result->latency.shard_rpc_max_us = result->places[i].rpc_us;
     result->outcome = admitted ? active->attempt.run.outcome : TS_TXN_REFUSED;
-    struct ts_sqlstate sqlstate = ts_txn_sqlstate(end_of(result->outcome), &active->attempt.cause);
+    struct ts_txn_error_code sqlstate = ts_txn_sqlstate(end_of(result->outcome), &active->attempt.cause);
     memcpy(result->sqlstate, sqlstate.text, sizeof result->sqlstate);
     if (active->attempt.run.count > 0)
         memcpy(result->id, active->attempt.id, sizeof active->attempt.id);
     if (is_committed(active) && admitted) {
         if (!result->global)
             result->version = active->attempt.calls[0].version;
-        if (result->outcome == TS_TXN_COMMITTED_PENDING && active->attempt.pending != TS_TIMEOUT_NONE)
-            result->timeout = ts_timeout_phase_name(active->attempt.pending);
+        if (result->outcome == TS_TXN_COMMITTED_PENDING && active->attempt.pending != TS_TXN_TIMEOUT_NONE)
+            result->timeout = ts_txn_timeout_phase_name(active->attempt.pending);
         return;
     }
-    if (active->attempt.cause.kind == TS_CAUSE_TIMEOUT)
-        result->timeout = ts_timeout_phase_name(active->attempt.cause.phase);
-    if (active->attempt.cause.kind != TS_CAUSE_NONE && active->attempt.cause.kind != TS_CAUSE_STORE)
-        result->cause = ts_abort_reason_name(ts_txn_cause_reason(&active->attempt.cause));
-    result->reason = active->attempt.cause.kind == TS_CAUSE_STORE ? active->attempt.cause.result
-                                                                  : active->attempt.run.reason;
+    if (active->attempt.cause.kind == TS_TXN_CAUSE_TIMEOUT)
+        result->timeout = ts_txn_timeout_phase_name(active->attempt.cause.phase);
+    if (active->attempt.cause.kind != TS_TXN_CAUSE_NONE && active->attempt.cause.kind != TS_TXN_CAUSE_STORE)
+        result->cause = ts_txn_abort_reason_name(ts_txn_cause_reason(&active->attempt.cause));
+    result->reason = active->attempt.cause.kind == TS_TXN_CAUSE_STORE ? active->attempt.cause.result
+                                                                      : active->attempt.run.reason;
     result->op = admitted ? failed_op(active) : SIZE_MAX;
     memcpy(result->text, active->attempt.text, sizeof result->text);
-    if (active->attempt.cause.kind == TS_CAUSE_TIMEOUT && admitted)
+    if (active->attempt.cause.kind == TS_TXN_CAUSE_TIMEOUT && admitted)
         snprintf(result->text, sizeof result->text, "took longer than %s: %.190s",
-                 ts_timeout_phase_setting(active->attempt.cause.phase), active->attempt.text);
+                 ts_txn_timeout_phase_setting(active->attempt.cause.phase), active->attempt.text);
 }
 
 static void keep_metrics(struct ts_coordinator *coordinator, const struct txn__active *active,
@@ -491,38 +494,38 @@ static void keep_metrics(struct ts_coordinator *coordinator, const struct txn__a
     for (size_t i = 0; i < active->attempt.run.count; i++) {
         uint32_t place = active->attempt.members[i].place;
         ts_txn_metrics_record_rpc(coordinator->metrics,
-                                  (struct ts_latency_rpc){place, active->timing.rpc_us[i]});
+                                  (struct ts_txn_breakdown_rpc){place, active->timing.rpc_us[i]});
         ts_txn_metrics_record_lock_wait(coordinator->metrics,
-                                        (struct ts_latency_rpc){place, active->timing.lock_wait_us[i]});
+                                        (struct ts_txn_breakdown_rpc){place, active->timing.lock_wait_us[i]});
     }
     pthread_mutex_unlock(&coordinator->metrics_lock);
 }
 
-/* Reports the result to the breakers of its stores: one store caused a failure; the others learn nothing from
- * it. The caller holds the lock. */
+/* Reports the result to the breakers of its stores. A failure counts only for the store that caused it. The
+ * caller holds the lock. */
 static void report_to_breakers(struct ts_coordinator *coordinator, struct txn__active *active, bool admitted,
                                uint64_t now_us) {
     const struct txn__run *run = &active->attempt.run;
     bool committed = admitted && is_committed(active);
-    enum ts_breaker_report report = committed   ? TS_BREAKER_SUCCESS
-                                    : !admitted ? TS_BREAKER_TURNED_AWAY
-                                    : active->attempt.cause.kind == TS_CAUSE_NONE
-                                        ? TS_BREAKER_TURNED_AWAY
-                                        : ts_breaker_report_of(&active->attempt.cause);
-    /* Before the first call of an attempt, registering on the decider failed. */
+    enum ts_txn_breaker_report report = committed   ? TS_TXN_BREAKER_SUCCESS
+                                        : !admitted ? TS_TXN_BREAKER_TURNED_AWAY
+                                        : active->attempt.cause.kind == TS_TXN_CAUSE_NONE
+                                            ? TS_TXN_BREAKER_TURNED_AWAY
+                                            : ts_txn_breaker_report_of(&active->attempt.cause);
+    /* Handles a failure to register on the decider, before the first call of an attempt. */
     size_t to_blame = run->count > 0 && run->failed_member < run->count ? run->failed_member : 0;
     for (size_t i = 0; i < active->request.plan.part_count; i++)
-        ts_breaker_report(&coordinator->breakers[active->request.stores[i]], &active->request.permits[i],
-                          committed || i == to_blame ? report : TS_BREAKER_TURNED_AWAY, now_us);
+        ts_txn_breaker_report(&coordinator->breakers[active->request.stores[i]], &active->request.permits[i],
+                              committed || i == to_blame ? report : TS_TXN_BREAKER_TURNED_AWAY, now_us);
 }
 
-/* Returns the place, the permits and the memory. */
+/* Returns the place in admission, the permits and the memory. */
 static void leave(struct ts_coordinator *coordinator, struct txn__active *active, bool admitted) {
     uint64_t now_us = active->timing.begun_us + active->timing.latency.total_us;
     pthread_mutex_lock(&coordinator->lock);
     report_to_breakers(coordinator, active, admitted, now_us);
     if (admitted && txn__plan_is_global(&active->request.plan)) {
-        ts_admission_leave(&coordinator->admission, &active->wait.waiter, now_us);
+        ts_txn_admission_leave(&coordinator->admission, &active->wait.waiter, now_us);
         txn__wake_settled(coordinator);
     }
     active->next = coordinator->free_active;
@@ -535,31 +538,31 @@ static void run_planned(struct ts_coordinator *coordinator, struct txn__active *
                         const struct ts_txn_options *options, struct ts_txn_result *result) {
     for (size_t i = 0; i < active->request.plan.part_count; i++) {
         active->request.stores[i] = active->request.plan.parts[i].place;
-        active->request.permits[i] = (struct ts_breaker_permit){0};
+        active->request.permits[i] = (struct ts_txn_breaker_permit){0};
     }
-    active->wait.deadlock = (struct ts_deadlock_node){.txn_id = active->attempt.id,
-                                                      .stores = active->request.stores,
-                                                      .store_count = active->request.plan.part_count};
+    active->wait.deadlock = (struct ts_txn_deadlock_node){.txn_id = active->attempt.id,
+                                                          .stores = active->request.stores,
+                                                          .store_count = active->request.plan.part_count};
     active->attempt.run.count = 0;
     active->attempt.run.outcome = TS_TXN_REFUSED;
     active->attempt.run.reason = TS_STORE_OK;
     active->request.retries = 0;
-    const struct ts_retry_config *retry = &coordinator->config.retry;
-    /* Without a further attempt, do not give way. */
+    const struct ts_txn_retry_config *retry = &coordinator->config.retry;
+    /* If there will be no further attempt, this attempt does not give way. */
     active->request.met_locks = options->once || (retry->max_retries_given && retry->max_retries == 0);
     active->request.only_conflicts = true;
     bool admitted = txn__standbys_keep_up(coordinator, active) && txn__pass_breakers(coordinator, active) &&
                     (!txn__plan_is_global(&active->request.plan) || txn__admit(coordinator, active));
     if (admitted)
         run_attempts(coordinator, active, options->once, result);
-    ts_latency_add(&active->timing.latency, TS_LATENCY_GC_IMPACT, active->timing.stall_us);
+    ts_txn_breakdown_add(&active->timing.latency, TS_TXN_BREAKDOWN_GC_IMPACT, active->timing.stall_us);
     active->timing.latency.total_us = txn__now_us() - active->timing.begun_us;
     fill_result(active, admitted, result);
     keep_metrics(coordinator, active, admitted);
     leave(coordinator, active, admitted);
 }
 
-/* Clean memory for a transaction, or NULL and the refusal. */
+/* Clean memory for a transaction. On failure returns NULL, with the refusal in the result. */
 static struct txn__active *begin(struct ts_coordinator *coordinator, const struct ts_txn_options *options,
                                  size_t op_count, struct ts_txn_result *result) {
     clear_result(result);
@@ -579,9 +582,9 @@ static struct txn__active *begin(struct ts_coordinator *coordinator, const struc
     active->request.record = options->record;
     active->request.degrade = options->degrade;
     active->timing.stall_us = active->timing.phase_lock_us = 0;
-    active->attempt.cause = (struct ts_txn_cause){.kind = TS_CAUSE_NONE};
+    active->attempt.cause = (struct ts_txn_cause){.kind = TS_TXN_CAUSE_NONE};
     active->attempt.text[0] = active->attempt.id[0] = '\0';
-    ts_latency_init(&active->timing.latency);
+    ts_txn_breakdown_init(&active->timing.latency);
     return active;
 }
 
@@ -597,8 +600,8 @@ static void refuse_active(struct ts_coordinator *coordinator, struct txn__active
 }
 
 /*
- * Checks that each store's part is within the limits of a batch. The stores check this too, but the decider
- * only after the others have promised. Returns NULL, or what is wrong with the operation *ret_op.
+ * Checks that each store's part is within the limits of a batch. The stores check this, too, but the decider
+ * would do so only after the others have promised. Returns NULL, or what is wrong with the operation *ret_op.
  */
 static const char *check_sizes(const struct txn__active *active, size_t *ret_op) {
     size_t counts[TS_TXN_PLACES_MAX] = {0}, bytes[TS_TXN_PLACES_MAX] = {0}, everywhere = 0;
@@ -630,7 +633,8 @@ static void plan_and_run(struct ts_coordinator *coordinator, struct txn__active 
         refuse_active(coordinator, active, TS_STORE_TOO_LARGE, op, wrong, ret_result);
         return;
     }
-    ts_latency_add(&active->timing.latency, TS_LATENCY_ROUTE_PLAN, txn__now_us() - active->timing.begun_us);
+    ts_txn_breakdown_add(&active->timing.latency, TS_TXN_BREAKDOWN_ROUTE_PLAN,
+                         txn__now_us() - active->timing.begun_us);
     run_planned(coordinator, active, options, ret_result);
 }
 
@@ -686,7 +690,7 @@ static const char *flatten(const struct ts_coordinator *coordinator, struct txn_
     return NULL;
 }
 
-/* Checks a single part. The store checks its size: nobody has promised anything before that. */
+/* Checks a single part. The store checks its size, because nothing is promised before. */
 static const char *check_part(const struct ts_coordinator *coordinator, const struct ts_txn_part *part,
                               bool system, size_t *ret_op) {
     *ret_op = 0;
@@ -704,7 +708,7 @@ void ts_txn_apply(struct ts_coordinator *coordinator, const struct ts_txn_part *
                   const struct ts_txn_options *options, struct ts_txn_result *ret_result) {
     static const struct ts_txn_options defaults;
     options = options == NULL ? &defaults : options;
-    /* Only a kept outcome needs a copy of the operations, with their places. */
+    /* Only a recorded outcome needs a copy of the operations, with their places. */
     struct txn__active *active =
         begin(coordinator, options, options->record ? part->batch.count : 0, ret_result);
     if (active == NULL)

@@ -2,19 +2,20 @@
 
 #include "base/checked.h"
 
-static uint32_t clamp(uint64_t limit, const struct ts_adaptive_config *config) {
+static uint32_t clamp(uint64_t limit, const struct ts_txn_adaptive_config *config) {
     if (limit < config->min_concurrency)
         return config->min_concurrency;
     return limit > config->max_concurrency ? config->max_concurrency : (uint32_t)limit;
 }
 
-void ts_adaptive_init(struct ts_adaptive *adaptive, const struct ts_txn_config *config, uint64_t now_us) {
+void ts_txn_adaptive_init(struct ts_txn_adaptive *adaptive, const struct ts_txn_config *config,
+                          uint64_t now_us) {
     adaptive->limit = clamp(config->admission.hard_limit, &config->adaptive);
     adaptive->next_us = ts_saturating_add_u64(now_us, config->adaptive.interval_us);
 }
 
-bool ts_adaptive_step(struct ts_adaptive *adaptive, const struct ts_adaptive_config *config,
-                      const struct ts_conflict_view *view, uint64_t now_us) {
+bool ts_txn_adaptive_step(struct ts_txn_adaptive *adaptive, const struct ts_txn_adaptive_config *config,
+                          const struct ts_txn_conflict_view *view, uint64_t now_us) {
     if (now_us < adaptive->next_us || view->window.total_txns < config->min_txns)
         return false;
     adaptive->next_us = ts_saturating_add_u64(now_us, config->interval_us);

@@ -1,8 +1,8 @@
 /*
  * The limit of transactions in flight on one store, adapted to its conflict rate: above 15 % the limit falls
  * by a step, below 5 % it rises by a step, between them it stays; never below min_concurrency or above
- * max_concurrency. It starts at the hard limit of admission (within the two). There is at most one step in an
- * interval, and none while the window has fewer than min_txns transactions, which are too few to judge.
+ * max_concurrency. It starts at the hard limit of admission, within these two bounds. There is at most one
+ * step in an interval, and no step while the window has fewer than min_txns transactions.
  */
 #ifndef TS_TXN_GUARD_ADAPTIVE_H
 #define TS_TXN_GUARD_ADAPTIVE_H
@@ -13,15 +13,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ts_adaptive {
+struct ts_txn_adaptive {
     uint32_t limit;
     uint64_t next_us; /* no step before this time */
 };
 
-void ts_adaptive_init(struct ts_adaptive *adaptive, const struct ts_txn_config *config, uint64_t now_us);
+void ts_txn_adaptive_init(struct ts_txn_adaptive *adaptive, const struct ts_txn_config *config,
+                          uint64_t now_us);
 
-/* Returns true when the limit has changed: tell admission. */
-bool ts_adaptive_step(struct ts_adaptive *adaptive, const struct ts_adaptive_config *config,
-                      const struct ts_conflict_view *view, uint64_t now_us);
+/* Returns true when the limit has changed; the caller must then update admission. */
+bool ts_txn_adaptive_step(struct ts_txn_adaptive *adaptive, const struct ts_txn_adaptive_config *config,
+                          const struct ts_txn_conflict_view *view, uint64_t now_us);
 
 #endif

@@ -10,12 +10,12 @@ struct store_set {
     uint64_t words[TS_TXN_STORES_MAX / 64];
 };
 
-static void set_add_all(struct store_set *set, const struct ts_admission_waiter *waiter) {
+static void set_add_all(struct store_set *set, const struct ts_txn_admission_waiter *waiter) {
     for (size_t i = 0; i < waiter->store_count; i++)
         set->words[waiter->stores[i] / 64] |= UINT64_C(1) << waiter->stores[i] % 64;
 }
 
-static bool set_has_any(const struct store_set *set, const struct ts_admission_waiter *waiter) {
+static bool set_has_any(const struct store_set *set, const struct ts_txn_admission_waiter *waiter) {
     for (size_t i = 0; i < waiter->store_count; i++)
         if (set->words[waiter->stores[i] / 64] >> waiter->stores[i] % 64 & 1)
             return true;
@@ -23,8 +23,8 @@ static bool set_has_any(const struct store_set *set, const struct ts_admission_w
 }
 
 /* Inserts the waiter before `place`, or at the end for NULL. */
-static void list_insert(struct ts_admission_list *list, struct ts_admission_waiter *waiter,
-                        struct ts_admission_waiter *place) {
+static void list_insert(struct ts_txn_admission_list *list, struct ts_txn_admission_waiter *waiter,
+                        struct ts_txn_admission_waiter *place) {
     waiter->next = place;
     waiter->previous = place != NULL ? place->previous : list->last;
     if (waiter->previous != NULL)
@@ -37,7 +37,7 @@ static void list_insert(struct ts_admission_list *list, struct ts_admission_wait
         list->last = waiter;
 }
 
-static void list_remove(struct ts_admission_list *list, struct ts_admission_waiter *waiter) {
+static void list_remove(struct ts_txn_admission_list *list, struct ts_txn_admission_waiter *waiter) {
     if (waiter->previous != NULL)
         waiter->previous->next = waiter->next;
     else
@@ -49,7 +49,7 @@ static void list_remove(struct ts_admission_list *list, struct ts_admission_wait
     waiter->next = waiter->previous = NULL;
 }
 
-void ts_admission_init(struct ts_admission *admission, const struct ts_admission_config *config) {
+void ts_txn_admission_init(struct ts_txn_admission *admission, const struct ts_txn_admission_config *config) {
     ts_assert(config->soft_limit > 0 && config->soft_limit <= config->hard_limit);
     memset(admission, 0, sizeof *admission);
     admission->config = *config;
@@ -57,7 +57,8 @@ void ts_admission_init(struct ts_admission *admission, const struct ts_admission
         admission->stores[i].limit = config->hard_limit;
 }
 
-static bool stores_have_room(const struct ts_admission *admission, const struct ts_admission_waiter *waiter) {
+static bool stores_have_room(const struct ts_txn_admission *admission,
+                             const struct ts_txn_admission_waiter *waiter) {
     for (size_t i = 0; i < waiter->store_count; i++) {
         uint32_t store = waiter->stores[i];
         if (admission->stores[store].in_flight >= admission->stores[store].limit)
@@ -66,77 +67,81 @@ static bool stores_have_room(const struct ts_admission *admission, const struct 
     return true;
 }
 
-static void admit(struct ts_admission *admission, struct ts_admission_waiter *waiter) {
-    waiter->state = TS_WAITER_ADMITTED;
+static void admit(struct ts_txn_admission *admission, struct ts_txn_admission_waiter *waiter) {
+    waiter->state = TS_TXN_WAITER_ADMITTED;
     admission->gauges.in_flight++;
     admission->gauges.total_admitted++;
     for (size_t i = 0; i < waiter->store_count; i++)
         admission->stores[waiter->stores[i]].in_flight++;
 }
 
-static void refuse(struct ts_admission *admission, struct ts_admission_waiter *waiter,
-                   enum ts_waiter_state state) {
+static void refuse(struct ts_txn_admission *admission, struct ts_txn_admission_waiter *waiter,
+                   enum ts_txn_waiter_state state) {
     waiter->state = state;
     admission->gauges.total_rejected++;
-    if (state == TS_WAITER_SHED)
+    if (state == TS_TXN_WAITER_SHED)
         admission->gauges.total_shed++;
-    if (state == TS_WAITER_TIMED_OUT)
+    if (state == TS_TXN_WAITER_TIMED_OUT)
         admission->gauges.total_timed_out++;
 }
 
 /* Returns whether a newcomer is served before a waiter. */
-static bool goes_before(const struct ts_admission *admission, const struct ts_admission_waiter *newcomer,
-                        const struct ts_admission_waiter *waiting) {
+static bool goes_before(const struct ts_txn_admission *admission,
+                        const struct ts_txn_admission_waiter *newcomer,
+                        const struct ts_txn_admission_waiter *waiting) {
     switch (admission->config.queue_policy) {
-    case TS_QUEUE_FIFO:
+    case TS_TXN_QUEUE_FIFO:
         return false;
-    case TS_QUEUE_SHORT_TXN_PRIORITY:
+    case TS_TXN_QUEUE_SHORT_TXN_PRIORITY:
         return newcomer->store_count < waiting->store_count;
     }
     ts_unreachable("no such queue policy");
 }
 
-/* Returns whether a newcomer that did not queue would take a place on a store for which an earlier one
- * waits. */
-static bool would_overtake(const struct ts_admission *admission, const struct ts_admission_waiter *newcomer) {
+/* Returns whether a newcomer that does not queue would take a place on a store that an earlier transaction
+ * waits for. */
+static bool would_overtake(const struct ts_txn_admission *admission,
+                           const struct ts_txn_admission_waiter *newcomer) {
     struct store_set waited_for = {0};
-    for (const struct ts_admission_waiter *w = admission->queue.first; w != NULL; w = w->next)
+    for (const struct ts_txn_admission_waiter *w = admission->queue.first; w != NULL; w = w->next)
         if (!goes_before(admission, newcomer, w))
             set_add_all(&waited_for, w);
     return set_has_any(&waited_for, newcomer);
 }
 
-static void enqueue(struct ts_admission *admission, struct ts_admission_waiter *waiter) {
-    /* From the end: with Fifo this stops at once. */
-    struct ts_admission_waiter *place = NULL;
-    struct ts_admission_waiter *before = admission->queue.last;
+static void enqueue(struct ts_txn_admission *admission, struct ts_txn_admission_waiter *waiter) {
+    /* Searches from the end; with Fifo the search ends at once. */
+    struct ts_txn_admission_waiter *place = NULL;
+    struct ts_txn_admission_waiter *before = admission->queue.last;
     while (before != NULL && goes_before(admission, waiter, before)) {
         place = before;
         before = before->previous;
     }
     list_insert(&admission->queue, waiter, place);
-    waiter->state = TS_WAITER_WAITING;
+    waiter->state = TS_TXN_WAITER_WAITING;
     waiter->arrival = admission->arrivals++;
     admission->gauges.waiting++;
     admission->gauges.total_queued++;
 }
 
-static void dequeue(struct ts_admission *admission, struct ts_admission_waiter *waiter, uint64_t now_us) {
+static void dequeue(struct ts_txn_admission *admission, struct ts_txn_admission_waiter *waiter,
+                    uint64_t now_us) {
     list_remove(&admission->queue, waiter);
     waiter->waited_us = ts_saturating_sub_u64(now_us, waiter->entered_us);
     admission->gauges.waiting--;
 }
 
-/* For a change of a waiter during another one's call. */
-static void settle(struct ts_admission *admission, struct ts_admission_waiter *waiter) {
+/* Records that the state of a waiter changed during a call of another transaction. */
+static void settle(struct ts_txn_admission *admission, struct ts_txn_admission_waiter *waiter) {
     list_insert(&admission->settled, waiter, NULL);
     waiter->settled = true;
 }
 
-/* The first waiter that has a place on all its stores and overtakes nobody on any of them; NULL: none. */
-static struct ts_admission_waiter *first_that_can_go(const struct ts_admission *admission) {
+/* The first waiter that has a place on all its stores and overtakes no other waiter on any of them; NULL:
+ * none. */
+static struct ts_txn_admission_waiter *first_that_can_go(const struct ts_txn_admission *admission) {
     struct store_set waited_for = {0};
-    for (struct ts_admission_waiter *w = admission->queue.first; w != NULL; w = w->next) {
+    for (struct ts_txn_admission_waiter *w = admission->queue.first; w != NULL; w = w->next) {
         if (stores_have_room(admission, w) && !set_has_any(&waited_for, w))
             return w;
         set_add_all(&waited_for, w);
@@ -145,9 +150,9 @@ static struct ts_admission_waiter *first_that_can_go(const struct ts_admission *
 }
 
 /* Fills free places from the queue. */
-static void advance(struct ts_admission *admission, uint64_t now_us) {
+static void advance(struct ts_txn_admission *admission, uint64_t now_us) {
     while (admission->gauges.in_flight < admission->config.soft_limit) {
-        struct ts_admission_waiter *waiter = first_that_can_go(admission);
+        struct ts_txn_admission_waiter *waiter = first_that_can_go(admission);
         if (waiter == NULL)
             return;
         dequeue(admission, waiter, now_us);
@@ -157,39 +162,41 @@ static void advance(struct ts_admission *admission, uint64_t now_us) {
 }
 
 /* The waiter with the most stores, the youngest of several. */
-static struct ts_admission_waiter *largest_waiter(const struct ts_admission *admission) {
-    struct ts_admission_waiter *largest = admission->queue.first;
-    for (struct ts_admission_waiter *w = largest; w != NULL; w = w->next)
+static struct ts_txn_admission_waiter *largest_waiter(const struct ts_txn_admission *admission) {
+    struct ts_txn_admission_waiter *largest = admission->queue.first;
+    for (struct ts_txn_admission_waiter *w = largest; w != NULL; w = w->next)
         if (w->store_count > largest->store_count ||
             (w->store_count == largest->store_count && w->arrival > largest->arrival))
             largest = w;
     return largest;
 }
 
-static void shed(struct ts_admission *admission, struct ts_admission_waiter *waiter, uint64_t now_us) {
-    struct ts_admission_waiter *largest = largest_waiter(admission);
+static void shed(struct ts_txn_admission *admission, struct ts_txn_admission_waiter *waiter,
+                 uint64_t now_us) {
+    struct ts_txn_admission_waiter *largest = largest_waiter(admission);
     if (largest == NULL || largest->store_count <= waiter->store_count) {
-        refuse(admission, waiter, TS_WAITER_SHED);
+        refuse(admission, waiter, TS_TXN_WAITER_SHED);
         return;
     }
     dequeue(admission, largest, now_us);
-    refuse(admission, largest, TS_WAITER_SHED);
+    refuse(admission, largest, TS_TXN_WAITER_SHED);
     settle(admission, largest);
     enqueue(admission, waiter);
 }
 
-/* The newcomer joins the queue, and the first in the queue is admitted; so nobody overtakes. */
-static void degrade(struct ts_admission *admission, struct ts_admission_waiter *waiter, uint64_t now_us) {
+/* The newcomer joins the queue, and the first in the queue is admitted. So no transaction overtakes another. */
+static void degrade(struct ts_txn_admission *admission, struct ts_txn_admission_waiter *waiter,
+                    uint64_t now_us) {
     if (admission->gauges.in_flight >= admission->config.hard_limit) {
-        refuse(admission, waiter, TS_WAITER_REJECTED);
+        refuse(admission, waiter, TS_TXN_WAITER_REJECTED);
         return;
     }
     enqueue(admission, waiter);
-    struct ts_admission_waiter *first = first_that_can_go(admission);
+    struct ts_txn_admission_waiter *first = first_that_can_go(admission);
     if (first == NULL) {
         dequeue(admission, waiter, now_us);
         admission->gauges.total_queued--;
-        refuse(admission, waiter, TS_WAITER_REJECTED);
+        refuse(admission, waiter, TS_TXN_WAITER_REJECTED);
         return;
     }
     dequeue(admission, first, now_us);
@@ -202,32 +209,34 @@ static void degrade(struct ts_admission *admission, struct ts_admission_waiter *
     admit(admission, first);
 }
 
-static void overflow(struct ts_admission *admission, struct ts_admission_waiter *waiter, uint64_t now_us) {
+static void overflow(struct ts_txn_admission *admission, struct ts_txn_admission_waiter *waiter,
+                     uint64_t now_us) {
     switch (admission->config.overflow) {
-    case TS_OVERFLOW_REJECT:
-        refuse(admission, waiter, TS_WAITER_REJECTED);
+    case TS_TXN_OVERFLOW_REJECT:
+        refuse(admission, waiter, TS_TXN_WAITER_REJECTED);
         return;
-    case TS_OVERFLOW_SHED_LOAD:
+    case TS_TXN_OVERFLOW_SHED_LOAD:
         shed(admission, waiter, now_us);
         return;
-    case TS_OVERFLOW_DEGRADE:
+    case TS_TXN_OVERFLOW_DEGRADE:
         degrade(admission, waiter, now_us);
         return;
     }
     ts_unreachable("no such overflow action");
 }
 
-enum ts_waiter_state ts_admission_enter(struct ts_admission *admission, struct ts_admission_waiter *waiter,
-                                        uint64_t now_us) {
-    const struct ts_admission_config *config = &admission->config;
-    ts_assert(waiter->state != TS_WAITER_WAITING && waiter->state != TS_WAITER_ADMITTED && !waiter->settled);
+enum ts_txn_waiter_state ts_txn_admission_enter(struct ts_txn_admission *admission,
+                                                struct ts_txn_admission_waiter *waiter, uint64_t now_us) {
+    const struct ts_txn_admission_config *config = &admission->config;
+    ts_assert(waiter->state != TS_TXN_WAITER_WAITING && waiter->state != TS_TXN_WAITER_ADMITTED &&
+              !waiter->settled);
     ts_assert(waiter->store_count > 0);
     for (size_t i = 0; i < waiter->store_count; i++)
         ts_assert(waiter->stores[i] < TS_TXN_STORES_MAX);
     waiter->degraded = false;
     waiter->waited_us = 0;
     waiter->entered_us = now_us;
-    ts_admission_tick(admission, now_us);
+    ts_txn_admission_tick(admission, now_us);
 
     if (admission->gauges.in_flight < config->soft_limit && stores_have_room(admission, waiter) &&
         !would_overtake(admission, waiter))
@@ -239,47 +248,48 @@ enum ts_waiter_state ts_admission_enter(struct ts_admission *admission, struct t
     return waiter->state;
 }
 
-void ts_admission_leave(struct ts_admission *admission, struct ts_admission_waiter *waiter, uint64_t now_us) {
+void ts_txn_admission_leave(struct ts_txn_admission *admission, struct ts_txn_admission_waiter *waiter,
+                            uint64_t now_us) {
     if (waiter->settled) {
         list_remove(&admission->settled, waiter);
         waiter->settled = false;
     }
     switch (waiter->state) {
-    case TS_WAITER_ADMITTED:
+    case TS_TXN_WAITER_ADMITTED:
         admission->gauges.in_flight--;
         for (size_t i = 0; i < waiter->store_count; i++)
             admission->stores[waiter->stores[i]].in_flight--;
         break;
-    case TS_WAITER_WAITING:
+    case TS_TXN_WAITER_WAITING:
         dequeue(admission, waiter, now_us);
         admission->gauges.total_rejected++;
         break;
-    case TS_WAITER_IDLE:
-    case TS_WAITER_REJECTED:
-    case TS_WAITER_SHED:
-    case TS_WAITER_TIMED_OUT:
+    case TS_TXN_WAITER_IDLE:
+    case TS_TXN_WAITER_REJECTED:
+    case TS_TXN_WAITER_SHED:
+    case TS_TXN_WAITER_TIMED_OUT:
         break;
     }
-    waiter->state = TS_WAITER_IDLE;
-    ts_admission_tick(admission, now_us);
+    waiter->state = TS_TXN_WAITER_IDLE;
+    ts_txn_admission_tick(admission, now_us);
 }
 
-void ts_admission_tick(struct ts_admission *admission, uint64_t now_us) {
-    struct ts_admission_waiter *next;
-    for (struct ts_admission_waiter *w = admission->queue.first; w != NULL; w = next) {
+void ts_txn_admission_tick(struct ts_txn_admission *admission, uint64_t now_us) {
+    struct ts_txn_admission_waiter *next;
+    for (struct ts_txn_admission_waiter *w = admission->queue.first; w != NULL; w = next) {
         next = w->next;
         if (now_us < w->deadline_us)
             continue;
         dequeue(admission, w, now_us);
-        refuse(admission, w, TS_WAITER_TIMED_OUT);
+        refuse(admission, w, TS_TXN_WAITER_TIMED_OUT);
         settle(admission, w);
     }
     /* A waiter that has gone may have blocked others on a store. */
     advance(admission, now_us);
 }
 
-struct ts_admission_waiter *ts_admission_take_settled(struct ts_admission *admission) {
-    struct ts_admission_waiter *waiter = admission->settled.first;
+struct ts_txn_admission_waiter *ts_txn_admission_take_settled(struct ts_txn_admission *admission) {
+    struct ts_txn_admission_waiter *waiter = admission->settled.first;
     if (waiter != NULL) {
         list_remove(&admission->settled, waiter);
         waiter->settled = false;
@@ -287,14 +297,14 @@ struct ts_admission_waiter *ts_admission_take_settled(struct ts_admission *admis
     return waiter;
 }
 
-void ts_admission_set_store_limit(struct ts_admission *admission, struct ts_store_limit limit,
-                                  uint64_t now_us) {
+void ts_txn_admission_set_store_limit(struct ts_txn_admission *admission, struct ts_txn_store_limit limit,
+                                      uint64_t now_us) {
     ts_assert(limit.store < TS_TXN_STORES_MAX && limit.limit > 0);
     admission->stores[limit.store].limit = limit.limit;
-    ts_admission_tick(admission, now_us);
+    ts_txn_admission_tick(admission, now_us);
 }
 
-uint32_t ts_admission_store_in_flight(const struct ts_admission *admission, uint32_t store) {
+uint32_t ts_txn_admission_store_in_flight(const struct ts_txn_admission *admission, uint32_t store) {
     ts_assert(store < TS_TXN_STORES_MAX);
     return admission->stores[store].in_flight;
 }

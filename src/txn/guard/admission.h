@@ -17,7 +17,7 @@
  *
  * The caller owns waiter nodes; they and their lists of stores stay in place from enter until the state is
  * IDLE, REJECTED, SHED or TIMED_OUT. Not thread-safe: the driver locks, and wakes the waiters that
- * ts_admission_take_settled returns.
+ * ts_txn_admission_take_settled returns.
  */
 #ifndef TS_TXN_GUARD_ADMISSION_H
 #define TS_TXN_GUARD_ADMISSION_H
@@ -28,51 +28,51 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum ts_waiter_state {
-    TS_WAITER_IDLE,
-    TS_WAITER_WAITING,
-    TS_WAITER_ADMITTED,
-    TS_WAITER_REJECTED,
-    TS_WAITER_SHED,
-    TS_WAITER_TIMED_OUT,
+enum ts_txn_waiter_state {
+    TS_TXN_WAITER_IDLE,
+    TS_TXN_WAITER_WAITING,
+    TS_TXN_WAITER_ADMITTED,
+    TS_TXN_WAITER_REJECTED,
+    TS_TXN_WAITER_SHED,
+    TS_TXN_WAITER_TIMED_OUT,
 };
 
-struct ts_admission_waiter {
-    /* Set by the caller; the rest is zero at first. Places of stores, each once, at least one. */
+struct ts_txn_admission_waiter {
+    /* Set by the caller; all other fields are zero at first. Places of stores, each once, at least one. */
     const uint32_t *stores;
     size_t store_count;
-    uint64_t deadline_us; /* from ts_timeout_until_us for COORD_QUEUE */
+    uint64_t deadline_us; /* from ts_txn_timeout_until_us for COORD_QUEUE */
 
-    enum ts_waiter_state state;
+    enum ts_txn_waiter_state state;
     bool degraded;      /* ADMITTED: answer at the commit point */
-    uint64_t waited_us; /* in the queue; set when it leaves the queue */
+    uint64_t waited_us; /* time in the queue; set when it leaves the queue */
 
     uint64_t entered_us;
     uint64_t arrival;
-    struct ts_admission_waiter *next, *previous;
+    struct ts_txn_admission_waiter *next, *previous;
     bool settled; /* in the list of waiters to wake */
 };
 
-struct ts_admission_gauges {
+struct ts_txn_admission_gauges {
     uint32_t in_flight;
     uint32_t waiting;
     uint64_t total_admitted;  /* degraded ones included */
     uint64_t total_rejected;  /* all rejected ones: refused, shed, timed out */
-    uint64_t total_queued;    /* all that had to wait, whatever happened then */
-    uint64_t total_shed;      /* of the rejected */
-    uint64_t total_timed_out; /* of the rejected */
-    uint64_t total_degraded;  /* of the admitted */
+    uint64_t total_queued;    /* all transactions that had to wait, however the wait ended */
+    uint64_t total_shed;      /* rejected because the queue was full */
+    uint64_t total_timed_out; /* rejected because the wait took too long */
+    uint64_t total_degraded;  /* admitted and answered at the commit point */
 };
 
-struct ts_admission_list {
-    struct ts_admission_waiter *first, *last;
+struct ts_txn_admission_list {
+    struct ts_txn_admission_waiter *first, *last;
 };
 
-struct ts_admission {
-    struct ts_admission_config config;
-    struct ts_admission_list queue; /* in the order of service */
-    struct ts_admission_list settled;
-    struct ts_admission_gauges gauges;
+struct ts_txn_admission {
+    struct ts_txn_admission_config config;
+    struct ts_txn_admission_list queue; /* in the order of service */
+    struct ts_txn_admission_list settled;
+    struct ts_txn_admission_gauges gauges;
     uint64_t arrivals;
     struct {
         uint32_t limit;
@@ -81,35 +81,37 @@ struct ts_admission {
 };
 
 /* Every store's limit starts at the hard limit. */
-void ts_admission_init(struct ts_admission *admission, const struct ts_admission_config *config);
+void ts_txn_admission_init(struct ts_txn_admission *admission, const struct ts_txn_admission_config *config);
 
 /* Returns the new state: ADMITTED, WAITING, REJECTED or SHED (the newcomer itself had the most stores). */
-enum ts_waiter_state ts_admission_enter(struct ts_admission *admission, struct ts_admission_waiter *waiter,
-                                        uint64_t now_us);
+enum ts_txn_waiter_state ts_txn_admission_enter(struct ts_txn_admission *admission,
+                                                struct ts_txn_admission_waiter *waiter, uint64_t now_us);
 
 /* Makes the waiter IDLE: returns its place if it is admitted, or leaves the queue if it waits (which counts
  * as rejected). Does nothing in other states. */
-void ts_admission_leave(struct ts_admission *admission, struct ts_admission_waiter *waiter, uint64_t now_us);
+void ts_txn_admission_leave(struct ts_txn_admission *admission, struct ts_txn_admission_waiter *waiter,
+                            uint64_t now_us);
 
 /* Ends the wait of those whose deadline has passed. */
-void ts_admission_tick(struct ts_admission *admission, uint64_t now_us);
+void ts_txn_admission_tick(struct ts_txn_admission *admission, uint64_t now_us);
 
-/* Returns one after another the waiters that no longer wait, each once, for the driver to wake; NULL: no
- * more. Does not return a waiter that enter settled at once: its caller knows. */
-struct ts_admission_waiter *ts_admission_take_settled(struct ts_admission *admission);
+/* Returns, one after the other, the waiters that no longer wait, so that the driver can wake them; NULL: no
+ * more. Does not return a waiter whose state enter has already returned. */
+struct ts_txn_admission_waiter *ts_txn_admission_take_settled(struct ts_txn_admission *admission);
 
 /* At least 1. A lower limit does not affect transactions in flight. */
-struct ts_store_limit {
+struct ts_txn_store_limit {
     uint32_t store;
     uint32_t limit;
 };
-void ts_admission_set_store_limit(struct ts_admission *admission, struct ts_store_limit limit,
-                                  uint64_t now_us);
+void ts_txn_admission_set_store_limit(struct ts_txn_admission *admission, struct ts_txn_store_limit limit,
+                                      uint64_t now_us);
 
 /* How many transactions are in flight on the store. */
-uint32_t ts_admission_store_in_flight(const struct ts_admission *admission, uint32_t store);
+uint32_t ts_txn_admission_store_in_flight(const struct ts_txn_admission *admission, uint32_t store);
 
-static inline const struct ts_admission_gauges *ts_admission_gauges(const struct ts_admission *admission) {
+static inline const struct ts_txn_admission_gauges *
+ts_txn_admission_gauges(const struct ts_txn_admission *admission) {
     return &admission->gauges;
 }
 

@@ -14,10 +14,10 @@
  *     OPEN        nobody passes
  *     HALF_OPEN   only the probe passes: at most one permit is out
  *
- * Only infrastructure failures count (ts_error_verdict). A caller that passes gets a permit, and reports its
- * result once. Permits have the number of a turn. The turn changes with every state and every probe, so that
- * a permit of an earlier turn does not affect this one. A probe that has not reported within probe_timeout
- * counts as lost.
+ * Only infrastructure failures count (ts_txn_error_verdict). A caller that passes gets a permit, and reports
+ * its result once. Permits have the number of a turn. The turn changes with every state and every probe, so
+ * that a permit of an earlier turn does not affect this one. A probe that has not reported within
+ * probe_timeout counts as lost.
  */
 #ifndef TS_TXN_GUARD_BREAKER_H
 #define TS_TXN_GUARD_BREAKER_H
@@ -29,54 +29,55 @@
 #include <stdint.h>
 
 /* X(SUFFIX, name). */
-#define TS_BREAKER_STATES(X)                                                                                 \
+#define TS_TXN_BREAKER_STATES(X)                                                                             \
     X(CLOSED, "Closed")                                                                                      \
     X(OPEN, "Open")                                                                                          \
     X(HALF_OPEN, "HalfOpen")
 
-#define TS_BREAKER_STATE_ENUM(suffix, name) TS_BREAKER_##suffix,
-enum ts_breaker_state { TS_BREAKER_STATES(TS_BREAKER_STATE_ENUM) TS_BREAKER_STATE_COUNT };
-#undef TS_BREAKER_STATE_ENUM
+#define TS_TXN_BREAKER_STATE_ENUM(suffix, name) TS_TXN_BREAKER_##suffix,
+enum ts_txn_breaker_state { TS_TXN_BREAKER_STATES(TS_TXN_BREAKER_STATE_ENUM) TS_TXN_BREAKER_STATE_COUNT };
+#undef TS_TXN_BREAKER_STATE_ENUM
 
-const char *ts_breaker_state_name(enum ts_breaker_state state);
+const char *ts_txn_breaker_state_name(enum ts_txn_breaker_state state);
 
-struct ts_breaker {
-    struct ts_breaker_config config;
-    enum ts_breaker_state state;
-    uint32_t failures; /* CLOSED: in a row */
-    bool probe_out;    /* HALF_OPEN */
+struct ts_txn_breaker {
+    struct ts_txn_breaker_config config;
+    enum ts_txn_breaker_state state;
+    uint32_t failures; /* CLOSED: failures in a row */
+    bool probe_out;    /* HALF_OPEN: a probe is in progress */
     uint64_t since_us; /* OPEN: since when; HALF_OPEN: when the probe went out */
     uint64_t turn;
     uint64_t trips; /* how often it opened */
     uint64_t turned_away;
 };
 
-struct ts_breaker_permit {
+struct ts_txn_breaker_permit {
     bool granted; /* false once it was reported */
     uint64_t turn;
 };
 
-enum ts_breaker_report {
-    TS_BREAKER_SUCCESS,
-    TS_BREAKER_FAILURE,     /* of the infrastructure */
-    TS_BREAKER_DOWN,        /* no connection, after all retries: opens the breaker without counting */
-    TS_BREAKER_ANSWERED,    /* failed, but the stores work: a probe succeeds, no count is reset */
-    TS_BREAKER_TURNED_AWAY, /* never reached a store: refused by admission, or its caller gave up */
+enum ts_txn_breaker_report {
+    TS_TXN_BREAKER_SUCCESS,
+    TS_TXN_BREAKER_FAILURE,     /* a failure of the infrastructure */
+    TS_TXN_BREAKER_DOWN,        /* no connection, after all retries: opens the breaker without counting */
+    TS_TXN_BREAKER_ANSWERED,    /* failed, but the stores work: a probe succeeds, no count is reset */
+    TS_TXN_BREAKER_TURNED_AWAY, /* never reached a store: refused by admission, or abandoned by its caller */
 };
 
 /* The report of a transaction that ended for this cause; NONE is a success. */
-enum ts_breaker_report ts_breaker_report_of(const struct ts_txn_cause *cause);
+enum ts_txn_breaker_report ts_txn_breaker_report_of(const struct ts_txn_cause *cause);
 
-void ts_breaker_init(struct ts_breaker *breaker, const struct ts_breaker_config *config);
+void ts_txn_breaker_init(struct ts_txn_breaker *breaker, const struct ts_txn_breaker_config *config);
 
-/* Returns true if the permit is granted; sets *ret_permit in both cases. */
-bool ts_breaker_ask(struct ts_breaker *breaker, uint64_t now_us, struct ts_breaker_permit *ret_permit);
+/* Returns true if the permit is granted. Sets *ret_permit in any case. */
+bool ts_txn_breaker_ask(struct ts_txn_breaker *breaker, uint64_t now_us,
+                        struct ts_txn_breaker_permit *ret_permit);
 
-/* Once for each permit; ignores a permit that was not granted or is already reported. */
-void ts_breaker_report(struct ts_breaker *breaker, struct ts_breaker_permit *permit,
-                       enum ts_breaker_report report, uint64_t now_us);
+/* Call it once for each permit. Ignores a permit that was not granted or was already reported. */
+void ts_txn_breaker_report(struct ts_txn_breaker *breaker, struct ts_txn_breaker_permit *permit,
+                           enum ts_txn_breaker_report report, uint64_t now_us);
 
-/* The state at this time, without granting a permit: OPEN becomes HALF_OPEN when its time is over. */
-enum ts_breaker_state ts_breaker_state_at(const struct ts_breaker *breaker, uint64_t now_us);
+/* The state at this time, without granting a permit. OPEN becomes HALF_OPEN when recovery_timeout is over. */
+enum ts_txn_breaker_state ts_txn_breaker_state_at(const struct ts_txn_breaker *breaker, uint64_t now_us);
 
 #endif

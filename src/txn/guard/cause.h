@@ -1,5 +1,5 @@
 /*
- * Why a transaction did not commit, what that means, and what its client sees.
+ * Why a transaction did not commit, what the reason means, and what the client sees.
  *
  * Every failure has exactly one class. A class says whether a retry makes sense at all. Whether the same
  * batches may be tried again is a separate question: a failed check is a Conflict, but only the caller can
@@ -17,55 +17,55 @@
 #define TS_TXN_ERROR_CLASSES(X)                                                                              \
     X(TRANSIENT, true)                                                                                       \
     X(CONFLICT, true)                                                                                        \
-    X(TIMEOUT, false) /* indeterminate */                                                                    \
+    X(TIMEOUT, false) /* the result is unknown */                                                            \
     X(PERMANENT, false)
 
-#define TS_TXN_ERROR_CLASS_ENUM(suffix, retryable) TS_ERROR_##suffix,
+#define TS_TXN_ERROR_CLASS_ENUM(suffix, retryable) TS_TXN_CLASS_##suffix,
 enum ts_txn_error_class { TS_TXN_ERROR_CLASSES(TS_TXN_ERROR_CLASS_ENUM) };
 #undef TS_TXN_ERROR_CLASS_ENUM
 
 /* Why a transaction did not commit, or may not have. */
 enum ts_txn_cause_kind {
-    TS_CAUSE_NONE,
-    TS_CAUSE_STORE,           /* a call to a store failed: result, sqlstate, call */
-    TS_CAUSE_TIMEOUT,         /* the timeout of a phase; `phase` says which */
-    TS_CAUSE_ADMISSION,       /* refused or shed */
-    TS_CAUSE_BREAKER,         /* refused because the breaker is open */
-    TS_CAUSE_REPLICATION_LAG, /* refused because a standby is too far behind */
-    TS_CAUSE_DEADLOCK,        /* the detector asked for it */
-    TS_CAUSE_RESOLVER,        /* a resolver wrote the abort */
-    TS_CAUSE_FENCED,          /* this coordinator lost its registration */
+    TS_TXN_CAUSE_NONE,
+    TS_TXN_CAUSE_STORE,           /* a call to a store failed: result, sqlstate, call */
+    TS_TXN_CAUSE_TIMEOUT,         /* the timeout of a phase; `phase` says which */
+    TS_TXN_CAUSE_ADMISSION,       /* refused or shed */
+    TS_TXN_CAUSE_BREAKER,         /* refused because the breaker is open */
+    TS_TXN_CAUSE_REPLICATION_LAG, /* refused because a standby is too far behind */
+    TS_TXN_CAUSE_DEADLOCK,        /* the detector asked for it */
+    TS_TXN_CAUSE_RESOLVER,        /* a resolver wrote the abort */
+    TS_TXN_CAUSE_FENCED,          /* this coordinator lost its registration */
 };
 
 struct ts_txn_cause {
     enum ts_txn_cause_kind kind;
-    enum ts_timeout_phase phase; /* TIMEOUT */
-    bool unanswered;             /* TIMEOUT: no answer, not even that the call waited for a lock */
-    enum ts_store_result result; /* STORE */
-    enum ts_call_kind call;      /* STORE */
-    char sqlstate[6];            /* STORE: from the store; may be empty */
-    bool down;                   /* STORE: no connection could be made */
+    enum ts_txn_timeout_phase phase; /* for TIMEOUT */
+    bool unanswered;                 /* TIMEOUT: no answer, not even that the call waited for a lock */
+    enum ts_store_result result;     /* for STORE */
+    enum ts_call_kind call;          /* for STORE */
+    char sqlstate[6];                /* for STORE: from the store; may be empty */
+    bool down;                       /* for STORE: no connection could be made */
 };
 
 struct ts_txn_cause ts_txn_cause_of_store(const struct ts_call *call);
-struct ts_txn_cause ts_txn_cause_of_timeout(enum ts_timeout_phase phase);
+struct ts_txn_cause ts_txn_cause_of_timeout(enum ts_txn_timeout_phase phase);
 
 /* The meaning of a cause. Not for NONE. */
-struct ts_error_verdict {
+struct ts_txn_error_verdict {
     enum ts_txn_error_class error_class;
     bool repeatable;     /* the same batches may be tried again, under a new transaction id */
-    bool met_a_lock;     /* repeatable until the total timeout: the holder releases the lock some time */
+    bool met_a_lock;     /* repeatable until the total timeout, because the lock is released some time */
     bool infrastructure; /* counts for the circuit breaker: the store or the connection failed */
     bool answered;       /* the store answered and works, so it did not fail */
 };
-struct ts_error_verdict ts_error_classify(const struct ts_txn_cause *cause);
+struct ts_txn_error_verdict ts_txn_error_classify(const struct ts_txn_cause *cause);
 
 /* The class of a database's own code for a call that changed nothing or, with maybe_done, may have changed
  * something. */
 enum ts_txn_error_class ts_txn_error_class_of_sqlstate(const char *sqlstate, bool maybe_done);
 
-/* The value of the label `reason`: a short word from a fixed list, see TS_ABORT_REASONS. */
-#define TS_ABORT_REASONS(X)                                                                                  \
+/* The value of the label `reason`: a short word from a fixed list, see TS_TXN_ABORT_REASONS. */
+#define TS_TXN_ABORT_REASONS(X)                                                                              \
     X(CONFLICT, "conflict")                                                                                  \
     X(TRANSIENT, "transient")                                                                                \
     X(PERMANENT, "permanent")                                                                                \
@@ -78,13 +78,13 @@ enum ts_txn_error_class ts_txn_error_class_of_sqlstate(const char *sqlstate, boo
     X(RESOLVER, "resolver")                                                                                  \
     X(FENCED, "fenced")
 
-#define TS_ABORT_REASON_ENUM(suffix, text) TS_ABORT_##suffix,
-enum ts_abort_reason { TS_ABORT_REASONS(TS_ABORT_REASON_ENUM) TS_ABORT_REASON_COUNT };
-#undef TS_ABORT_REASON_ENUM
+#define TS_TXN_ABORT_REASON_ENUM(suffix, text) TS_TXN_ABORT_##suffix,
+enum ts_txn_abort_reason { TS_TXN_ABORT_REASONS(TS_TXN_ABORT_REASON_ENUM) TS_TXN_ABORT_REASON_COUNT };
+#undef TS_TXN_ABORT_REASON_ENUM
 
 /* Not for NONE. */
-enum ts_abort_reason ts_txn_cause_reason(const struct ts_txn_cause *cause);
-const char *ts_abort_reason_name(enum ts_abort_reason reason);
+enum ts_txn_abort_reason ts_txn_cause_reason(const struct ts_txn_cause *cause);
+const char *ts_txn_abort_reason_name(enum ts_txn_abort_reason reason);
 
 /* How a transaction ended, as far as known. */
 enum ts_txn_end {
@@ -94,10 +94,10 @@ enum ts_txn_end {
     TS_TXN_END_UNKNOWN,
 };
 
-/* The code that the client sees, five characters and a terminator. The cause counts only for ABORTED. */
-struct ts_sqlstate {
+/* The SQLSTATE that the client sees: five characters and a terminator. The cause is used only for ABORTED. */
+struct ts_txn_error_code {
     char text[6];
 };
-struct ts_sqlstate ts_txn_sqlstate(enum ts_txn_end end, const struct ts_txn_cause *cause);
+struct ts_txn_error_code ts_txn_sqlstate(enum ts_txn_end end, const struct ts_txn_cause *cause);
 
 #endif

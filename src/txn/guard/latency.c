@@ -14,72 +14,70 @@ struct phase {
 };
 
 #define PHASE(suffix, field, waterfall, help) {field, waterfall, help},
-static const struct phase phases[TS_LATENCY_PHASE_COUNT] = {TS_LATENCY_PHASES(PHASE)};
+static const struct phase phases[TS_TXN_BREAKDOWN_PHASE_COUNT] = {TS_TXN_BREAKDOWN_PHASES(PHASE)};
 #undef PHASE
 
-void ts_latency_init(struct ts_latency *latency) {
+void ts_txn_breakdown_init(struct ts_txn_breakdown *latency) {
     memset(latency, 0, sizeof *latency);
 }
 
-void ts_latency_add(struct ts_latency *latency, enum ts_latency_phase phase, uint64_t us) {
-    ts_assert(phase < TS_LATENCY_PHASE_COUNT && phase != TS_LATENCY_SHARD_RPC);
+void ts_txn_breakdown_add(struct ts_txn_breakdown *latency, enum ts_txn_breakdown_phase phase, uint64_t us) {
+    ts_assert(phase < TS_TXN_BREAKDOWN_PHASE_COUNT && phase != TS_TXN_BREAKDOWN_SHARD_RPC);
     latency->us[phase] = ts_saturating_add_u64(latency->us[phase], us);
 }
 
 /* The store's entry; NULL when there is no room for one more. */
-static struct ts_latency_rpc *find_or_add(struct ts_latency *latency, uint32_t store) {
+static struct ts_txn_breakdown_rpc *find_or_add(struct ts_txn_breakdown *latency, uint32_t store) {
     for (size_t i = 0; i < latency->rpc_count; i++)
         if (latency->rpc[i].store == store)
             return &latency->rpc[i];
-    if (latency->rpc_count == TS_LATENCY_STORES_MAX)
+    if (latency->rpc_count == TS_TXN_BREAKDOWN_STORES_MAX)
         return NULL;
-    struct ts_latency_rpc *added = &latency->rpc[latency->rpc_count++];
-    *added = (struct ts_latency_rpc){.store = store};
+    struct ts_txn_breakdown_rpc *added = &latency->rpc[latency->rpc_count++];
+    *added = (struct ts_txn_breakdown_rpc){.store = store};
     return added;
 }
 
-void ts_latency_add_rpc(struct ts_latency *latency, struct ts_latency_rpc rpc) {
-    struct ts_latency_rpc *entry = find_or_add(latency, rpc.store);
+void ts_txn_breakdown_add_rpc(struct ts_txn_breakdown *latency, struct ts_txn_breakdown_rpc rpc) {
+    struct ts_txn_breakdown_rpc *entry = find_or_add(latency, rpc.store);
     uint64_t us = rpc.us;
     if (entry != NULL)
         us = entry->us = ts_saturating_add_u64(entry->us, rpc.us);
-    else
-        latency->rpc_more = true;
-    if (us > latency->us[TS_LATENCY_SHARD_RPC])
-        latency->us[TS_LATENCY_SHARD_RPC] = us;
+    if (us > latency->us[TS_TXN_BREAKDOWN_SHARD_RPC])
+        latency->us[TS_TXN_BREAKDOWN_SHARD_RPC] = us;
 }
 
-enum ts_latency_phase ts_latency_dominant(const struct ts_latency *latency) {
+enum ts_txn_breakdown_phase ts_txn_breakdown_dominant(const struct ts_txn_breakdown *latency) {
     size_t dominant = 0;
-    for (size_t i = 1; i < TS_LATENCY_PHASE_COUNT; i++)
+    for (size_t i = 1; i < TS_TXN_BREAKDOWN_PHASE_COUNT; i++)
         if (latency->us[i] > latency->us[dominant])
             dominant = i;
-    return (enum ts_latency_phase)dominant;
+    return (enum ts_txn_breakdown_phase)dominant;
 }
 
-const char *ts_latency_phase_field(enum ts_latency_phase phase) {
-    ts_assert(phase < TS_LATENCY_PHASE_COUNT);
+const char *ts_txn_breakdown_phase_field(enum ts_txn_breakdown_phase phase) {
+    ts_assert(phase < TS_TXN_BREAKDOWN_PHASE_COUNT);
     return phases[phase].field;
 }
 
-const char *ts_latency_phase_help(enum ts_latency_phase phase) {
-    ts_assert(phase < TS_LATENCY_PHASE_COUNT);
+const char *ts_txn_breakdown_phase_help(enum ts_txn_breakdown_phase phase) {
+    ts_assert(phase < TS_TXN_BREAKDOWN_PHASE_COUNT);
     return phases[phase].help;
 }
 
-const char *ts_latency_waterfall(const struct ts_latency *latency,
-                                 char ret_text[static TS_LATENCY_WATERFALL_SIZE]) {
+const char *ts_txn_breakdown_waterfall(const struct ts_txn_breakdown *latency,
+                                       char ret_text[static TS_TXN_BREAKDOWN_WATERFALL_SIZE]) {
     size_t used = 0;
-    for (size_t i = 0; i < TS_LATENCY_PHASE_COUNT; i++) {
+    for (size_t i = 0; i < TS_TXN_BREAKDOWN_PHASE_COUNT; i++) {
         if (phases[i].waterfall == NULL)
             continue;
-        int printed = snprintf(ret_text + used, TS_LATENCY_WATERFALL_SIZE - used, "%s=%" PRIu64 "|",
+        int printed = snprintf(ret_text + used, TS_TXN_BREAKDOWN_WATERFALL_SIZE - used, "%s=%" PRIu64 "|",
                                phases[i].waterfall, latency->us[i]);
         ts_assert(printed > 0);
         used += (size_t)printed;
     }
-    int printed =
-        snprintf(ret_text + used, TS_LATENCY_WATERFALL_SIZE - used, "total=%" PRIu64, latency->total_us);
-    ts_assert(printed > 0 && used + (size_t)printed < TS_LATENCY_WATERFALL_SIZE);
+    int printed = snprintf(ret_text + used, TS_TXN_BREAKDOWN_WATERFALL_SIZE - used, "total=%" PRIu64,
+                           latency->total_us);
+    ts_assert(printed > 0 && used + (size_t)printed < TS_TXN_BREAKDOWN_WATERFALL_SIZE);
     return ret_text;
 }

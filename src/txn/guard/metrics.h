@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct ts_store_metrics {
+struct ts_txn_store_metrics {
     struct ts_hist shard_rpc_us;
     struct ts_hist shard_lock_wait_us;
 };
@@ -31,60 +31,61 @@ struct ts_txn_metrics {
     uint64_t total_attempted; /* transactions, however often each was tried */
     uint64_t total_committed;
     uint64_t total_unknown; /* neither commit nor abort is known */
-    uint64_t total_aborted[TS_ABORT_REASON_COUNT];
+    uint64_t total_aborted[TS_TXN_ABORT_REASON_COUNT];
     uint64_t total_retried; /* transactions that were tried more than once */
     struct ts_hist total_us;
-    struct ts_hist phases[TS_LATENCY_PHASE_COUNT]; /* SHARD_RPC stays empty: `stores` have it */
-    struct ts_store_metrics *stores;
+    struct ts_hist phases[TS_TXN_BREAKDOWN_PHASE_COUNT]; /* SHARD_RPC stays empty: `stores` have it */
+    struct ts_txn_store_metrics *stores;
     size_t store_count;
 };
 
 /* stores has room for store_count, and stays in place. */
-void ts_txn_metrics_init(struct ts_txn_metrics *metrics, struct ts_store_metrics *stores, size_t store_count);
+void ts_txn_metrics_init(struct ts_txn_metrics *metrics, struct ts_txn_store_metrics *stores,
+                         size_t store_count);
 
-/* A transaction has ended. */
+/* The data of a transaction that has ended. */
 struct ts_txn_sample {
     enum ts_txn_end end;
-    const struct ts_txn_cause *cause; /* ABORTED */
+    const struct ts_txn_cause *cause; /* for ABORTED */
     uint32_t retries;
-    const struct ts_latency *latency;
+    const struct ts_txn_breakdown *latency;
 };
 void ts_txn_metrics_record(struct ts_txn_metrics *metrics, const struct ts_txn_sample *sample);
 
-/* The longest round trip of a transaction to a store. */
-void ts_txn_metrics_record_rpc(struct ts_txn_metrics *metrics, struct ts_latency_rpc rpc);
+/* Records the longest round trip of a transaction to a store. */
+void ts_txn_metrics_record_rpc(struct ts_txn_metrics *metrics, struct ts_txn_breakdown_rpc rpc);
 
-/* A call has waited for locks on a store. */
-void ts_txn_metrics_record_lock_wait(struct ts_txn_metrics *metrics, struct ts_latency_rpc wait);
+/* Records that a call has waited for locks on a store. */
+void ts_txn_metrics_record_lock_wait(struct ts_txn_metrics *metrics, struct ts_txn_breakdown_rpc wait);
 
-/* Adds everything that was recorded in `from`; both have the same number of stores. */
+/* Adds everything that was recorded in `from`. Both must have the same number of stores. */
 void ts_txn_metrics_merge(struct ts_txn_metrics *metrics, const struct ts_txn_metrics *from);
 
 /* Values of the whole process. */
-struct ts_store_view {
+struct ts_txn_store_view {
     const char *name; /* the label's value; NULL: the place as a number */
-    struct ts_conflict_view conflicts;
+    struct ts_txn_conflict_view conflicts;
     uint32_t limit;
     uint32_t in_flight;
 };
 
 struct ts_txn_view {
-    struct ts_admission_gauges admission;
-    enum ts_breaker_state breaker_state;
+    struct ts_txn_admission_gauges admission;
+    enum ts_txn_breaker_state breaker_state;
     uint64_t breaker_trips;
     uint64_t deadlocks_detected;
     uint64_t stalled_txns;
-    const struct ts_store_view *stores; /* as many as the metrics have */
+    const struct ts_txn_store_view *stores; /* as many as the metrics have stores */
 };
 
 /* Receives the text in parts; returns false to stop. */
-struct ts_text_writer {
+struct ts_txn_text_writer {
     bool (*write)(void *context, struct ts_bytes text);
     void *context;
 };
 
 /* Returns false when the writer stopped. */
 bool ts_txn_metrics_render(const struct ts_txn_metrics *metrics, const struct ts_txn_view *view,
-                           struct ts_text_writer writer);
+                           struct ts_txn_text_writer writer);
 
 #endif

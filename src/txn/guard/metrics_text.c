@@ -16,7 +16,7 @@
 enum { FIRST_POWER = 4, LAST_POWER = 26 };
 
 struct text {
-    struct ts_text_writer writer;
+    struct ts_txn_text_writer writer;
     bool failed; /* the writer returned false: write nothing more */
 };
 
@@ -47,7 +47,7 @@ static void put_label_value(struct text *text, const char *value) {
     }
 }
 
-/* A label and its value; the name NULL: none. */
+/* A label and its value. If the name is NULL, there is no label. */
 struct label {
     const char *name;
     const char *value;
@@ -70,7 +70,7 @@ static const char *type_name(enum type type) {
 struct metric {
     enum type type;
     const char *name;
-    const char *help; /* no backslash or line feed in it */
+    const char *help; /* must contain no backslash and no line feed */
 };
 
 static void put_head(struct text *text, const struct metric *metric) {
@@ -85,7 +85,7 @@ static void put_head(struct text *text, const struct metric *metric) {
     put(text, "\n");
 }
 
-/* Name, suffix and labels, and the blank before the value. */
+/* Writes name, suffix and labels, and the blank before the value. */
 static void put_series(struct text *text, const struct metric *metric, const char *suffix,
                        const struct label *labels, size_t count) {
     put(text, PREFIX);
@@ -118,7 +118,7 @@ static void put_single(struct text *text, const struct metric *metric, uint64_t 
 
 static void put_ppm(struct text *text, const struct metric *metric, struct label label, uint32_t ppm) {
     char value[32];
-    snprintf(value, sizeof value, "%" PRIu32 ".%06" PRIu32 "\n", ppm / TS_PPM, ppm % TS_PPM);
+    snprintf(value, sizeof value, "%" PRIu32 ".%06" PRIu32 "\n", ppm / TS_TXN_PPM, ppm % TS_TXN_PPM);
     put_series(text, metric, "", &label, 1);
     put(text, value);
 }
@@ -177,14 +177,15 @@ static void put_coordinator(struct text *text, const struct ts_txn_metrics *metr
                metrics->total_committed);
     const struct metric aborted = {COUNTER, "total_aborted", "Transactions that did not commit, by reason"};
     put_head(text, &aborted);
-    for (size_t i = 0; i < TS_ABORT_REASON_COUNT; i++)
-        put_value(text, &aborted, (struct label){"reason", ts_abort_reason_name((enum ts_abort_reason)i)},
+    for (size_t i = 0; i < TS_TXN_ABORT_REASON_COUNT; i++)
+        put_value(text, &aborted,
+                  (struct label){"reason", ts_txn_abort_reason_name((enum ts_txn_abort_reason)i)},
                   metrics->total_aborted[i]);
     put_single(text, &(struct metric){COUNTER, "total_unknown", "Transactions whose outcome is not known"},
                metrics->total_unknown);
     put_single(text, &(struct metric){COUNTER, "total_retried", "Transactions with more than one attempt"},
                metrics->total_retried);
-    const struct ts_admission_gauges *admission = &view->admission;
+    const struct ts_txn_admission_gauges *admission = &view->admission;
     put_single(text, &(struct metric){GAUGE, "coord_in_flight", "Transactions admitted and not finished"},
                admission->in_flight);
     put_single(text, &(struct metric){GAUGE, "coord_waiting", "Transactions that wait for admission"},
@@ -204,8 +205,9 @@ static void put_breaker(struct text *text, const struct ts_txn_view *view) {
         GAUGE, "circuit_breaker_state",
         "The worst state of the circuit breakers of all stores: 1 for the present state"};
     put_head(text, &state);
-    for (size_t i = 0; i < TS_BREAKER_STATE_COUNT; i++)
-        put_value(text, &state, (struct label){"state", ts_breaker_state_name((enum ts_breaker_state)i)},
+    for (size_t i = 0; i < TS_TXN_BREAKER_STATE_COUNT; i++)
+        put_value(text, &state,
+                  (struct label){"state", ts_txn_breaker_state_name((enum ts_txn_breaker_state)i)},
                   i == (size_t)view->breaker_state);
     put_single(text,
                &(struct metric){COUNTER, "circuit_breaker_trips", "Number of times that a breaker opened"},
@@ -215,16 +217,17 @@ static void put_breaker(struct text *text, const struct ts_txn_view *view) {
 static void put_latencies(struct text *text, const struct ts_txn_metrics *metrics,
                           const struct ts_txn_view *view) {
     char buffer[TS_NUMBER_TEXT_SIZE];
-    const struct metric total = {HISTOGRAM, "total_us", "End to end, in microseconds"};
+    const struct metric total = {HISTOGRAM, "total_us",
+                                 "Duration of transactions from end to end, in microseconds"};
     put_head(text, &total);
     put_hist(text, &total, (struct label){0}, &metrics->total_us);
-    for (size_t i = 0; i < TS_LATENCY_PHASE_COUNT; i++) {
-        enum ts_latency_phase phase = (enum ts_latency_phase)i;
+    for (size_t i = 0; i < TS_TXN_BREAKDOWN_PHASE_COUNT; i++) {
+        enum ts_txn_breakdown_phase phase = (enum ts_txn_breakdown_phase)i;
         char help[128];
-        snprintf(help, sizeof help, "%s, in microseconds", ts_latency_phase_help(phase));
-        const struct metric metric = {HISTOGRAM, ts_latency_phase_field(phase), help};
+        snprintf(help, sizeof help, "%s, in microseconds", ts_txn_breakdown_phase_help(phase));
+        const struct metric metric = {HISTOGRAM, ts_txn_breakdown_phase_field(phase), help};
         put_head(text, &metric);
-        if (phase != TS_LATENCY_SHARD_RPC)
+        if (phase != TS_TXN_BREAKDOWN_SHARD_RPC)
             put_hist(text, &metric, (struct label){0}, &metrics->phases[i]);
         else
             for (size_t store = 0; store < metrics->store_count; store++)
@@ -241,12 +244,14 @@ static void put_totals(struct text *text, const struct ts_txn_metrics *metrics,
     put_head(text, &all);
     for (size_t i = 0; i < metrics->store_count; i++)
         put_value(text, &all, store_label(view, i, buffer), view->stores[i].conflicts.totals.total_txns);
-    const struct metric conflicts = {COUNTER, "shard_conflict_aborts", "Of them, aborted by conflicts"};
+    const struct metric conflicts = {COUNTER, "shard_conflict_aborts",
+                                     "Transactions with this store as a participant, aborted by conflicts"};
     put_head(text, &conflicts);
     for (size_t i = 0; i < metrics->store_count; i++)
         put_value(text, &conflicts, store_label(view, i, buffer),
                   view->stores[i].conflicts.totals.conflict_aborts);
-    const struct metric timeouts = {COUNTER, "shard_timeout_aborts", "Of them, aborted by timeouts"};
+    const struct metric timeouts = {COUNTER, "shard_timeout_aborts",
+                                    "Transactions with this store as a participant, aborted by timeouts"};
     put_head(text, &timeouts);
     for (size_t i = 0; i < metrics->store_count; i++)
         put_value(text, &timeouts, store_label(view, i, buffer),
@@ -289,7 +294,7 @@ static void put_stores(struct text *text, const struct ts_txn_metrics *metrics,
 }
 
 bool ts_txn_metrics_render(const struct ts_txn_metrics *metrics, const struct ts_txn_view *view,
-                           struct ts_text_writer writer) {
+                           struct ts_txn_text_writer writer) {
     ts_assert(metrics->store_count == 0 || view->stores != NULL);
     struct text text = {.writer = writer};
     put_coordinator(&text, metrics, view);

@@ -3,23 +3,23 @@
 #include "base/assert.h"
 #include "base/checked.h"
 
-void ts_retry_init(struct ts_retry *retry, uint64_t now_us) {
-    *retry = (struct ts_retry){.begun_us = now_us};
+void ts_txn_retry_init(struct ts_txn_retry *retry, uint64_t now_us) {
+    *retry = (struct ts_txn_retry){.begun_us = now_us};
 }
 
-const char *ts_retry_decision_name(enum ts_retry_decision decision) {
+const char *ts_txn_retry_decision_name(enum ts_txn_retry_decision decision) {
     switch (decision) {
-    case TS_RETRY_AGAIN:
+    case TS_TXN_RETRY_AGAIN:
         return "again";
-    case TS_RETRY_NOT_RETRYABLE:
+    case TS_TXN_RETRY_NOT_RETRYABLE:
         return "not retryable";
-    case TS_RETRY_MAX_RETRIES:
+    case TS_TXN_RETRY_MAX_RETRIES:
         return "retry.max_retries used up";
-    case TS_RETRY_BUDGET:
+    case TS_TXN_RETRY_BUDGET:
         return "retry.retry_budget used up";
-    case TS_RETRY_CEILING:
+    case TS_TXN_RETRY_CEILING:
         return "timeouts.retry_ceiling reached";
-    case TS_RETRY_TOTAL:
+    case TS_TXN_RETRY_TOTAL:
         return "timeouts.total reached";
     }
     ts_unreachable("no such decision");
@@ -27,13 +27,13 @@ const char *ts_retry_decision_name(enum ts_retry_decision decision) {
 
 /* value * ppm / 1,000,000, at most UINT64_MAX, without a product beyond 64 bits. */
 static uint64_t scale(uint64_t value, uint32_t ppm) {
-    uint64_t whole = ts_saturating_mul_u64(value / TS_PPM, ppm);
-    return ts_saturating_add_u64(whole, value % TS_PPM * ppm / TS_PPM);
+    uint64_t whole = ts_saturating_mul_u64(value / TS_TXN_PPM, ppm);
+    return ts_saturating_add_u64(whole, value % TS_TXN_PPM * ppm / TS_TXN_PPM);
 }
 
-static uint64_t base_us(const struct ts_retry_config *config, uint32_t n) {
+static uint64_t base_us(const struct ts_txn_retry_config *config, uint32_t n) {
     uint64_t base = config->initial_backoff_us;
-    /* With a multiplier of 1, or a base of 0, the loop would not change anything. */
+    /* With a multiplier of 1, or a base of 0, the loop would have no effect. */
     for (uint32_t i = 0; i < n && base < config->max_backoff_us; i++) {
         uint64_t next = scale(base, config->multiplier_ppm);
         if (next == base)
@@ -43,37 +43,38 @@ static uint64_t base_us(const struct ts_retry_config *config, uint32_t n) {
     return base < config->max_backoff_us ? base : config->max_backoff_us;
 }
 
-uint64_t ts_retry_backoff_us(const struct ts_retry_config *config, uint32_t n, struct ts_prng *prng) {
+uint64_t ts_txn_retry_backoff_us(const struct ts_txn_retry_config *config, uint32_t n, struct ts_prng *prng) {
     uint64_t base = base_us(config, n);
     uint64_t jitter = ts_prng_in(prng, (struct ts_prng_range){0, scale(base, config->jitter_ppm)});
     return ts_saturating_add_u64(base, jitter);
 }
 
-enum ts_retry_decision ts_retry_next(struct ts_retry *retry, const struct ts_txn_config *config,
-                                     const struct ts_error_verdict *verdict, uint64_t now_us,
-                                     struct ts_prng *prng, uint64_t *ret_backoff_us) {
+enum ts_txn_retry_decision ts_txn_retry_next(struct ts_txn_retry *retry, const struct ts_txn_config *config,
+                                             const struct ts_txn_error_verdict *verdict, uint64_t now_us,
+                                             struct ts_prng *prng, uint64_t *ret_backoff_us) {
     if (!verdict->repeatable)
-        return TS_RETRY_NOT_RETRYABLE;
+        return TS_TXN_RETRY_NOT_RETRYABLE;
     if (retry->retries >= config->retry.max_retries &&
         (!verdict->met_a_lock || config->retry.max_retries_given))
-        return TS_RETRY_MAX_RETRIES;
+        return TS_TXN_RETRY_MAX_RETRIES;
 
-    bool at_once = verdict->met_a_lock ? retry->gave_way
-                                       : verdict->error_class == TS_ERROR_TRANSIENT && retry->retries == 0;
-    uint64_t backoff_us = at_once ? 0 : ts_retry_backoff_us(&config->retry, retry->retries, prng);
+    bool at_once = verdict->met_a_lock
+                       ? retry->gave_way
+                       : verdict->error_class == TS_TXN_CLASS_TRANSIENT && retry->retries == 0;
+    uint64_t backoff_us = at_once ? 0 : ts_txn_retry_backoff_us(&config->retry, retry->retries, prng);
     uint64_t spent_us = ts_saturating_add_u64(retry->backoff_spent_us, backoff_us);
     if (spent_us > config->retry.retry_budget_us &&
         (!verdict->met_a_lock || config->retry.retry_budget_given))
-        return TS_RETRY_BUDGET;
+        return TS_TXN_RETRY_BUDGET;
     uint64_t begins_us = ts_saturating_add_u64(now_us, backoff_us);
     if (begins_us >= ts_saturating_add_u64(retry->begun_us, config->timeouts.total_us))
-        return TS_RETRY_TOTAL;
+        return TS_TXN_RETRY_TOTAL;
     if (begins_us >= ts_saturating_add_u64(retry->begun_us, config->timeouts.retry_ceiling_us) &&
         (!verdict->met_a_lock || config->timeouts.retry_ceiling_given))
-        return TS_RETRY_CEILING;
+        return TS_TXN_RETRY_CEILING;
 
     retry->retries++;
     retry->backoff_spent_us = spent_us;
     *ret_backoff_us = backoff_us;
-    return TS_RETRY_AGAIN;
+    return TS_TXN_RETRY_AGAIN;
 }

@@ -3,11 +3,12 @@
  *
  *     backoff(n) = base + uniform(0, jitter * base),  base = min(initial * multiplier^n, max_backoff)
  *
- * for the n-th retry from 0, drawn each time. The first retry of a Transient error is immediate, and so is
- * that of an attempt that gave way: the next attempt waits in the queue of the lock.
+ * for the n-th retry, counted from 0; the jitter is drawn each time. The first retry after a Transient error
+ * is immediate, and so is the retry of an attempt that gave way, because the next attempt waits in the queue
+ * of the lock.
  *
- * An attempt that met a lock is repeated until the total timeout. The count, the budget and the ceiling end
- * that only if they are configured, not by their defaults.
+ * An attempt that met a lock is repeated until the total timeout. The count, the budget and the ceiling limit
+ * this only if the user has configured them; their defaults do not.
  */
 #ifndef TS_TXN_GUARD_RETRY_H
 #define TS_TXN_GUARD_RETRY_H
@@ -19,32 +20,32 @@
 #include <stdint.h>
 
 /* The retries of one transaction. */
-struct ts_retry {
+struct ts_txn_retry {
     uint64_t begun_us;
     uint64_t backoff_spent_us;
     uint32_t retries;
-    bool gave_way; /* the last attempt took locks in no order, and did not wait for them */
+    bool gave_way; /* the last attempt took locks in any order, and did not wait for them */
 };
 
-void ts_retry_init(struct ts_retry *retry, uint64_t now_us);
+void ts_txn_retry_init(struct ts_txn_retry *retry, uint64_t now_us);
 
-enum ts_retry_decision {
-    TS_RETRY_AGAIN,         /* after *ret_backoff_us */
-    TS_RETRY_NOT_RETRYABLE, /* the class or the cause does not allow it */
-    TS_RETRY_MAX_RETRIES,   /* all used up */
-    TS_RETRY_BUDGET,        /* backing off would take more than retry_budget in all */
-    TS_RETRY_CEILING,       /* the retry would begin at or after retry_ceiling */
-    TS_RETRY_TOTAL,         /* the retry would begin at or after the total timeout */
+enum ts_txn_retry_decision {
+    TS_TXN_RETRY_AGAIN,         /* try again after *ret_backoff_us */
+    TS_TXN_RETRY_NOT_RETRYABLE, /* the class or the cause does not allow it */
+    TS_TXN_RETRY_MAX_RETRIES,   /* max_retries are used up */
+    TS_TXN_RETRY_BUDGET,        /* the total time of backoffs would exceed retry_budget */
+    TS_TXN_RETRY_CEILING,       /* the retry would begin at or after retry_ceiling */
+    TS_TXN_RETRY_TOTAL,         /* the retry would begin at or after the total timeout */
 };
-const char *ts_retry_decision_name(enum ts_retry_decision decision);
+const char *ts_txn_retry_decision_name(enum ts_txn_retry_decision decision);
 
-/* Decides after a failed attempt, which has ended: aborted on every store. If the answer is AGAIN, counts the
+/* Decides after an attempt that failed and is aborted on every store. If the answer is AGAIN, counts the
  * retry and its backoff. */
-enum ts_retry_decision ts_retry_next(struct ts_retry *retry, const struct ts_txn_config *config,
-                                     const struct ts_error_verdict *verdict, uint64_t now_us,
-                                     struct ts_prng *prng, uint64_t *ret_backoff_us);
+enum ts_txn_retry_decision ts_txn_retry_next(struct ts_txn_retry *retry, const struct ts_txn_config *config,
+                                             const struct ts_txn_error_verdict *verdict, uint64_t now_us,
+                                             struct ts_prng *prng, uint64_t *ret_backoff_us);
 
 /* The backoff before retry n, from 0, with its jitter. */
-uint64_t ts_retry_backoff_us(const struct ts_retry_config *config, uint32_t n, struct ts_prng *prng);
+uint64_t ts_txn_retry_backoff_us(const struct ts_txn_retry_config *config, uint32_t n, struct ts_prng *prng);
 
 #endif

@@ -18,19 +18,19 @@ void ts_txn_config_init(struct ts_txn_config *config) {
                 .lock_validate_us = 1 * SECOND,
                 .total_us = 30 * SECOND,
                 .retry_ceiling_us = 10 * SECOND,
-                .policy = TS_TIMEOUT_POLICY_FAIL_FAST,
+                .policy = TS_TXN_TIMEOUT_POLICY_FAIL_FAST,
             },
         .admission = {.hard_limit = 128,
                       .soft_limit = 96,
-                      .queue_policy = TS_QUEUE_FIFO,
-                      .overflow = TS_OVERFLOW_REJECT},
+                      .queue_policy = TS_TXN_QUEUE_FIFO,
+                      .overflow = TS_TXN_OVERFLOW_REJECT},
         .retry =
             {
                 .max_retries = 3,
                 .initial_backoff_us = 10 * MS,
                 .max_backoff_us = 2 * SECOND,
-                .multiplier_ppm = 2 * TS_PPM,
-                .jitter_ppm = TS_PPM / 4,
+                .multiplier_ppm = 2 * TS_TXN_PPM,
+                .jitter_ppm = TS_TXN_PPM / 4,
                 .retry_budget_us = 10 * SECOND,
             },
         .breaker = {.failure_threshold = 5,
@@ -54,7 +54,7 @@ void ts_txn_config_init(struct ts_txn_config *config) {
 }
 
 const char *ts_txn_config_conflict(const struct ts_txn_config *config) {
-    const struct ts_adaptive_config *adaptive = &config->adaptive;
+    const struct ts_txn_adaptive_config *adaptive = &config->adaptive;
     if (config->admission.soft_limit > config->admission.hard_limit)
         return "admission.soft_limit is above admission.hard_limit: lower it or raise the other";
     if (config->retry.initial_backoff_us > config->retry.max_backoff_us)

@@ -10,36 +10,36 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Stores of one cluster, at most; a store is named by its place, from 0. */
+/* The maximum number of stores of one cluster. A store is named by its place, from 0. */
 #define TS_TXN_STORES_MAX 256
 
-#define TS_PPM            UINT32_C(1000000)
+#define TS_TXN_PPM        UINT32_C(1000000)
 
 /* X(SUFFIX, name): the names are used in configuration files and messages. */
-#define TS_TIMEOUT_POLICIES(X)                                                                               \
-    X(FAIL_FAST, "FailFast")     /* ends at the first phase that is over */                                  \
+#define TS_TXN_TIMEOUT_POLICIES(X)                                                                           \
+    X(FAIL_FAST, "FailFast")     /* a call ends when its phase is over */                                    \
     X(BEST_EFFORT, "BestEffort") /* phases may take longer while the total timeout holds */
 
-#define TS_QUEUE_POLICIES(X)                                                                                 \
+#define TS_TXN_QUEUE_POLICIES(X)                                                                             \
     X(FIFO, "Fifo")                           /* first come, first served */                                 \
     X(SHORT_TXN_PRIORITY, "ShortTxnPriority") /* fewer stores first, then first come */
 
-#define TS_OVERFLOW_ACTIONS(X)                                                                               \
+#define TS_TXN_OVERFLOW_ACTIONS(X)                                                                           \
     X(REJECT, "Reject")      /* the newcomer is refused */                                                   \
-    X(SHED_LOAD, "ShedLoad") /* the one with most stores, waiting or new, is refused */                      \
-    X(DEGRADE, "Degrade")    /* the first in line goes ahead, and is answered at its commit point */
+    X(SHED_LOAD, "ShedLoad") /* the transaction with the most stores, waiting or new, is refused */          \
+    X(DEGRADE, "Degrade")    /* the first in the queue is admitted, and answered at its commit point */
 
-#define TS_TXN_CONFIG_POLICY(suffix, name)   TS_TIMEOUT_POLICY_##suffix,
-#define TS_TXN_CONFIG_QUEUE(suffix, name)    TS_QUEUE_##suffix,
-#define TS_TXN_CONFIG_OVERFLOW(suffix, name) TS_OVERFLOW_##suffix,
-enum ts_timeout_policy { TS_TIMEOUT_POLICIES(TS_TXN_CONFIG_POLICY) };
-enum ts_queue_policy { TS_QUEUE_POLICIES(TS_TXN_CONFIG_QUEUE) };
-enum ts_overflow_action { TS_OVERFLOW_ACTIONS(TS_TXN_CONFIG_OVERFLOW) };
+#define TS_TXN_CONFIG_POLICY(suffix, name)   TS_TXN_TIMEOUT_POLICY_##suffix,
+#define TS_TXN_CONFIG_QUEUE(suffix, name)    TS_TXN_QUEUE_##suffix,
+#define TS_TXN_CONFIG_OVERFLOW(suffix, name) TS_TXN_OVERFLOW_##suffix,
+enum ts_txn_timeout_policy { TS_TXN_TIMEOUT_POLICIES(TS_TXN_CONFIG_POLICY) };
+enum ts_txn_queue_policy { TS_TXN_QUEUE_POLICIES(TS_TXN_CONFIG_QUEUE) };
+enum ts_txn_overflow_action { TS_TXN_OVERFLOW_ACTIONS(TS_TXN_CONFIG_OVERFLOW) };
 #undef TS_TXN_CONFIG_POLICY
 #undef TS_TXN_CONFIG_QUEUE
 #undef TS_TXN_CONFIG_OVERFLOW
 
-struct ts_timeouts {
+struct ts_txn_timeouts {
     uint64_t coord_queue_us;
     uint64_t shard_rpc_us;     /* connect, read, scan, now */
     uint64_t prepare_us;       /* for each store */
@@ -47,7 +47,7 @@ struct ts_timeouts {
     uint64_t lock_validate_us; /* apply: locks and checks */
     uint64_t total_us;         /* the whole transaction, with its retries */
     uint64_t retry_ceiling_us; /* all attempts together, see timeouts.h */
-    enum ts_timeout_policy policy;
+    enum ts_txn_timeout_policy policy;
     /* The user has configured this value, so it also ends the wait for a lock. A default does not: a
      * transaction that meets a lock continues until the total timeout. */
     bool prepare_given;
@@ -55,75 +55,75 @@ struct ts_timeouts {
     bool retry_ceiling_given;
 };
 
-struct ts_admission_config {
-    uint32_t hard_limit; /* in flight and waiting together; 1 or more */
-    uint32_t soft_limit; /* in flight; above it new ones wait; 1 to hard_limit */
-    enum ts_queue_policy queue_policy;
-    enum ts_overflow_action overflow;
+struct ts_txn_admission_config {
+    uint32_t hard_limit; /* transactions in flight and waiting together; 1 or more */
+    uint32_t soft_limit; /* transactions in flight; above it new ones wait; 1 to hard_limit */
+    enum ts_txn_queue_policy queue_policy;
+    enum ts_txn_overflow_action overflow;
 };
 
-struct ts_retry_config {
+struct ts_txn_retry_config {
     uint32_t max_retries;
     uint64_t initial_backoff_us;
     uint64_t max_backoff_us;
     uint32_t multiplier_ppm;  /* 1.0 or more */
     uint32_t jitter_ppm;      /* at most 1.0 */
     uint64_t retry_budget_us; /* total time spent backing off */
-    bool max_retries_given;   /* as in struct ts_timeouts */
+    bool max_retries_given;   /* as for the timeouts: the user has configured the value */
     bool retry_budget_given;
 };
 
-struct ts_breaker_config {
+struct ts_txn_breaker_config {
     uint32_t failure_threshold;
     uint64_t recovery_timeout_us;
-    uint64_t probe_timeout_us; /* a probe without a report by then counts as lost */
+    uint64_t probe_timeout_us; /* a probe that has not reported by then counts as lost */
 };
 
-struct ts_conflict_config {
+struct ts_txn_conflict_config {
     uint64_t window_us; /* the window of a store's rates */
 };
 
-struct ts_adaptive_config {
+struct ts_txn_adaptive_config {
     uint32_t high_conflict_ppm; /* above it the limit falls */
     uint32_t low_conflict_ppm;  /* below it the limit rises */
     uint32_t step_size;
     uint32_t min_concurrency;
     uint32_t max_concurrency;
     uint64_t interval_us; /* between two steps of one store */
-    uint32_t min_txns;    /* fewer in the window are too few to judge */
+    uint32_t min_txns;    /* with fewer transactions in the window, the limit does not change */
 };
 
-struct ts_deadlock_config {
+struct ts_txn_deadlock_config {
     uint64_t timeout_us;
 };
 
-struct ts_replication_config {
+struct ts_txn_replication_config {
     uint64_t max_replication_lag_ms; /* 0: no limit */
 };
 
 /* Settings of coordination: how many shards there may be. */
-struct ts_shards_config {
-    uint32_t tenant_max; /* of one tenant's runs that have not ended */
-    uint32_t global_max; /* of all tenants together */
+struct ts_txn_shards_config {
+    uint32_t tenant_max; /* shards of one tenant's runs that have not ended */
+    uint32_t global_max; /* shards of all tenants together */
 };
 
 struct ts_txn_config {
-    struct ts_timeouts timeouts;
-    struct ts_admission_config admission;
-    struct ts_retry_config retry;
-    struct ts_breaker_config breaker;
-    struct ts_conflict_config conflict;
-    struct ts_adaptive_config adaptive;
-    struct ts_deadlock_config deadlock;
-    struct ts_replication_config replication;
-    struct ts_shards_config shards;
+    struct ts_txn_timeouts timeouts;
+    struct ts_txn_admission_config admission;
+    struct ts_txn_retry_config retry;
+    struct ts_txn_breaker_config breaker;
+    struct ts_txn_conflict_config conflict;
+    struct ts_txn_adaptive_config adaptive;
+    struct ts_txn_deadlock_config deadlock;
+    struct ts_txn_replication_config replication;
+    struct ts_txn_shards_config shards;
 };
 
 /* The defaults. */
 void ts_txn_config_init(struct ts_txn_config *config);
 
-/* Returns NULL when all settings are consistent, otherwise one line that names the inconsistent ones. These
- * are limits between settings; single ones have ranges. */
+/* Returns NULL when all settings are consistent, otherwise one line that names the inconsistent ones. Checks
+ * only relations between settings; ranges of single settings are checked elsewhere. */
 const char *ts_txn_config_conflict(const struct ts_txn_config *config);
 
 #endif

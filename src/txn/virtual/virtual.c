@@ -14,7 +14,7 @@
 
 struct seat {
     bool registered;
-    uint64_t registration; /* version */
+    uint64_t registration; /* version of the registration */
 };
 
 /* One participant of the transaction in progress. */
@@ -23,7 +23,7 @@ struct part {
     struct txn__own own;
     struct txn__look_keys look_keys;
     struct ts_rows rows;
-    struct ts_op *ops; /* its part and the protocol's operations, if they go together */
+    struct ts_op *ops; /* its part and the protocol's operations, if they are sent together */
 };
 
 struct ts_txn_virtual {
@@ -33,7 +33,7 @@ struct ts_txn_virtual {
     struct ts_prng prng;
     uint64_t sequence;
     bool fenced;
-    struct seat *seats; /* by place */
+    struct seat *seats; /* indexed by place */
 };
 
 struct ts_txn_virtual *ts_txn_virtual_new(const struct ts_txn_virtual_io *io,
@@ -159,7 +159,7 @@ struct attempt {
     struct txn__places participants;
     struct txn__run run;
     struct txn__member *members;
-    struct part *own; /* one for each of parts */
+    struct part *own; /* one for each part */
     struct ts_txn_cause cause;
     struct ts_call **waiting;
 };
@@ -310,7 +310,7 @@ static bool sit_down(struct attempt *attempt, struct ts_txn_result *result) {
     if (result->reason == TS_STORE_OK)
         return true;
     attempt->cause =
-        (struct ts_txn_cause){.kind = TS_CAUSE_STORE, .result = result->reason, .call = TS_CALL_READ};
+        (struct ts_txn_cause){.kind = TS_TXN_CAUSE_STORE, .result = result->reason, .call = TS_CALL_READ};
     snprintf(result->text, sizeof result->text, "store %u: the coordinator could not register",
              (unsigned)place);
     return false;
@@ -326,7 +326,7 @@ static void run_attempt(struct attempt *attempt, struct ts_txn_result *result) {
         return;
     if (!reserve(attempt)) {
         attempt->cause =
-            (struct ts_txn_cause){.kind = TS_CAUSE_STORE, .result = TS_STORE_FAILED, .sqlstate = "XX000"};
+            (struct ts_txn_cause){.kind = TS_TXN_CAUSE_STORE, .result = TS_STORE_FAILED, .sqlstate = "XX000"};
         result->reason = TS_STORE_FAILED;
         snprintf(result->text, sizeof result->text, "out of memory");
         return;
@@ -343,14 +343,14 @@ static void run_attempt(struct attempt *attempt, struct ts_txn_result *result) {
 
 /* Returns whether to try again; waits before that. */
 static bool again(struct ts_txn_virtual *coordinator, const struct ts_txn_cause *cause,
-                  const struct ts_txn_result *result, struct ts_retry *retry) {
-    if (result->outcome != TS_TXN_ABORTED || cause->kind == TS_CAUSE_NONE || coordinator->fenced)
+                  const struct ts_txn_result *result, struct ts_txn_retry *retry) {
+    if (result->outcome != TS_TXN_ABORTED || cause->kind == TS_TXN_CAUSE_NONE || coordinator->fenced)
         return false;
     const struct ts_txn_virtual_io *io = &coordinator->io;
-    const struct ts_error_verdict verdict = ts_error_classify(cause);
+    const struct ts_txn_error_verdict verdict = ts_txn_error_classify(cause);
     uint64_t backoff_us = 0;
-    if (ts_retry_next(retry, &coordinator->config, &verdict, io->now_us(io->context), &coordinator->prng,
-                      &backoff_us) != TS_RETRY_AGAIN)
+    if (ts_txn_retry_next(retry, &coordinator->config, &verdict, io->now_us(io->context), &coordinator->prng,
+                          &backoff_us) != TS_TXN_RETRY_AGAIN)
         return false;
     if (backoff_us > 0)
         io->sleep_us(io->context, backoff_us);
@@ -362,8 +362,8 @@ void ts_txn_virtual_run(struct ts_txn_virtual *coordinator, const struct ts_txn_
     ts_assert(decider < count && !coordinator->fenced);
     memset(ret_result, 0, sizeof *ret_result);
     ret_result->global = count > 1;
-    struct ts_retry retry;
-    ts_retry_init(&retry, coordinator->io.now_us(coordinator->io.context));
+    struct ts_txn_retry retry;
+    ts_txn_retry_init(&retry, coordinator->io.now_us(coordinator->io.context));
     struct ts_txn_cause cause;
     do {
         struct attempt attempt = {

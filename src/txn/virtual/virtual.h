@@ -3,9 +3,8 @@
  * resolve.h), with calls that the caller carries out. For simulations, which decide when each call is sent,
  * when its reply comes, and what others do in between.
  *
- * Attempts are repeated by the same rules as in the driver (cause.h, retry.h). The rest of the driver has no
- * part in correctness and is missing here: admission, metrics, and the removal of decisions that nobody needs
- * any more.
+ * Attempts are repeated by the same rules as in the driver (cause.h, retry.h). The rest of the driver does
+ * not matter for correctness and is missing here: admission, metrics, and the removal of old decisions.
  */
 #ifndef TS_TXN_VIRTUAL_VIRTUAL_H
 #define TS_TXN_VIRTUAL_VIRTUAL_H
@@ -21,10 +20,10 @@ struct ts_txn_virtual_io {
     /* Begins a call, which may be done on return. */
     void (*start)(void *context, uint32_t place, struct ts_call *call);
 
-    /* Returns when one of the calls is done; ignores NULLs. Others may run meanwhile. */
+    /* Returns when one of the calls is done. Ignores NULLs. Other calls may run meanwhile. */
     void (*wait)(void *context, struct ts_call *const *calls, size_t count);
 
-    /* Waits before a store is asked again for a decision whose reply was lost. Returns false to give up. */
+    /* Waits before a store is asked again about a decision whose reply was lost. Returns false to stop. */
     bool (*pause)(void *context);
 
     /* The time, for the backoff before a retry. Only ts_txn_virtual_run uses it. */
@@ -38,7 +37,7 @@ struct ts_txn_virtual;
 struct ts_txn_virtual_options {
     uint8_t uuid[16];
     uint64_t total_ms; /* how long a transaction may take: resolvers ignore younger promises */
-    uint64_t seed;     /* of the jitter */
+    uint64_t seed;     /* seed of the jitter */
 };
 
 /* Returns NULL when memory runs out. Copies io. */
@@ -47,16 +46,16 @@ struct ts_txn_virtual *ts_txn_virtual_new(const struct ts_txn_virtual_io *io,
 /* No transaction may be in progress. Accepts NULL. */
 void ts_txn_virtual_free(struct ts_txn_virtual *coordinator);
 
-/* One transaction over the parts, each place once; decider is the index of one of them. ret_result has
- * everything that needs no measuring: outcome, id, operation, reason, version, attempts and text. */
+/* Runs one transaction over the parts, each place once; decider is the index of one of them. ret_result has
+ * everything that is not measured: outcome, id, operation, reason, version, attempts and text. */
 void ts_txn_virtual_run(struct ts_txn_virtual *coordinator, const struct ts_txn_part *parts, size_t count,
                         size_t decider, struct ts_txn_result *ret_result);
 
-/* Sends a heartbeat to every store where it is registered. It runs beside a transaction in progress, so it
- * may have its own io. */
+/* Sends a heartbeat to every store where it is registered. It may run at the same time as a transaction, so
+ * it may have its own io. */
 void ts_txn_virtual_beat(struct ts_txn_virtual *coordinator, const struct ts_txn_virtual_io *io);
 
-/* A resolver has fenced it: use another uuid for the next transaction. */
+/* True if a resolver has fenced it. Then use another uuid for the next transaction. */
 bool ts_txn_virtual_is_fenced(const struct ts_txn_virtual *coordinator);
 
 struct ts_txn_virtual_pass {
@@ -66,7 +65,7 @@ struct ts_txn_virtual_pass {
     uint64_t stuck; /* a store did not answer */
 };
 
-/* A resolver: every promise of every store, once. */
+/* Runs a resolver over every promise of every store, once. */
 void ts_txn_virtual_resolve(const struct ts_txn_virtual_io *io, struct ts_txn_virtual_pass *ret_pass);
 
 #endif
