@@ -1,5 +1,5 @@
 /*
- * The simulation's own model of coordination, and the checks of the stores against it.
+ * The simulation's own model of coordination, and the comparison of the stores with it.
  *
  * The model has two sources only: the requests and answers of workers (sim__op, sim__grant), and the raw rows
  * of the stores, read after every call that may have changed one. One operation must explain every changed
@@ -9,7 +9,7 @@
  *
  * Properties, by the names under which they are reported:
  *
- *   mutual exclusion      nobody gets a shard while another worker believes that it holds it
+ *   mutual exclusion      no worker gets a shard while another worker believes that it holds it
  *   fence                 only acquire and unpark raise it, by one; no operation succeeds under another fence
  *   lease                 no operation succeeds under an expired lease, or under a lease of another worker
  *   tenant                no operation succeeds for another tenant
@@ -21,9 +21,11 @@
  *   shards                no shard is lost or duplicated; each is on its own store
  *   run                   a run that has ended and its shards never change; Done means that no shard was active
  *   number                a new run has a higher number than every earlier run of its tenant
+ *   pin                   a worker gets no shard of a run with another pin
+ *   announced             only the announced list is registered, and no shard changes before all of it is
  *   cooldown              a worker gets no shard during its cooldown
  *   index, counters       the claim index and the counters of a store match its records
- *   gate                  a batch of another layer is written only by the holder of a valid lease, in a run that has not ended
+ *   lease-check           a batch of another layer is written only by the holder of a valid lease, in a run that has not ended
  *   limits                the counters of limits match the shards of the runs
  *   liveness              once the faults stop, every shard and every run ends
  */
@@ -50,13 +52,13 @@ struct sim__op {
     uint32_t tenant; /* the tenant for which the operation acts */
     uint32_t run;    /* index of the run */
     uint64_t shard;
-    struct ts_lease lease; /* of operations that need a lease */
-    uint32_t key;          /* of checkpoint and complete: the cursor; of split_residual: where to cut */
+    struct ts_lease lease; /* for operations that need a lease */
+    uint32_t key;          /* checkpoint and complete: the cursor; split_residual: where to cut */
     bool has_token;
     uint32_t token;
     enum ts_park_reason reason;
     enum ts_blame blame;
-    bool is_delayed; /* write: the worker releases the lease between making the gate and using it */
+    bool is_delayed; /* write: the worker releases the lease between making the lease check and using it */
     uint32_t cuts[SIM_CUTS_MAX + 1]; /* bounds: of the children, or of the shards to register */
     size_t cut_count;
     enum sim__mistake mistake;
@@ -65,8 +67,8 @@ struct sim__op {
     uint32_t under_way;
     uint32_t applied;  /* how often the stores showed it as applied */
     uint32_t executed; /* how often it was answered as executed for the first time */
-    bool perhaps;      /* a call may have applied it: succeeded, ended UNKNOWN or never returned */
-    bool refused;      /* every call reported that it changed nothing, and it did not */
+    bool perhaps;      /* a call may have applied it: it succeeded, ended UNKNOWN or never returned */
+    bool refused;      /* every call was refused: it must not have changed anything */
     uint64_t children[SIM_CUTS_MAX];
     size_t child_count;
     bool answered; /* a worker received its children */
@@ -77,7 +79,7 @@ struct sim__grant {
     uint64_t fence;
     uint32_t worker;
     uint64_t recorded_until; /* the latest deadline in the record */
-    uint64_t told_until;     /* the latest deadline that the worker received; 0: none yet */
+    uint64_t told_until;     /* the latest deadline in an answer to the worker; 0: none yet */
     bool over;               /* the shard was completed, parked, released or split under this lease */
 };
 
@@ -102,7 +104,7 @@ struct sim__shard {
 };
 
 struct sim__promise {
-    uint64_t name; /* hash */
+    uint64_t name; /* hash of the worker's name */
     uint64_t time_ms;
 };
 
@@ -113,12 +115,12 @@ struct sim__run_model {
     uint64_t guards_seen_in[TS_SIM_STORES_MAX];
     uint64_t guard_versions[TS_SIM_STORES_MAX];
     struct ts_run_guard guards[TS_SIM_STORES_MAX];
-    uint64_t limit_count; /* shards that count against the limits, as stored */
+    uint64_t limit_count; /* stored number of shards that count against the limits */
 };
 
 struct sim__cooldown {
     bool there;
-    bool was_there; /* in the previous check of its store */
+    bool was_there; /* it existed at the previous check of its store */
     uint64_t until_ms;
     uint32_t place;
 };
@@ -131,7 +133,7 @@ struct sim__model {
     uint32_t *slots; /* open table of indices + 1 */
     size_t slot_count;
     struct sim__run_model runs[SIM_RUNS];
-    struct sim__cooldown *cooldowns; /* by worker */
+    struct sim__cooldown *cooldowns; /* indexed by worker */
     struct sim__promise *promises[TS_SIM_STORES_MAX];
     size_t promise_count[TS_SIM_STORES_MAX], promise_capacity[TS_SIM_STORES_MAX];
     uint64_t tenant_limits[SIM_TENANTS];
@@ -161,7 +163,7 @@ struct sim__key sim__key_of(uint32_t number);
 /* The number of a range's bound or of a cursor; `empty` if the key is empty. */
 uint32_t sim__key_number(struct ts_bytes key, uint32_t empty);
 
-/* The range that a registered shard had at registration; both 0 for a shard that nobody registered. */
+/* The range that a shard had when it was registered; both 0 for a shard that was not registered. */
 struct sim__bounds {
     uint32_t from;
     uint32_t to;
@@ -174,10 +176,10 @@ uint64_t sim__registered_id(const struct sim__op *op, size_t index);
 /* Checks a store after a call that may have changed it. */
 void sim__check_place(struct sim__world *world, uint32_t place);
 
-/* Checks a store after its restart: it may have lost what was not durable. */
+/* Checks a store after its restart, when it may have lost changes that were not durable. */
 void sim__check_restarted(struct sim__world *world, uint32_t place);
 
-/* No store has a prepared transaction. */
+/* Returns whether no store has a prepared transaction. */
 bool sim__is_quiet(const struct sim__world *world);
 
 /* Checks across all stores, while the world is quiet (check_world.c). */

@@ -1,7 +1,7 @@
 /*
  * Every change of a shard's record is exactly one operation:
  *
- *   one new entry in the op-log           the operation that it names, which a worker has begun and was allowed to do
+ *   one new entry in the op-log           the operation that it names; a worker has begun it, and it was allowed
  *   no new entry, fence + 1, a holder     acquire
  *   no new entry, same fence and holder   renew
  *
@@ -61,7 +61,7 @@ static void check_identity(const struct change *change) {
         before->semantics != after->semantics ||
         !ts_bytes_equal(before->spec.range.start, after->spec.range.start) ||
         !ts_bytes_equal(before->spec.metadata, after->spec.metadata))
-        sim__broken(change->world, "record", "shard %llx changed what it is", id_of(change));
+        sim__broken(change->world, "record", "the identity of shard %llx changed", id_of(change));
     if (after->cursor.has_key && before->cursor.has_key &&
         ts_bytes_compare(after->cursor.last_key, before->cursor.last_key) < 0)
         sim__broken(change->world, "cursor", "the cursor of shard %llx went back", id_of(change));
@@ -75,7 +75,7 @@ static void check_identity(const struct change *change) {
                     ts_shard_status_name(before->status));
 }
 
-/* How many entries the log has gained, if its older entries are unchanged: 0 or 1; SIZE_MAX when they
+/* How many entries were added to the log, if its older entries are unchanged: 0 or 1; SIZE_MAX if they
  * changed. */
 static size_t new_entries(const ts_op_log *before, const ts_op_log *after) {
     const size_t had = ts_ring_count(before), has = ts_ring_count(after);
@@ -109,7 +109,7 @@ static void check_acquire(const struct change *change) {
     const struct ts_shard_record *before = change->before, *after = change->after;
     const uint32_t worker = worker_named(world, &after->holder.owner);
     if (worker == world->worker_count) {
-        sim__broken(world, "lease", "shard %llx was given to nobody", id_of(change));
+        sim__broken(world, "lease", "shard %llx was given to an unknown worker", id_of(change));
         return;
     }
     if (sim__worker_tenant(world, worker) != world->runs[change->shard->run].tenant)
@@ -210,10 +210,12 @@ static void check_lease_of(const struct change *change) {
     const struct ts_shard_record *before = change->before;
     const struct sim__grant *grant = sim__grant_find(change->shard, ts_lease_fence(&op->lease).v);
     if (ts_lease_fence(&op->lease).v != before->fence.v)
-        sim__broken(world, "fence", "shard %llx is at fence %llu and obeyed %llu", id_of(change),
-                    (unsigned long long)before->fence.v, (unsigned long long)ts_lease_fence(&op->lease).v);
+        sim__broken(world, "fence", "shard %llx has fence %llu and accepted an operation with fence %llu",
+                    id_of(change), (unsigned long long)before->fence.v,
+                    (unsigned long long)ts_lease_fence(&op->lease).v);
     if (!before->has_holder || grant == NULL || worker_named(world, &before->holder.owner) != grant->worker)
-        sim__broken(world, "lease", "shard %llx obeyed a worker that does not hold it", id_of(change));
+        sim__broken(world, "lease", "shard %llx accepted an operation of a worker that does not hold it",
+                    id_of(change));
     else if (change->at_ms >= before->holder.deadline.ms)
         sim__broken(world, "lease", "shard %llx was changed %llu ms after the lease had ended", id_of(change),
                     (unsigned long long)(change->at_ms - before->holder.deadline.ms));
@@ -247,7 +249,7 @@ static void check_status(const struct change *change, enum ts_shard_status expec
                     id_of(change), ts_shard_status_name(change->after->status));
 }
 
-/* The list of spawned shards has grown at its end; the new ones are the operation's children. */
+/* Checks that the list of spawned shards has grown at its end, by the operation's children. */
 static void check_spawned(const struct change *change, size_t expected) {
     const struct ts_bytes old = change->before->spawned.bytes, now = change->after->spawned.bytes;
     if (now.len != old.len + 8 * expected || (old.len > 0 && memcmp(old.data, now.data, old.len) != 0)) {
@@ -358,7 +360,8 @@ static void check_parked_by_itself(const struct change *change, const struct ts_
     if (entry->kind != TS_SHARD_OP_PARK || !change->after->has_park_reason ||
         change->after->park_reason != TS_PARK_TOO_MANY_ERRORS || config->attempts == 0 ||
         change->before->attempts < config->attempts) {
-        sim__broken(change->world, "op-log", "shard %llx did what nobody asked for", id_of(change));
+        sim__broken(change->world, "op-log", "shard %llx changed by an operation that no worker began",
+                    id_of(change));
         return;
     }
     if (change->before->has_holder && change->at_ms < change->before->holder.deadline.ms)
@@ -369,7 +372,7 @@ static void check_parked_by_itself(const struct change *change, const struct ts_
     end_grants(change);
 }
 
-/* A checkpoint that the log has forgotten may be applied again if it changes nothing. */
+/* A checkpoint that the log no longer has may be applied again if it changes nothing. */
 static bool may_be_again(const struct change *change) {
     return change->op->kind == TS_SIM_OP_CHECKPOINT &&
            ts_op_log_find(&change->before->op_log, (struct ts_op_id){change->op->id}) == NULL &&
@@ -388,11 +391,11 @@ static void check_entry(struct change *change) {
     change->shard->by = op;
     if (!is_shard_operation(op->kind) || op->run != change->shard->run || op->shard != change->shard->id ||
         stored_kind(op->kind) != entry->kind) {
-        sim__broken(world, "op-log", "shard %llx did what was asked of another", id_of(change));
+        sim__broken(world, "op-log", "shard %llx changed by an operation on another shard", id_of(change));
         return;
     }
     if (op->tenant != world->runs[op->run].tenant)
-        sim__broken(world, "tenant", "shard %llx obeyed another tenant", id_of(change));
+        sim__broken(world, "tenant", "shard %llx accepted an operation of another tenant", id_of(change));
     if (op->kind != TS_SIM_OP_UNPARK)
         check_lease_of(change);
     if (op->applied > 0 && !may_be_again(change))
@@ -428,7 +431,7 @@ void sim__check_change(struct sim__world *world, struct sim__shard *shard, uint6
         check_entry(&change);
         return;
     default:
-        sim__broken(world, "op-log", "the op-log of shard %llx forgot something", id_of(&change));
+        sim__broken(world, "op-log", "the op-log of shard %llx lost an entry", id_of(&change));
         return;
     }
 }
@@ -438,7 +441,7 @@ void sim__check_written(struct sim__world *world, struct sim__shard *shard, uint
     const struct change change = {.world = world, .shard = shard, .after = record};
     struct sim__op *op = sim__op_find(world->model, op_id);
     if (op == NULL || op->kind != TS_SIM_OP_WRITE || op->run != shard->run || op->shard != shard->id) {
-        sim__broken(world, "gate", "shard %llx has a row that nobody wrote", id_of(&change));
+        sim__broken(world, "lease-check", "shard %llx has a row that nobody wrote", id_of(&change));
         return;
     }
     if (op->tenant != world->runs[op->run].tenant)
@@ -446,12 +449,13 @@ void sim__check_written(struct sim__world *world, struct sim__shard *shard, uint
     if (shard->now.version == 0 || record->status != TS_SHARD_ACTIVE || !record->has_holder ||
         ts_lease_fence(&op->lease).v != record->fence.v ||
         !ts_worker_id_equal(&record->holder.owner, ts_lease_owner(&op->lease)))
-        sim__broken(world, "gate", "a worker that does not hold shard %llx wrote for it", id_of(&change));
+        sim__broken(world, "lease-check", "a worker that does not hold shard %llx wrote for it",
+                    id_of(&change));
     else if (at_ms >= record->holder.deadline.ms)
         sim__broken(world, "lease", "a worker wrote for shard %llx %llu ms after its lease had ended",
                     id_of(&change), (unsigned long long)(at_ms - record->holder.deadline.ms));
     if (op->refused)
-        sim__broken(world, "gate", "write %llu for shard %llx was refused, and then done",
+        sim__broken(world, "lease-check", "write %llu for shard %llx was refused, and then done",
                     (unsigned long long)op->id, id_of(&change));
     op->applied++;
 }
@@ -461,11 +465,12 @@ void sim__check_new(struct sim__world *world, struct sim__shard *shard) {
     const struct change change = {.world = world, .shard = shard, .after = record};
     if (record->status != TS_SHARD_ACTIVE || record->has_holder || record->fence.v != 0 ||
         ts_ring_count(&record->op_log) != 0 || ts_spawned_count(record->spawned) != 0)
-        sim__broken(world, "record", "shard %llx was not born free", id_of(&change));
+        sim__broken(world, "record", "shard %llx was not free when it was created", id_of(&change));
     if (!ts_tenant_id_equal(&record->tenant, &world->tenants[world->runs[shard->run].tenant]))
-        sim__broken(world, "tenant", "shard %llx was born into another tenant", id_of(&change));
+        sim__broken(world, "tenant", "shard %llx was created for another tenant", id_of(&change));
     if (record->has_parent != ((shard->id >> 63) != 0))
-        sim__broken(world, "record", "shard %llx has no parent, or one too many", id_of(&change));
+        sim__broken(world, "record", "shard %llx lacks a parent, or has one that it should not have",
+                    id_of(&change));
     if (record->has_parent)
         return;
     const struct sim__bounds bounds = sim__registered_bounds(world, shard->run, shard->id);

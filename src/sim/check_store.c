@@ -96,14 +96,17 @@ static void changed_shard(struct sim__world *world, struct sim__shard *shard, co
                     (unsigned long long)shard->id);
     else if (shard->before.version == 0)
         sim__check_new(world, shard);
+    else if (guard->status == TS_RUN_INITIALIZING && !tally->restarted)
+        sim__broken(world, "announced", "shard %llx changed before all announced shards were registered",
+                    (unsigned long long)shard->id);
     else
         sim__check_change(world, shard, tally->at_ms);
 }
 
-/* A commit that was not durable is a prepared transaction again. */
+/* A commit that was not durable becomes a prepared transaction again. */
 static void undo(struct sim__world *world, struct sim__shard *shard) {
     if (!shard->undoable) {
-        sim__broken(world, "shards", "shard %llx lost what was durable", (unsigned long long)shard->id);
+        sim__broken(world, "shards", "shard %llx lost a durable change", (unsigned long long)shard->id);
         return;
     }
     if (shard->by != NULL && shard->by->applied > 0)
@@ -142,7 +145,7 @@ static void look_at_shard(struct sim__world *world, const struct ts_row *row, st
                         (unsigned long long)id, (unsigned)tally->place);
     }
     if (shard->place != tally->place) {
-        sim__broken(world, "shards", "shard %llx is there twice", (unsigned long long)id);
+        sim__broken(world, "shards", "shard %llx exists twice", (unsigned long long)id);
         return;
     }
     if (tally->restarted && shard->now.version != row->version && shard->before.version == row->version)
@@ -263,6 +266,24 @@ static void check_run_number(struct sim__world *world, uint32_t run, const struc
     }
 }
 
+/* Handles the case that the newest entry is the next step of the announced list. The last step ends the
+ * operation. */
+static void check_step(struct sim__world *world, uint32_t run, const struct ts_run_record *record) {
+    const struct ts_run_record *before = &world->model->runs[run].record;
+    struct sim__op *op = sim__op_find(world->model, world->runs[run].create_op);
+    const struct ts_step_place place = {before->registered, record->registered - before->registered};
+    const struct ts_op_id newest = ts_ring_from_newest(&record->op_log, 0)->op_id;
+    if (op == NULL || record->registered <= before->registered ||
+        ts_step_op_id(world->runs[run].id, (struct ts_op_id){op->id}, place).v != newest.v)
+        sim__broken(world, "announced", "a run registered a step that is not the next one of its list");
+    else if (record->status == TS_RUN_ACTIVE && op->applied++ > 0)
+        sim__broken(world, "op-log", "operation %llu of a run was done twice", (unsigned long long)op->id);
+    if ((record->status == TS_RUN_ACTIVE) != (record->registered == record->announced.count))
+        sim__broken(world, "announced", "a run is %s with %llu of %llu announced shards",
+                    ts_run_status_name(record->status), (unsigned long long)record->registered,
+                    (unsigned long long)record->announced.count);
+}
+
 /* If the newest entry of the log is new, it is the operation that was just applied. */
 static void check_run_op(struct sim__world *world, uint32_t run, const struct ts_run_record *record) {
     const struct ts_run_record *before = &world->model->runs[run].record;
@@ -270,20 +291,24 @@ static void check_run_op(struct sim__world *world, uint32_t run, const struct ts
         return;
     const struct ts_run_op_log_entry *newest = ts_ring_from_newest(&record->op_log, 0);
     struct sim__op *op = sim__op_find(world->model, newest->op_id.v);
+    if (op == NULL && world->runs[run].in_steps && newest->kind == TS_RUN_OP_REGISTER_SHARDS) {
+        check_step(world, run, record);
+        return;
+    }
     if (op == NULL || op->run != run) {
-        sim__broken(world, "op-log", "a run did what nobody asked for");
+        sim__broken(world, "op-log", "a run changed by an operation that no worker began");
         return;
     }
     if (op->tenant != world->runs[run].tenant)
-        sim__broken(world, "tenant", "a run obeyed another tenant");
-    /* If a registration is repeated after its log entry was dropped, all its shards exist. */
+        sim__broken(world, "tenant", "a run accepted an operation of another tenant");
+    /* If a registration is repeated after the log has dropped its entry, all its shards exist. */
     const bool again = ts_run_op_log_find(&before->op_log, newest->op_id) == NULL &&
                        newest->kind == TS_RUN_OP_REGISTER_SHARDS && before->registered == record->registered;
     if (op->applied++ > 0 && !again)
         sim__broken(world, "op-log", "operation %llu of a run was done twice", (unsigned long long)op->id);
 }
 
-/* The commit of the run's last operation is a prepared transaction again. */
+/* The commit of the run's last operation has become a prepared transaction again. */
 static void undo_run(struct sim__world *world, struct sim__run_model *model,
                      const struct ts_run_record *record) {
     const struct ts_run_op_log_entry *newest =
@@ -291,6 +316,13 @@ static void undo_run(struct sim__world *world, struct sim__run_model *model,
     struct sim__op *op = newest == NULL ? NULL : sim__op_find(world->model, newest->op_id.v);
     if (op != NULL && ts_run_op_log_find(&record->op_log, newest->op_id) == NULL && op->applied > 0)
         op->applied--;
+    /* The same for a list, if the run's last step is undone. */
+    const uint32_t run = (uint32_t)(model - world->model->runs);
+    struct sim__op *list =
+        world->runs[run].in_steps ? sim__op_find(world->model, world->runs[run].create_op) : NULL;
+    if (list != NULL && model->record.status != TS_RUN_INITIALIZING &&
+        record->status == TS_RUN_INITIALIZING && list->applied > 0)
+        list->applied--;
 }
 
 static void look_at_run(struct sim__world *world, const struct ts_row *row, const struct tally *tally) {
@@ -382,7 +414,8 @@ static void look_at_cooldown(struct sim__world *world, const struct ts_row *row,
     }
 }
 
-/* A row that the holder of a shard has written. Shards come before these rows, so their records are current. */
+/* Checks a row that the holder of a shard has written. Shards are read before these rows, so their records
+ * are current. */
 static void look_at_written(struct sim__world *world, const struct ts_row *row, const struct tally *tally) {
     uint64_t run_id = 0, id = 0, op_id = 0;
     (void)number_at(row->key, HEAD, &run_id);
@@ -390,7 +423,7 @@ static void look_at_written(struct sim__world *world, const struct ts_row *row, 
     const uint32_t run = run_of(world, run_id);
     struct sim__shard *shard = run == SIM_RUNS ? NULL : sim__shard_find(world->model, run, id);
     if (shard == NULL || !number_at(row->value, 0, &op_id)) {
-        sim__broken(world, "gate", "a row of a shard that nobody made");
+        sim__broken(world, "lease-check", "a row of a shard that nobody made");
         return;
     }
     if (shard->written == row->version)
@@ -400,13 +433,13 @@ static void look_at_written(struct sim__world *world, const struct ts_row *row, 
     if (tally->restarted)
         return;
     if (ts_run_status_is_terminal(world->model->runs[run].guards[tally->place].status))
-        sim__broken(world, "gate", "a worker wrote for shard %llx after its run had ended",
+        sim__broken(world, "lease-check", "a worker wrote for shard %llx after its run had ended",
                     (unsigned long long)id);
     else
         sim__check_written(world, shard, op_id, tally->at_ms);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole check ---- */
 
 static void look_at_row(struct sim__world *world, const struct ts_row *row, struct tally *tally) {
     switch (row->key.len < HEAD ? 0 : row->key.data[2]) {
@@ -439,8 +472,8 @@ static void look_at_row(struct sim__world *world, const struct ts_row *row, stru
     }
 }
 
-/* If a prepared transaction is gone, this call settled it. Its changes count at the time when it was
- * prepared: since then its locks have kept all others out. */
+/* If a prepared transaction no longer exists, this call settled it. Its changes count at the time when it was
+ * prepared, because its locks have kept all others out since then. */
 static uint64_t look_at_promises(struct sim__world *world, uint32_t place, bool *ret_settled) {
     struct sim__model *model = world->model;
     struct ts_call call = {.kind = TS_CALL_PREPARED, .rows = &model->rows};

@@ -51,7 +51,7 @@ static void check_children(struct sim__world *world, const struct sim__shard *sh
          i++)
         listed = ts_spawned_at(parent->now.record.spawned, i).v == shard->id;
     if (!listed)
-        sim__broken(world, "shards", "shard %llx is there, and its parent does not know of it",
+        sim__broken(world, "shards", "shard %llx exists, but its parent does not list it",
                     (unsigned long long)shard->id);
 }
 
@@ -87,7 +87,8 @@ static void check_coverage(struct sim__world *world) {
             continue;
         const struct sim__shard *root = root_of(world, shard);
         if (root == NULL || root->now.version == 0) {
-            sim__broken(world, "shards", "shard %llx comes from nowhere", (unsigned long long)shard->id);
+            sim__broken(world, "shards", "shard %llx was never registered or split off",
+                        (unsigned long long)shard->id);
             break;
         }
         const struct ts_key_range range = shard->now.record.spec.range;
@@ -113,15 +114,14 @@ static void check_run(struct sim__world *world, uint32_t run, uint64_t *ret_coun
     }
     const bool there = model->version != 0;
     if (!there && shards > 0)
-        sim__broken(world, "run", "there are shards of a run that is not there");
+        sim__broken(world, "run", "there are shards of a run that does not exist");
     if (there && model->record.status == TS_RUN_DONE && active > 0)
         sim__broken(world, "run", "a run is Done, and %llu shards are active", (unsigned long long)active);
     for (uint32_t place = 0; place < world->place_count && there; place++) {
         const struct ts_run_guard *guard = &model->guards[place];
         if (model->guard_versions[place] == 0 || guard->status != model->record.status ||
             !ts_run_config_equal(&guard->config, &model->record.config))
-            sim__broken(world, "run", "the guard on store %u says something else than the run",
-                        (unsigned)place);
+            sim__broken(world, "run", "the guard on store %u differs from the run", (unsigned)place);
     }
     *ret_counted = there && !ts_run_status_is_terminal(model->record.status) ? shards : 0;
     if (there && model->limit_count != *ret_counted)

@@ -56,7 +56,7 @@ static void *stack_of(const struct sim__fiber *fiber) {
     return (char *)fiber->memory + GUARD_SIZE;
 }
 
-/* AddressSanitizer replaces swapcontext by a function that only adds a warning: call the real one. */
+/* AddressSanitizer replaces swapcontext by a function that only adds a warning, so this calls the real one. */
 static int switch_context(ucontext_t *from, const ucontext_t *to) {
 #ifdef SIM_ASAN
     void *found = dlsym(RTLD_NEXT, "swapcontext");
@@ -106,8 +106,8 @@ static void go_outside(struct sim__fiber *fiber) {
 
 /* makecontext passes only ints, so the fiber's address comes in two halves. */
 static void enter(unsigned high, unsigned low) {
-    struct sim__fiber *fiber =
-        (struct sim__fiber *)((uintptr_t)high << 32 | (uintptr_t)low); /* NOLINT(performance-no-int-to-ptr) */
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr) */
+    struct sim__fiber *fiber = (struct sim__fiber *)((uintptr_t)high << 32 | (uintptr_t)low);
     arrived_inside(fiber);
     fiber->run(fiber->context);
     fiber->ended = true;
@@ -158,7 +158,8 @@ void sim__fiber_free(struct sim__fiber *fiber) {
     __tsan_destroy_fiber(fiber->tsan_inside);
 #endif
 #ifdef SIM_ASAN
-    ASAN_UNPOISON_MEMORY_REGION(stack_of(fiber), STACK_SIZE); /* the first frame never returned before */
+    ASAN_UNPOISON_MEMORY_REGION(stack_of(fiber),
+                                STACK_SIZE); /* the first frame of the fiber never returned */
 #endif
     munmap(fiber->memory, STACK_SIZE + GUARD_SIZE);
     free(fiber);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Op ids begin at this number, so that no index is a valid op id by accident. */
+/* Op ids start at this number, so that no index is accidentally a valid op id. */
 #define OP_ID_BASE UINT64_C(1000000)
 
 struct sim__model *sim__model_new(uint32_t worker_count) {
@@ -133,7 +133,7 @@ uint32_t sim__key_number(struct ts_bytes key, uint32_t empty) {
     return number;
 }
 
-/* The first registration of a run numbers its shards from 1; later registrations use ids of their own. */
+/* The first registration of a run numbers its shards from 1; later registrations use other ids. */
 #define LATER_ID_BASE   UINT64_C(0x100000000)
 #define LATER_IDS_OF_OP 16
 

@@ -1,23 +1,23 @@
 /* Operations as workers call them, and the checks of their answers. */
+#include "operation.h"
 #include "base/assert.h"
 #include "base/endian.h"
-#include "worker.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static struct ts_bytes start_of(const struct sim__key *key, uint32_t number) {
+struct ts_bytes sim__start_of(const struct sim__key *key, uint32_t number) {
     return ts_bytes_of(key->text, number == 0 ? 0 : SIM_KEY_LEN);
 }
 
-static struct ts_bytes end_of(const struct sim__key *key, uint32_t number) {
+struct ts_bytes sim__end_of(const struct sim__key *key, uint32_t number) {
     return ts_bytes_of(key->text, number == SIM_KEYS ? 0 : SIM_KEY_LEN);
 }
 
 /* ---- counts ---- */
 
-static void count_answer(struct sim__worker *worker, enum ts_sim_operation kind,
-                         const struct sim__answer *answer) {
+void sim__count_answer(struct sim__worker *worker, enum ts_sim_operation kind,
+                       const struct sim__answer *answer) {
     struct sim__world *world = worker->actor.world;
     struct ts_sim_counts *counts = &world->result->counts;
     if (answer->ok && answer->outcome.outcome == TS_OUTCOME_REPLAYED)
@@ -33,7 +33,7 @@ static void count_answer(struct sim__worker *worker, enum ts_sim_operation kind,
                (uint64_t)answer->ok << 1 | (answer->ok && answer->outcome.outcome == TS_OUTCOME_REPLAYED));
 }
 
-static struct sim__answer refused(enum ts_error_variant variant, const struct ts_coord_detail *detail) {
+struct sim__answer sim__refused(enum ts_error_variant variant, const struct ts_coord_detail *detail) {
     const bool nested = variant == TS_VARIANT_REGISTER_SHARDS_FAILED || variant == TS_VARIANT_GET_RUN_FAILED;
     const bool backend = (nested ? detail->nested : variant) == TS_VARIANT_BACKEND_ERROR;
     return (struct sim__answer){.variant = variant,
@@ -47,13 +47,12 @@ static struct sim__answer accepted(void) {
     return (struct sim__answer){.ok = true};
 }
 
-static struct sim__answer done(const struct ts_coord_outcome *outcome) {
+struct sim__answer sim__done(const struct ts_coord_outcome *outcome) {
     return (struct sim__answer){.ok = true, .outcome = *outcome};
 }
 
-/* No answer may report a damaged record or counter, because the simulation damages none. */
-static void check_sound(struct sim__world *world, const struct sim__answer *answer,
-                        const struct ts_coord_detail *detail) {
+void sim__check_sound(struct sim__world *world, const struct sim__answer *answer,
+                      const struct ts_coord_detail *detail) {
     if (!answer->ok && answer->variant == TS_VARIANT_BACKEND_ERROR && detail->infra.kind == TS_INFRA_DAMAGED)
         sim__broken(world, "record", "an operation met damage: %.150s", detail->infra.text);
 }
@@ -66,11 +65,20 @@ void sim__let_go(struct sim__worker *worker) {
     if (!worker->holding)
         return;
     worker->holding = false;
+    worker->run = worker->home;
     worker->old[worker->old_count++ % SIM_OLD_LEASES] = worker->lease;
+}
+
+uint32_t sim__run_of(const struct sim__world *world, const struct ts_lease *lease) {
+    uint32_t run = 0;
+    while (run < SIM_RUNS - 1 && world->runs[run].id.v != ts_lease_shard(lease).run.v)
+        run++;
+    return run;
 }
 
 static void take_hold(struct sim__worker *worker, const struct ts_acquire_result_view *view) {
     worker->holding = true;
+    worker->run = sim__run_of(worker->actor.world, &view->lease);
     worker->lease = view->lease;
     worker->shard = ts_lease_shard(&view->lease).shard.v;
     worker->from = sim__key_number(view->snapshot.spec.range.start, 0);
@@ -80,41 +88,65 @@ static void take_hold(struct sim__worker *worker, const struct ts_acquire_result
     sim__check_lease(worker->actor.world, worker->number, &view->lease);
 }
 
-/* `before` is the worker's cooldown when the claim began. If the cooldown has not ended now, it had not ended
+/* `before` is the worker's cooldown when the claim began. If the cooldown is not over now, it was not over
  * when the claim checked it. */
 static void check_cooldown(struct sim__worker *worker, uint32_t run, const struct sim__cooldown *before) {
     struct sim__world *world = worker->actor.world;
     if (before->there && world->runs[run].config.cooldown_ms > 0 &&
         sim__place_now(&world->places[before->place]) < before->until_ms)
-        sim__broken(world, "cooldown", "worker %u was served before its time", (unsigned)worker->number);
+        sim__broken(world, "cooldown", "worker %u got a shard before its cooldown was over",
+                    (unsigned)worker->number);
     if (world->runs[run].config.cooldown_ms > 0 && worker->actor.struck == 0 &&
         !world->model->cooldowns[worker->number].there)
-        sim__broken(world, "cooldown", "worker %u was served and need not wait", (unsigned)worker->number);
+        sim__broken(world, "cooldown", "worker %u got a shard, and no cooldown was stored",
+                    (unsigned)worker->number);
 }
 
-void sim__claim(struct sim__worker *worker, uint32_t run, enum ts_error_variant *ret_variant) {
+/* Claims in the worker's own run, or, with a session, in any run of its tenant. Sometimes it presents a wrong
+ * pin; ret_pin is the pin that it presents. */
+static enum ts_claim_error claim(struct sim__worker *worker, struct ts_pin *ret_pin,
+                                 struct ts_acquire_result_view *view, struct ts_coord_detail *detail) {
+    struct sim__world *world = worker->actor.world;
+    const struct sim__run *home = &world->runs[worker->home];
+    const bool is_wrong = !world->calm && sim__chance(world, 10);
+    *ret_pin = home->config.pin;
+    if (is_wrong)
+        ret_pin->b[sim__below(world, TS_PIN_LEN)] ^= 1;
+    if (worker->session != NULL && !is_wrong && sim__chance(world, 20))
+        return ts_coord_session_claim_any(worker->session, view, detail);
+    if (worker->session != NULL && !is_wrong)
+        return ts_coord_session_claim(worker->session, home->id, view, detail);
+    const struct ts_coord_claim_op op = {
+        .tenant = world->tenants[worker->tenant], .run = home->id, .worker = worker->id, .pin = *ret_pin};
+    return ts_coord_claim_next_available(worker->coord, &op, worker->scratch, view, detail);
+}
+
+static void check_pin(struct sim__worker *worker, uint32_t run, const struct ts_pin *presented) {
+    struct sim__world *world = worker->actor.world;
+    const struct ts_pin *pin = &world->runs[run].config.pin;
+    if (ts_pin_is_set(pin) && !ts_pin_equal(pin, presented))
+        sim__broken(world, "pin", "worker %u got a shard of a run with another pin",
+                    (unsigned)worker->number);
+}
+
+void sim__claim(struct sim__worker *worker, enum ts_error_variant *ret_variant) {
     struct sim__world *world = worker->actor.world;
     struct ts_acquire_result_view view;
     struct ts_coord_detail detail = {0};
+    struct ts_pin presented;
     const struct sim__cooldown cooldown = world->model->cooldowns[worker->number];
     worker->actor.struck = 0;
-    enum ts_claim_error error;
-    if (worker->session != NULL) {
-        error = ts_coord_session_claim(worker->session, world->runs[run].id, &view, &detail);
-    } else {
-        const struct ts_coord_claim_op op = {
-            .tenant = world->tenants[worker->tenant], .run = world->runs[run].id, .worker = worker->id};
-        error = ts_coord_claim_next_available(worker->coord, &op, worker->scratch, &view, &detail);
-    }
+    const enum ts_claim_error error = claim(worker, &presented, &view, &detail);
     *ret_variant = ts_claim_error_variant(error);
     if (worker->actor.dead)
         return;
-    const struct sim__answer answer = error == TS_CLAIM_OK ? accepted() : refused(*ret_variant, &detail);
-    count_answer(worker, TS_SIM_OP_CLAIM, &answer);
-    check_sound(world, &answer, &detail);
+    const struct sim__answer answer = error == TS_CLAIM_OK ? accepted() : sim__refused(*ret_variant, &detail);
+    sim__count_answer(worker, TS_SIM_OP_CLAIM, &answer);
+    sim__check_sound(world, &answer, &detail);
     if (!answer.ok)
         return;
-    check_cooldown(worker, run, &cooldown);
+    check_cooldown(worker, sim__run_of(world, &view.lease), &cooldown);
+    check_pin(worker, sim__run_of(world, &view.lease), &presented);
     take_hold(worker, &view);
 }
 
@@ -134,9 +166,9 @@ void sim__acquire(struct sim__worker *worker, uint32_t run, uint64_t shard) {
     if (worker->actor.dead)
         return;
     const struct sim__answer answer =
-        error == TS_ACQUIRE_OK ? accepted() : refused(ts_acquire_error_variant(error), &detail);
-    count_answer(worker, TS_SIM_OP_ACQUIRE, &answer);
-    check_sound(world, &answer, &detail);
+        error == TS_ACQUIRE_OK ? accepted() : sim__refused(ts_acquire_error_variant(error), &detail);
+    sim__count_answer(worker, TS_SIM_OP_ACQUIRE, &answer);
+    sim__check_sound(world, &answer, &detail);
     if (answer.ok)
         take_hold(worker, &view);
 }
@@ -157,7 +189,7 @@ static bool is_held(const struct sim__worker *worker, const struct ts_lease *lea
     return worker->holding && is_same_lease(&worker->lease, lease);
 }
 
-/* Errors that tell a worker that its lease is gone. */
+/* Errors that mean that the worker's lease is lost. */
 static bool ends_lease(enum ts_error_variant variant) {
     return variant == TS_VARIANT_STALE_FENCE || variant == TS_VARIANT_LEASE_EXPIRED ||
            variant == TS_VARIANT_SHARD_TERMINAL || variant == TS_VARIANT_SHARD_NOT_FOUND ||
@@ -182,9 +214,9 @@ void sim__renew(struct sim__worker *worker, const struct ts_lease *lease) {
     if (worker->actor.dead)
         return;
     const struct sim__answer answer =
-        error == TS_RENEW_OK ? accepted() : refused(ts_renew_error_variant(error), &detail);
-    count_answer(worker, TS_SIM_OP_RENEW, &answer);
-    check_sound(world, &answer, &detail);
+        error == TS_RENEW_OK ? accepted() : sim__refused(ts_renew_error_variant(error), &detail);
+    sim__count_answer(worker, TS_SIM_OP_RENEW, &answer);
+    sim__check_sound(world, &answer, &detail);
     if (answer.ok) {
         if (is_held(worker, &presented)) {
             worker->lease = renewed;
@@ -231,8 +263,8 @@ static void fill_children(const struct sim__op *op, struct payload *payload) {
         payload->keys[2 * i] = sim__key_of(from);
         payload->keys[2 * i + 1] = sim__key_of(to);
         payload->shards[i] =
-            (struct ts_new_shard){.spec = {.range = {start_of(&payload->keys[2 * i], from),
-                                                     end_of(&payload->keys[2 * i + 1], to)}}};
+            (struct ts_new_shard){.spec = {.range = {sim__start_of(&payload->keys[2 * i], from),
+                                                     sim__end_of(&payload->keys[2 * i + 1], to)}}};
     }
 }
 
@@ -261,9 +293,9 @@ static struct sim__answer of_checkpoint(struct sim__worker *worker, const struct
         variant = ts_complete_error_variant(error);
         ok = error == TS_COMPLETE_OK;
     }
-    const struct sim__answer answer = ok ? done(&outcome) : refused(variant, &detail);
+    const struct sim__answer answer = ok ? sim__done(&outcome) : sim__refused(variant, &detail);
     if (!worker->actor.dead)
-        check_sound(worker->actor.world, &answer, &detail);
+        sim__check_sound(worker->actor.world, &answer, &detail);
     return answer;
 }
 
@@ -276,9 +308,9 @@ static struct sim__answer of_park(struct sim__worker *worker, const struct sim__
             ? ts_coord_session_park(worker->session, by->op_id, op->reason, &outcome, &detail)
             : ts_coord_park(worker->coord, &(struct ts_park_op){*by, op->reason}, NULL, &outcome, &detail);
     const struct sim__answer answer =
-        error == TS_PARK_OK ? done(&outcome) : refused(ts_park_error_variant(error), &detail);
+        error == TS_PARK_OK ? sim__done(&outcome) : sim__refused(ts_park_error_variant(error), &detail);
     if (!worker->actor.dead)
-        check_sound(worker->actor.world, &answer, &detail);
+        sim__check_sound(worker->actor.world, &answer, &detail);
     return answer;
 }
 
@@ -291,9 +323,9 @@ static struct sim__answer of_release(struct sim__worker *worker, const struct si
                    : ts_coord_release(worker->coord, &(struct ts_release_op){*by, op->blame}, NULL, &outcome,
                                       &detail);
     const struct sim__answer answer =
-        error == TS_RELEASE_OK ? done(&outcome) : refused(ts_release_error_variant(error), &detail);
+        error == TS_RELEASE_OK ? sim__done(&outcome) : sim__refused(ts_release_error_variant(error), &detail);
     if (!worker->actor.dead)
-        check_sound(worker->actor.world, &answer, &detail);
+        sim__check_sound(worker->actor.world, &answer, &detail);
     return answer;
 }
 
@@ -316,8 +348,13 @@ static void fill_row(const struct sim__op *op, struct written_row *row) {
 }
 
 static void release_for(struct sim__worker *worker, const struct sim__op *write) {
-    struct sim__op op = *write;
-    op.kind = TS_SIM_OP_RELEASE;
+    const struct sim__op op = {.kind = TS_SIM_OP_RELEASE,
+                               .worker = write->worker,
+                               .tenant = write->tenant,
+                               .run = write->run,
+                               .shard = write->shard,
+                               .lease = write->lease,
+                               .blame = write->blame};
     struct sim__op *made = sim__op_new(worker->actor.world, &op);
     if (made == NULL)
         sim__broken(worker->actor.world, "memory", "there is none left");
@@ -325,34 +362,37 @@ static void release_for(struct sim__worker *worker, const struct sim__op *write)
         (void)sim__issue(worker, made);
 }
 
-/* As two threads of a worker may: one makes the gate, the other releases the lease, then the first one writes. */
+/* Two threads of a worker: one makes the lease check, the other releases the lease, and then the first one
+ * writes. */
 static struct sim__answer of_delayed_write(struct sim__worker *worker, const struct sim__op *op,
                                            const struct ts_write_op *write) {
-    struct ts_coord_gate gate;
+    struct ts_coord_lease_check check;
     struct ts_coord_detail detail = {0};
-    enum ts_write_error error = ts_coord_gate(worker->coord, write, NULL, TS_COORD_GATE_READ, &gate, &detail);
+    enum ts_write_error error =
+        ts_coord_lease_check(worker->coord, write, NULL, TS_COORD_LEASE_CHECK_READ, &check, &detail);
     if (error != TS_WRITE_OK)
-        return refused(ts_write_error_variant(error), &detail);
+        return sim__refused(ts_write_error_variant(error), &detail);
     if (!worker->actor.dead)
         release_for(worker, op);
     struct written_row row;
-    struct ts_op ops[TS_COORD_GATE_OPS + 1];
+    struct ts_op ops[TS_COORD_LEASE_CHECK_OPS + 1];
     fill_row(op, &row);
-    memcpy(ops, gate.ops, sizeof gate.ops);
-    ops[TS_COORD_GATE_OPS] = row.put;
-    const struct ts_txn_part part = {.place = gate.place, .batch = {ops, TS_COORD_GATE_OPS + 1}};
+    memcpy(ops, check.ops, sizeof check.ops);
+    ops[TS_COORD_LEASE_CHECK_OPS] = row.put;
+    const struct ts_txn_part part = {.place = check.place, .batch = {ops, TS_COORD_LEASE_CHECK_OPS + 1}};
     const struct ts_coord_io io = sim__coord_io(worker);
     struct ts_txn_result result = {0};
     if (worker->actor.dead)
-        return refused(TS_VARIANT_BACKEND_ERROR, &detail);
+        return sim__refused(TS_VARIANT_BACKEND_ERROR, &detail);
     io.txn(io.context, &part, 1, &result);
     if (result.outcome == TS_TXN_COMMITTED)
         return accepted();
     detail.infra.kind = result.outcome == TS_TXN_UNKNOWN ? TS_INFRA_UNKNOWN : TS_INFRA_RETRYABLE;
     if (result.outcome == TS_TXN_UNKNOWN || worker->actor.dead)
-        return refused(TS_VARIANT_BACKEND_ERROR, &detail);
-    error = ts_coord_gate(worker->coord, write, NULL, TS_COORD_GATE_READ, &gate, &detail);
-    return refused(error == TS_WRITE_OK ? TS_VARIANT_BACKEND_ERROR : ts_write_error_variant(error), &detail);
+        return sim__refused(TS_VARIANT_BACKEND_ERROR, &detail);
+    error = ts_coord_lease_check(worker->coord, write, NULL, TS_COORD_LEASE_CHECK_READ, &check, &detail);
+    return sim__refused(error == TS_WRITE_OK ? TS_VARIANT_BACKEND_ERROR : ts_write_error_variant(error),
+                        &detail);
 }
 
 static struct sim__answer of_write(struct sim__worker *worker, const struct sim__op *op,
@@ -369,15 +409,15 @@ static struct sim__answer of_write(struct sim__worker *worker, const struct sim_
         by_session ? ts_coord_session_write(worker->session, batch, &store, &detail)
                    : ts_coord_write(worker->coord, &write, NULL, batch, &store, &detail);
     const struct sim__answer answer =
-        error == TS_WRITE_OK ? accepted() : refused(ts_write_error_variant(error), &detail);
+        error == TS_WRITE_OK ? accepted() : sim__refused(ts_write_error_variant(error), &detail);
     if (!worker->actor.dead)
-        check_sound(worker->actor.world, &answer, &detail);
+        sim__check_sound(worker->actor.world, &answer, &detail);
     if (!worker->actor.dead && answer.ok && store.result != TS_STORE_OK)
-        sim__broken(worker->actor.world, "gate", "a write without checks of its own failed one");
+        sim__broken(worker->actor.world, "lease-check", "a check failed in a write that has no checks");
     return answer;
 }
 
-/* The children in an answer are in the caller's memory, so they outlive the call. */
+/* The children in an answer are in the caller's memory, so they stay valid after the call. */
 static struct sim__answer of_split(struct sim__worker *worker, const struct sim__op *op,
                                    const struct ts_lease_op *by, bool by_session,
                                    struct ts_split_replace_result *children) {
@@ -406,9 +446,9 @@ static struct sim__answer of_split(struct sim__worker *worker, const struct sim_
         children->children[0] = result.residual;
     }
     struct sim__answer answer =
-        error == TS_SPLIT_OK ? done(&outcome) : refused(ts_split_error_variant(error), &detail);
+        error == TS_SPLIT_OK ? sim__done(&outcome) : sim__refused(ts_split_error_variant(error), &detail);
     if (!worker->actor.dead)
-        check_sound(worker->actor.world, &answer, &detail);
+        sim__check_sound(worker->actor.world, &answer, &detail);
     if (answer.ok) {
         answer.children = children->children;
         answer.child_count = children->count;
@@ -425,85 +465,9 @@ static struct sim__answer of_unpark(struct sim__worker *worker, const struct sim
                                         .op_id = {op->id}};
     const enum ts_unpark_error error = ts_coord_unpark(worker->coord, &unpark, &outcome, &detail);
     const struct sim__answer answer =
-        error == TS_UNPARK_OK ? done(&outcome) : refused(ts_unpark_error_variant(error), &detail);
+        error == TS_UNPARK_OK ? sim__done(&outcome) : sim__refused(ts_unpark_error_variant(error), &detail);
     if (!worker->actor.dead)
-        check_sound(world, &answer, &detail);
-    return answer;
-}
-
-static struct sim__answer of_end_run(struct sim__worker *worker, const struct sim__op *op) {
-    struct sim__world *world = worker->actor.world;
-    struct ts_coord_outcome outcome;
-    struct ts_coord_detail detail = {0};
-    const struct ts_end_run_op end = {.tenant = world->tenants[op->tenant],
-                                      .run = world->runs[op->run].id,
-                                      .op_id = {op->id},
-                                      .kind = op->end};
-    const enum ts_run_transition_error error = ts_coord_end_run(worker->coord, &end, &outcome, &detail);
-    const struct sim__answer answer = error == TS_RUN_TRANSITION_OK
-                                          ? done(&outcome)
-                                          : refused(ts_run_transition_error_variant(error), &detail);
-    if (!worker->actor.dead)
-        check_sound(world, &answer, &detail);
-    return answer;
-}
-
-static struct ts_register_op registration(struct sim__worker *worker, const struct sim__op *op,
-                                          struct sim__key (*keys)[2], size_t count) {
-    const struct sim__world *world = worker->actor.world;
-    for (size_t i = 0; i < count; i++) {
-        const struct sim__bounds bounds = sim__registered_bounds(world, op->run, sim__registered_id(op, i));
-        keys[i][0] = sim__key_of(bounds.from);
-        keys[i][1] = sim__key_of(bounds.to);
-        worker->shards[i] = (struct ts_new_shard){
-            .has_id = true,
-            .id = {sim__registered_id(op, i)},
-            .spec = {.range = {start_of(&keys[i][0], bounds.from), end_of(&keys[i][1], bounds.to)}}};
-    }
-    return (struct ts_register_op){.tenant = world->tenants[op->tenant],
-                                   .run = world->runs[op->run].id,
-                                   .op_id = {op->id},
-                                   .shards = {worker->shards, count}};
-}
-
-static struct sim__answer of_register(struct sim__worker *worker, const struct sim__op *op) {
-    struct sim__key keys[SIM_CUTS_MAX + 1][2];
-    struct ts_coord_outcome outcome;
-    struct ts_coord_detail detail = {0};
-    const struct ts_register_op op_of = registration(worker, op, keys, op->cut_count - 1);
-    const enum ts_register_shards_error error =
-        ts_coord_register_shards(worker->coord, &op_of, worker->manifest, &outcome, &detail);
-    const struct sim__answer answer = error == TS_REGISTER_SHARDS_OK
-                                          ? done(&outcome)
-                                          : refused(ts_register_shards_error_variant(error), &detail);
-    if (!worker->actor.dead)
-        check_sound(worker->actor.world, &answer, &detail);
-    return answer;
-}
-
-static struct sim__answer of_create(struct sim__worker *worker, const struct sim__op *op) {
-    struct sim__world *world = worker->actor.world;
-    const struct ts_create_run_op create = {.tenant = world->tenants[op->tenant],
-                                            .run = world->runs[op->run].id,
-                                            .config = world->runs[op->run].config};
-    struct ts_coord_outcome outcome = {0};
-    struct ts_coord_detail detail = {0};
-    const struct ts_register_op shards = registration(worker, op, worker->keys, world->options.shards);
-    struct sim__answer answer;
-    if (sim__chance(world, 70)) {
-        const enum ts_create_run_error error = ts_coord_create_run_with_shards(
-            worker->coord, &create, &shards, worker->manifest, &outcome, &detail);
-        answer =
-            error == TS_CREATE_RUN_OK ? done(&outcome) : refused(ts_create_run_error_variant(error), &detail);
-    } else {
-        (void)ts_coord_create_run(worker->coord, &create, NULL, &detail);
-        const enum ts_register_shards_error error =
-            ts_coord_register_shards(worker->coord, &shards, worker->manifest, &outcome, &detail);
-        answer = error == TS_REGISTER_SHARDS_OK ? done(&outcome)
-                                                : refused(ts_register_shards_error_variant(error), &detail);
-    }
-    if (!worker->actor.dead)
-        check_sound(world, &answer, &detail);
+        sim__check_sound(world, &answer, &detail);
     return answer;
 }
 
@@ -528,7 +492,7 @@ static void learn(struct sim__worker *worker, const struct sim__op *op, const st
     }
 }
 
-static bool is_gated(enum ts_sim_operation kind) {
+static bool is_leased_op(enum ts_sim_operation kind) {
     return kind == TS_SIM_OP_CHECKPOINT || kind == TS_SIM_OP_COMPLETE || kind == TS_SIM_OP_PARK ||
            kind == TS_SIM_OP_RELEASE || kind == TS_SIM_OP_WRITE || kind == TS_SIM_OP_SPLIT_REPLACE ||
            kind == TS_SIM_OP_SPLIT_RESIDUAL;
@@ -539,7 +503,7 @@ static struct sim__answer ask(struct sim__worker *worker, const struct sim__op *
     struct sim__world *world = worker->actor.world;
     const struct ts_lease_op by = {
         .tenant = world->tenants[op->tenant], .lease = op->lease, .op_id = {op->id}};
-    const bool by_session = is_gated(op->kind) && op->tenant == worker->tenant &&
+    const bool by_session = is_leased_op(op->kind) && op->tenant == worker->tenant &&
                             is_session_lease(worker, &op->lease) && sim__chance(world, 85);
     switch (op->kind) {
     case TS_SIM_OP_CHECKPOINT:
@@ -557,11 +521,11 @@ static struct sim__answer ask(struct sim__worker *worker, const struct sim__op *
     case TS_SIM_OP_UNPARK:
         return of_unpark(worker, op);
     case TS_SIM_OP_END_RUN:
-        return of_end_run(worker, op);
+        return sim__of_end_run(worker, op);
     case TS_SIM_OP_REGISTER:
-        return of_register(worker, op);
+        return sim__of_register(worker, op);
     case TS_SIM_OP_CREATE_RUN:
-        return of_create(worker, op);
+        return sim__of_create(worker, op);
     case TS_SIM_OP_CLAIM:
     case TS_SIM_OP_ACQUIRE:
     case TS_SIM_OP_RENEW:
@@ -583,9 +547,9 @@ bool sim__issue(struct sim__worker *worker, struct sim__op *op) {
     op->perhaps = op->perhaps || worker->actor.dead || answer.ok || answer.unknown;
     if (worker->actor.dead)
         return false;
-    count_answer(worker, op->kind, &answer);
+    sim__count_answer(worker, op->kind, &answer);
     sim__check_answer(world, op, &answer);
-    if (is_gated(op->kind))
+    if (is_leased_op(op->kind))
         learn(worker, op, &answer);
     return answer.ok;
 }
@@ -601,9 +565,9 @@ void sim__reuse_id(struct sim__worker *worker, const struct sim__op *op) {
     const struct sim__answer answer = ask(worker, &other, &children);
     if (worker->actor.dead)
         return;
-    count_answer(worker, op->kind, &answer);
+    sim__count_answer(worker, op->kind, &answer);
     if (answer.ok)
-        sim__broken(world, "op-log", "the id of operation %llu was good for another one",
+        sim__broken(world, "op-log", "the op id of operation %llu was accepted for another operation",
                     (unsigned long long)op->id);
     else if (answer.variant != TS_VARIANT_OP_ID_CONFLICT && answer.variant != TS_VARIANT_BACKEND_ERROR &&
              !answer.disk_full) /* a session with an outdated record writes before it reads */
@@ -642,16 +606,16 @@ void sim__look(struct sim__worker *worker, uint32_t run) {
     if (worker->actor.dead)
         return;
     const struct sim__answer answer =
-        error == TS_GET_RUN_OK ? accepted() : refused(ts_get_run_error_variant(error), &detail);
-    count_answer(worker, TS_SIM_OP_LOOK, &answer);
-    check_sound(world, &answer, &detail);
+        error == TS_GET_RUN_OK ? accepted() : sim__refused(ts_get_run_error_variant(error), &detail);
+    sim__count_answer(worker, TS_SIM_OP_LOOK, &answer);
+    sim__check_sound(world, &answer, &detail);
     if (answer.ok && worker->tenant != world->runs[run].tenant)
         sim__broken(world, "tenant", "worker %u saw a run of another tenant", (unsigned)worker->number);
 }
 
-void sim__audit(struct sim__worker *worker, uint32_t run) {
+void sim__audit(struct sim__worker *worker, const struct ts_tenant_id *tenant, struct ts_run_id run) {
     struct sim__world *world = worker->actor.world;
-    const struct ts_coord_run_query query = {world->tenants[world->runs[run].tenant], world->runs[run].id};
+    const struct ts_coord_run_query query = {*tenant, run};
     struct ts_coord_audit audit;
     struct ts_coord_detail detail = {0};
     enum ts_get_run_error error = ts_coord_audit_run(worker->coord, &query, &audit, &detail);

@@ -2,7 +2,6 @@
 
 #include "base/assert.h"
 #include "base/hash64.h"
-#include "check.h"
 #include "worker.h"
 #include "world.h"
 
@@ -34,6 +33,10 @@ void ts_sim_counts_add(struct ts_sim_counts *counts, const struct ts_sim_counts 
         counts->errors[i] += more->errors[i];
     for (size_t i = 0; i < TS_SIM_TROUBLE_COUNT; i++)
         counts->troubles[i] += more->troubles[i];
+    for (size_t i = 0; i < TS_WISH_COUNT; i++)
+        counts->wishes[i] += more->wishes[i];
+    for (size_t i = 0; i < TS_UNIT_EVENT_COUNT; i++)
+        counts->unit_events[i] += more->unit_events[i];
 }
 
 /* ---- counts ---- */
@@ -75,7 +78,7 @@ void sim__broken(struct sim__world *world, const char *property, const char *for
     va_end(arguments);
 }
 
-/* ---- weather ---- */
+/* ---- rates of faults ---- */
 
 static struct sim__weather weather_of(enum ts_sim_faults faults) {
     const struct sim__weather stormy = {.call_error = 60,
@@ -120,7 +123,7 @@ static struct sim__actor *any_worker(struct sim__world *world) {
     return &world->workers[sim__below(world, world->worker_count)].actor;
 }
 
-/* In half of the cases, prefers a worker that is in the middle of a transaction. */
+/* Half of the time, prefers a worker that is in the middle of a transaction. */
 static void crash_somebody(struct sim__world *world) {
     struct sim__actor *actor = any_worker(world);
     const bool in_txn = sim__chance(world, 50);
@@ -142,9 +145,9 @@ static void restart_something(struct sim__world *world, bool lose) {
     sim__event(world, lose ? "loses power" : "restarts", place);
     ts_memory_restart(world->places[place].memory, (struct ts_memory_crash){.lose_unsynced = lose});
     if (lose)
-        sim__check_restarted(world, place);
+        world->kind->check_restarted(world, place);
     else
-        sim__check_place(world, place);
+        world->kind->check(world, place);
 }
 
 static void deliver_something_late(struct sim__world *world) {
@@ -158,21 +161,21 @@ static void deliver_something_late(struct sim__world *world) {
         const enum ts_store_result result = ts_fault_deliver(store, (size_t)sim__below(world, late));
         count(world, TS_SIM_TROUBLE_DELIVERED_LATE);
         sim__event(world, "late", place, (uint64_t)result);
-        sim__check_place(world, place);
+        world->kind->check(world, place);
         return;
     }
 }
 
 static void jump_somewhere(struct sim__world *world) {
     struct sim__place *place = &world->places[sim__below(world, world->place_count)];
-    place->ahead_ms += sim__below(world, 2 * world->runs[0].config.lease_duration_ms);
+    place->ahead_ms += sim__below(world, 2 * world->lease_ms);
     count(world, TS_SIM_TROUBLE_JUMP);
     sim__event(world, "jumps", place->ahead_ms);
 }
 
 static void pause_somebody(struct sim__world *world) {
     struct sim__actor *actor = any_worker(world);
-    actor->paused_until = world->now_ms + sim__below(world, 3 * world->runs[0].config.lease_duration_ms);
+    actor->paused_until = world->now_ms + sim__below(world, 3 * world->lease_ms);
     count(world, TS_SIM_TROUBLE_PAUSE);
     sim__event(world, "pauses", actor->number, actor->paused_until);
 }
@@ -191,6 +194,8 @@ static void disturb(struct sim__world *world) {
         restart_something(world, true);
     if (sim__odds(world, weather->deliver_late))
         deliver_something_late(world);
+    if (world->kind->disturb != NULL && !sim__is_broken(world))
+        world->kind->disturb(world);
 }
 
 /* ---- the next step ---- */
@@ -288,7 +293,7 @@ static void beat_hearts(struct sim__world *world) {
     }
 }
 
-/* Lets the test change a store without the knowledge of the checkers. */
+/* Lets the test change a store behind the checkers' back. */
 static void let_meddle(struct sim__world *world) {
     struct ts_store *stores[TS_SIM_STORES_MAX];
     for (uint32_t i = 0; i < world->place_count; i++)
@@ -296,7 +301,7 @@ static void let_meddle(struct sim__world *world) {
     if (!world->options.meddle(world->options.meddle_context, world->step, stores, world->place_count))
         return;
     for (uint32_t i = 0; i < world->place_count; i++)
-        sim__check_place(world, i);
+        world->kind->check(world, i);
 }
 
 static void step(struct sim__world *world) {
@@ -314,44 +319,21 @@ static void step(struct sim__world *world) {
 
 /* ---- the end ---- */
 
-static size_t late_calls(const struct sim__world *world) {
+size_t sim__late_calls(const struct sim__world *world) {
     size_t late = 0;
     for (uint32_t i = 0; i < world->place_count; i++)
         late += ts_fault_late_count(world->places[i].store);
     return late;
 }
 
-static bool everything_has_ended(const struct sim__world *world) {
-    for (uint32_t run = 0; run < world->run_count; run++) {
-        const struct sim__run_model *model = &world->model->runs[run];
-        if (model->version == 0 || !ts_run_status_is_terminal(model->record.status))
-            return false;
-    }
-    return sim__is_quiet(world) && late_calls(world) == 0;
-}
-
-static void say_what_is_left(struct sim__world *world) {
-    for (size_t i = 0; i < world->model->shard_count; i++) {
-        const struct sim__shard *shard = world->model->shards[i];
-        if (shard->now.version != 0 && shard->now.record.status == TS_SHARD_ACTIVE)
-            sim__broken(world, "liveness", "shard %llx does not come to its end",
-                        (unsigned long long)shard->id);
-    }
-    if (!sim__is_quiet(world))
-        sim__broken(world, "liveness", "a promise is settled by nobody");
-    if (late_calls(world) > 0)
-        sim__broken(world, "liveness", "a late call does not arrive");
-    sim__broken(world, "liveness", "a run does not come to its end");
-}
-
-/* Faults stop, late messages arrive, and every worker works towards the end. */
+/* Stops all faults; late messages arrive, and every worker works towards the end. */
 static void become_calm(struct sim__world *world) {
     world->calm = true;
     world->weather = (struct sim__weather){.deliver_late = 2000};
     sim__places_set_weather(world);
     for (uint32_t i = 0; i < world->worker_count; i++)
         world->workers[i].actor.paused_until = 0;
-    sim__event(world, "calm", world->model->shard_count);
+    sim__event(world, "calm", world->kind->work(world));
 }
 
 static bool all_are_gone(struct sim__world *world) {
@@ -386,10 +368,13 @@ static void run_world(struct sim__world *world) {
     while (!sim__is_broken(world) && !all_are_gone(world)) {
         step(world);
         counts->calm_steps++;
-        if (!world->over && everything_has_ended(world))
+        if (!world->over && world->kind->has_ended(world)) {
             world->over = true;
-        if (counts->calm_steps > 30000 + 1000 * (uint64_t)world->model->shard_count)
-            say_what_is_left(world);
+            if (world->kind->check_end != NULL)
+                world->kind->check_end(world);
+        }
+        if (counts->calm_steps > 30000 + 1000 * world->kind->work(world))
+            world->kind->say_what_is_left(world);
     }
     if (sim__is_broken(world))
         send_home(world);
@@ -397,39 +382,16 @@ static void run_world(struct sim__world *world) {
 
 /* ---- the beginning ---- */
 
-static void choose_run(struct sim__world *world, uint32_t index) {
-    struct sim__run *run = &world->runs[index];
-    run->id.v = 7 + index;
-    run->tenant = index % SIM_TENANTS;
-    run->config = ts_run_config_default();
-    run->config.lease_duration_ms = 1000 + sim__below(world, 5000);
-    run->config.cooldown_ms =
-        sim__chance(world, 50) ? 0 : sim__below(world, run->config.lease_duration_ms / 2);
-    run->config.attempts = sim__chance(world, 50) ? 0 : 2 + (uint32_t)sim__below(world, 4);
-    run->config.semantics = sim__chance(world, 50) ? TS_CURSOR_COMPLETED : TS_CURSOR_DISPATCHED;
-}
-
 static bool begin_worker(struct sim__world *world, uint32_t number) {
     struct sim__worker *worker = &world->workers[number];
     char name[16];
     const int len = snprintf(name, sizeof name, "worker-%u", (unsigned)number);
     worker->number = number;
     worker->actor = (struct sim__actor){.world = world, .worker = worker, .number = number};
-    /* One worker in four, beginning with the second, works for the other tenant; one in four, beginning with the
-     * third, for the other run of the first tenant. */
-    worker->tenant = number % 4 == 1 ? 1 : 0;
-    worker->run = number % 4 == 2 ? 2 : worker->tenant;
     if (!ts_worker_id_from_text(ts_bytes_of(name, (size_t)len), &worker->id))
         ts_unreachable("a good name");
-    const size_t shards = world->options.shards > SIM_CUTS_MAX ? world->options.shards : SIM_CUTS_MAX;
-    worker->scratch = calloc(1, sizeof *worker->scratch);
-    worker->manifest = malloc(sizeof *worker->manifest);
-    worker->shards = calloc(shards, sizeof *worker->shards);
-    worker->keys = calloc(shards, sizeof *worker->keys);
-    if (worker->scratch == NULL || worker->manifest == NULL || worker->shards == NULL || worker->keys == NULL)
-        return false;
-    ts_acquire_scratch_init(worker->scratch);
-    return sim__actor_begin(&worker->actor, sim__worker_main, worker);
+    return world->kind->begin_worker(worker) &&
+           sim__actor_begin(&worker->actor, world->kind->worker_main, worker);
 }
 
 static bool begin_world(struct sim__world *world) {
@@ -438,7 +400,6 @@ static bool begin_world(struct sim__world *world) {
     world->now_ms = UINT64_C(1000000);
     world->place_count = options->stores;
     world->worker_count = options->workers;
-    world->run_count = options->workers < SIM_RUNS ? options->workers : SIM_RUNS;
     if (!ts_tenant_id_from_text(TS_BYTES("acme"), &world->tenants[0]) ||
         !ts_tenant_id_from_text(TS_BYTES("globex"), &world->tenants[1]))
         ts_unreachable("good names");
@@ -448,17 +409,12 @@ static bool begin_world(struct sim__world *world) {
              TS_ROUTER_OK)
         ts_unreachable("a router over a few stores");
     world->weather = weather_of(options->faults);
-    world->temper = (struct sim__temper){.split = sim__chance(world, 30) ? 30 : 10,
-                                         .end = sim__chance(world, 20) ? 10 : 2,
-                                         .fail = sim__chance(world, 20) ? 50 : 4,
-                                         .slow = sim__chance(world, 30) ? 80 : 30};
-    for (uint32_t run = 0; run < SIM_RUNS; run++)
-        choose_run(world, run);
+    if (!world->kind->begin(world))
+        return false;
     world->message_count = (size_t)(options->workers + 1) * (2 * options->stores + 4);
     world->messages = calloc(world->message_count, sizeof *world->messages);
     world->workers = calloc(options->workers, sizeof *world->workers);
-    world->model = sim__model_new(options->workers);
-    if (world->messages == NULL || world->workers == NULL || world->model == NULL || !sim__places_open(world))
+    if (world->messages == NULL || world->workers == NULL || !sim__places_open(world))
         return false;
     sim__places_set_weather(world);
     for (uint32_t i = 0; i < options->workers; i++) {
@@ -471,19 +427,26 @@ static bool begin_world(struct sim__world *world) {
 
 static void end_world(struct sim__world *world) {
     for (uint32_t i = 0; world->workers != NULL && i < world->worker_count; i++) {
-        struct sim__worker *worker = &world->workers[i];
-        sim__fiber_free(worker->actor.fiber);
-        free(worker->scratch);
-        free(worker->manifest);
-        free(worker->shards);
-        free(worker->keys);
+        sim__fiber_free(world->workers[i].actor.fiber);
+        world->kind->end_worker(&world->workers[i]);
     }
     sim__fiber_free(world->resolver.fiber);
     sim__places_close(world);
-    sim__model_free(world->model);
+    world->kind->end(world);
+    for (size_t i = 0; world->messages != NULL && i < world->message_count; i++)
+        free(world->messages[i].unlocked);
     free(world->messages);
     free(world->workers);
 }
+
+#ifdef TS_TEST_BUILD
+
+/* A broken rule of the fleet that belongs to coordination. */
+static enum ts_coord_plant coord_plant_of(const struct ts_sim_options *options) {
+    return options->fleet_plant == TS_FLEET_PLANT_NOBEFORE ? TS_COORD_PLANT_EXPIRY : options->plant;
+}
+
+#endif
 
 bool ts_sim_run(const struct ts_sim_options *options, struct ts_sim_result *ret_result) {
     ts_assert(options->workers >= 1 && options->workers <= TS_SIM_WORKERS_MAX);
@@ -495,14 +458,17 @@ bool ts_sim_run(const struct ts_sim_options *options, struct ts_sim_result *ret_
     struct ts_sim_result result = {0};
     world->options = *options;
     world->result = &result;
+    world->kind = options->world == TS_SIM_WORLD_FLEET ? &sim__fleet_kind : &sim__coord_kind;
     const bool begun = begin_world(world);
     if (begun) {
 #ifdef TS_TEST_BUILD
-        ts_coord_plant(options->plant);
+        ts_coord_plant(coord_plant_of(options));
+        ts_fleet_plant(options->fleet_plant);
 #endif
         run_world(world);
 #ifdef TS_TEST_BUILD
         ts_coord_plant(TS_COORD_PLANT_NONE);
+        ts_fleet_plant(TS_FLEET_PLANT_NONE);
 #endif
         result.trace_hash = world->hash;
         result.counts.virtual_ms = world->now_ms - UINT64_C(1000000);

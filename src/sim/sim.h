@@ -10,6 +10,8 @@
 #define TS_SIM_SIM_H
 
 #include "coord/core/plant.h"
+#include "runtime/core/plant.h"
+#include "runtime/core/unit_step.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +20,7 @@
 /* How many faults there are. X(SUFFIX, name) */
 #define TS_SIM_FAULTS(X)                                                                                     \
     X(SUNNY, "sunny")             /* calls are slow and overtake each other; workers make mistakes */        \
-    X(STORMY, "stormy")           /* and replies are lost, calls fail, workers crash, stores restart */      \
+    X(STORMY, "stormy")           /* also: replies are lost, calls fail, workers crash, stores restart */    \
     X(RADIOACTIVE, "radioactive") /* the same faults far more often, and power losses */
 
 #define TS_SIM__FAULT_ENUM(suffix, name) TS_SIM_##suffix,
@@ -32,16 +34,29 @@ enum {
     TS_SIM_WORKERS_MAX = 64,
     TS_SIM_SHARDS_MAX = 1000, /* number of registered shards; splits make more */
     TS_SIM_STORES_MAX = 16,
+    TS_SIM_TARGETS_MAX = 64, /* number of repositories of a fleet */
 };
 
+/* What a world is about. X(SUFFIX, name) */
+#define TS_SIM_WORLDS(X)                                                                                     \
+    X(COORD, "coord") /* shards and runs */                                                                  \
+    X(FLEET, "fleet") /* repositories that several runs scan; shards are the targets of each run */
+
+#define TS_SIM__WORLD_ENUM(suffix, name) TS_SIM_WORLD_##suffix,
+enum ts_sim_world { TS_SIM_WORLDS(TS_SIM__WORLD_ENUM) TS_SIM_WORLD_COUNT };
+#undef TS_SIM__WORLD_ENUM
+
 struct ts_sim_options {
+    enum ts_sim_world world;
     uint64_t seed;
     uint64_t steps;
     uint32_t workers;
     uint32_t shards;
     uint32_t stores;
     enum ts_sim_faults faults;
-    enum ts_coord_plant plant; /* in test builds: the rule to break on purpose */
+    /* In test builds: the rule to break on purpose. */
+    enum ts_coord_plant plant;
+    enum ts_fleet_plant fleet_plant;
 
     /* For tests of the checkers: called after every step, before the stores are checked. Changes something in
      * a store and returns true. May be NULL. */
@@ -107,13 +122,15 @@ struct ts_sim_counts {
     uint64_t virtual_ms;
     uint64_t calls;
     uint64_t transactions; /* transactions over several stores */
-    uint64_t checks;       /* of single stores */
+    uint64_t checks;       /* checks of single stores */
     uint64_t executed[TS_SIM_OPERATION_COUNT];
     uint64_t replayed[TS_SIM_OPERATION_COUNT];
     uint64_t refused[TS_SIM_OPERATION_COUNT];
-    uint64_t errors[TS_SIM_ERRORS_MAX]; /* by enum ts_error_variant */
+    uint64_t errors[TS_SIM_ERRORS_MAX]; /* indexed by enum ts_error_variant */
     uint64_t unknown;                   /* BackendErrors with an unknown result */
     uint64_t troubles[TS_SIM_TROUBLE_COUNT];
+    uint64_t wishes[TS_WISH_COUNT]; /* in fleets: counts of the units' wishes, and of the answers */
+    uint64_t unit_events[TS_UNIT_EVENT_COUNT];
 };
 
 void ts_sim_counts_add(struct ts_sim_counts *counts, const struct ts_sim_counts *more);

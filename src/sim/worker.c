@@ -5,7 +5,7 @@
  *     wild:  holding?  no:  claim, acquire anything, repeat an old operation, look, unpark, register, end the run
  *                      yes: checkpoint, renew, complete, park, release, split, write; or forget the shard; or a mistake:
  *                           a cursor that goes back, children with a gap, an old lease, another worker's lease
- *     calm:  found the run, claim, checkpoint, complete; unpark what is parked; complete the run
+ *     calm:  create the run, claim, checkpoint, complete; unpark parked shards; complete the run
  */
 #include "worker.h"
 
@@ -20,7 +20,7 @@ static void tell_event(void *context, const struct ts_event *event) {
                event->at.ms);
 }
 
-static bool open_process(struct sim__worker *worker) {
+bool sim__process_open(struct sim__worker *worker, const struct ts_coord_worker *who) {
     struct sim__world *world = worker->actor.world;
     const struct ts_coord_options options = {
         .seed = ts_prng_next(&world->prng),
@@ -30,16 +30,20 @@ static bool open_process(struct sim__worker *worker) {
     };
     const struct ts_coord_io io = sim__coord_io(worker);
     worker->coord = ts_coord_new_over(&io, &options);
-    if (worker->coord != NULL && worker->number % 2 == 0) {
-        const struct ts_coord_worker who = {world->tenants[worker->tenant], worker->id};
-        worker->session = ts_coord_session_new(worker->coord, &who);
-        return worker->session != NULL;
-    }
-    return worker->coord != NULL;
+    if (worker->coord != NULL && who != NULL)
+        worker->session = ts_coord_session_new(worker->coord, who);
+    return worker->coord != NULL && (who == NULL || worker->session != NULL);
 }
 
-/* Releases everything that belongs to its process. */
-static void worker_close(struct sim__worker *worker) {
+static bool open_process(struct sim__worker *worker) {
+    const struct sim__world *world = worker->actor.world;
+    const struct ts_coord_worker who = {.tenant = world->tenants[worker->tenant],
+                                        .worker = worker->id,
+                                        .pin = world->runs[worker->home].config.pin};
+    return sim__process_open(worker, worker->number % 2 == 0 ? &who : NULL);
+}
+
+void sim__process_close(struct sim__worker *worker) {
     ts_coord_session_free(worker->session);
     worker->session = NULL;
     ts_coord_free(worker->coord);
@@ -48,10 +52,10 @@ static void worker_close(struct sim__worker *worker) {
     worker->txn = NULL;
 }
 
-/* The crashed process is gone. The worker may still use the leases that it had, as a zombie would. */
+/* The process has crashed. The worker may still use its leases, as a zombie would. */
 static void begin_again(struct sim__worker *worker) {
     sim__let_go(worker);
-    worker_close(worker);
+    sim__process_close(worker);
     worker->actor.dead = false;
     worker->actor.in_txn = 0;
     sim__sleep(&worker->actor, sim__below(worker->actor.world, 2000));
@@ -105,7 +109,7 @@ static void issue_new(struct sim__worker *worker, const struct sim__op *op) {
         sim__broken(worker->actor.world, "memory", "there is none left");
         return;
     }
-    /* As real workers do: after an unknown result, repeat the call with the same op id. */
+    /* Like real workers: after an unknown result, repeats the call with the same op id. */
     for (int tries = 0; tries < 3; tries++) {
         const bool done = sim__issue(worker, made);
         if (done || worker->actor.dead || made->refused || sim__chance(worker->actor.world, 40))
@@ -192,8 +196,9 @@ static void cursor_mistake(struct sim__worker *worker) {
 }
 
 /* Tries an operation under a lease other than the current one. */
-static void use_lease(struct sim__worker *worker, const struct ts_lease *lease, uint32_t run) {
+static void use_lease(struct sim__worker *worker, const struct ts_lease *lease) {
     struct sim__world *world = worker->actor.world;
+    const uint32_t run = sim__run_of(world, lease);
     const struct sim__shard *shard = sim__shard_find(world->model, run, ts_lease_shard(lease).shard.v);
     struct sim__op op = {.kind = TS_SIM_OP_CHECKPOINT,
                          .worker = worker->number,
@@ -201,7 +206,7 @@ static void use_lease(struct sim__worker *worker, const struct ts_lease *lease, 
                          .run = run,
                          .shard = ts_lease_shard(lease).shard.v,
                          .lease = *lease};
-    /* At the cursor's current position, so that only the lease can be the reason to refuse. */
+    /* Uses the cursor's current position, so that only the lease can be the reason for a refusal. */
     if (shard != NULL && shard->now.version != 0) {
         const struct ts_shard_record *record = &shard->now.record;
         op.key = record->cursor.has_key ? sim__key_number(record->cursor.last_key, 0)
@@ -243,7 +248,7 @@ static void use_old_lease(struct sim__worker *worker) {
     }
     world->result->counts.troubles[TS_SIM_TROUBLE_ZOMBIE]++;
     const struct ts_lease lease = *old;
-    use_lease(worker, &lease, worker->run);
+    use_lease(worker, &lease);
 }
 
 static void use_foreign_lease(struct sim__worker *worker) {
@@ -253,7 +258,7 @@ static void use_foreign_lease(struct sim__worker *worker) {
         return;
     world->result->counts.troubles[TS_SIM_TROUBLE_MISTAKE]++;
     const struct ts_lease lease = other->lease;
-    use_lease(worker, &lease, other->run);
+    use_lease(worker, &lease);
 }
 
 static void repeat_something(struct sim__worker *worker) {
@@ -324,12 +329,22 @@ static void create_run(struct sim__worker *worker, uint32_t run) {
         }
         world->runs[run].create_op = op->id;
     }
-    (void)sim__issue(worker, op);
+    /* Each step is a transaction over several stores. If all workers tried at once, hardly any would succeed. */
+    if (world->runs[run].in_steps && op->under_way >= (world->calm ? 1 : 2))
+        sim__sleep(&worker->actor, 200);
+    else
+        (void)sim__issue(worker, op);
 }
 
 static bool is_founded(const struct sim__world *world, uint32_t run) {
     return world->model->runs[run].version != 0 &&
            world->model->runs[run].record.status != TS_RUN_INITIALIZING;
+}
+
+static bool is_half_registered(const struct sim__world *world, uint32_t run) {
+    const struct ts_run_record *record = &world->model->runs[run].record;
+    return world->model->runs[run].version != 0 && record->status == TS_RUN_INITIALIZING &&
+           record->registered < record->announced.count;
 }
 
 /* ---- turns ---- */
@@ -372,10 +387,28 @@ static void wild_turn_holding(struct sim__worker *worker) {
         sim__let_go(worker);
 }
 
+/* A run whose list is not registered completely: a step of another list, or a claim, must be refused. */
+static bool try_too_early(struct sim__worker *worker) {
+    struct sim__world *world = worker->actor.world;
+    enum ts_error_variant variant;
+    if (!is_half_registered(world, worker->run))
+        return false;
+    if (sim__chance(world, 30)) {
+        sim__register_wrong_step(worker, worker->run);
+        return true;
+    }
+    const bool claims = sim__chance(world, 40);
+    if (claims)
+        sim__claim(worker, &variant);
+    return claims;
+}
+
 static void wild_turn_free(struct sim__worker *worker) {
     struct sim__world *world = worker->actor.world;
     const uint64_t what = sim__below(world, 100);
     enum ts_error_variant variant;
+    if (try_too_early(worker))
+        return;
     if (!is_founded(world, worker->run)) {
         create_run(worker, worker->run);
     } else if (sim__chance(world, world->temper.end)) {
@@ -383,9 +416,9 @@ static void wild_turn_free(struct sim__worker *worker) {
                         : sim__chance(world, 50)                ? TS_RUN_OP_FAIL_RUN
                                                                 : TS_RUN_OP_CANCEL_RUN);
     } else if (what < 55) {
-        sim__claim(worker, worker->run, &variant);
+        sim__claim(worker, &variant);
     } else if (what < 70) {
-        /* Its own run, or one of the other tenant. */
+        /* a run of the worker's own tenant, or of the other tenant */
         const uint32_t run = sim__chance(world, 85) ? worker->run : (worker->tenant + 1) % SIM_TENANTS;
         const struct sim__shard *shard = any_shard(world, run);
         sim__acquire(worker, run, shard == NULL || sim__chance(world, 3) ? 12345 : shard->id);
@@ -429,7 +462,7 @@ static void calm_turn(struct sim__worker *worker) {
         if (parked != NULL && sim__chance(world, 70))
             unpark(worker, parked);
         else
-            sim__claim(worker, worker->run, &variant);
+            sim__claim(worker, &variant);
         if (variant == TS_VARIANT_NONE_AVAILABLE && (parked == NULL || sim__chance(world, 40)))
             end_run(worker, TS_RUN_OP_COMPLETE_RUN);
         if (variant == TS_VARIANT_THROTTLED || variant == TS_VARIANT_NONE_AVAILABLE)
@@ -457,10 +490,10 @@ void sim__worker_main(void *context) {
     }
     if (worker->number == 0 && (worker->coord != NULL || open_process(worker))) {
         for (uint32_t run = 0; run < world->run_count && !sim__is_broken(world); run++)
-            sim__audit(worker, run);
+            sim__audit(worker, &world->tenants[world->runs[run].tenant], world->runs[run].id);
     }
     sim__let_go(worker);
-    worker_close(worker);
+    sim__process_close(worker);
 }
 
 const struct ts_worker_id *sim__worker_id(const struct sim__world *world, uint32_t worker) {

@@ -40,7 +40,7 @@ static void txn_wait(void *context, struct ts_call *const *calls, size_t count) 
 
 static bool txn_pause(void *context) {
     struct sim__actor *actor = context;
-    /* A limit, so that the search for a lost decision ends. */
+    /* Limits the tries, so that the search for a lost decision ends. */
     if (actor->dead || sim__chance(actor->world, 15))
         return false;
     sim__sleep(actor, 20);

@@ -7,8 +7,8 @@
  * actor runs to its next wait, a sleeper wakes, or a fault strikes. After each step the stores that it
  * touched are checked (check.h).
  *
- * A crashed worker does not vanish, it unwinds: from that moment none of its messages arrive and all its
- * calls end UNKNOWN at once. Once its stack is unwound, it starts as a new process.
+ * A crashed worker does not disappear at once; its stack unwinds. From the crash on, none of its messages
+ * arrive, and all its calls end UNKNOWN at once. When its stack is unwound, it starts as a new process.
  */
 #ifndef TS_SIM_WORLD_H
 #define TS_SIM_WORLD_H
@@ -24,7 +24,7 @@
 #include "txn/virtual/virtual.h"
 
 enum {
-    SIM_CALL_TIMEOUT_MS = 400, /* of a call, and of its wait for a lock */
+    SIM_CALL_TIMEOUT_MS = 400, /* timeout of a call, and of its wait for a lock */
     SIM_TOTAL_MS = 1500,       /* a coordinator's total timeout */
     SIM_BEAT_MS = 2000,
     SIM_TENANTS = 2,
@@ -36,6 +36,7 @@ enum {
 struct sim__world;
 struct sim__worker;
 struct sim__model;
+struct sim__fleet;
 
 /* A store with its clock and the network before it. */
 struct sim__place {
@@ -54,8 +55,9 @@ struct sim__message {
     enum sim__message_state state;
     uint32_t place;
     struct sim__actor *owner;
-    struct ts_call *outer; /* the caller's */
-    struct ts_call call;   /* the store's view of it */
+    struct ts_call *outer;  /* the caller's own call */
+    struct ts_call call;    /* the copy of it that the store sees */
+    struct ts_op *unlocked; /* a planted mistake: its operations without the checks, which have succeeded */
 };
 
 enum sim__actor_state { SIM_ACTOR_READY, SIM_ACTOR_CALLING, SIM_ACTOR_SLEEPING, SIM_ACTOR_ENDED };
@@ -93,20 +95,44 @@ struct sim__weather {
 /* The habits of the workers, in percent. Each seed has its own, so that different seeds reach different
  * corner cases. */
 struct sim__temper {
-    uint64_t split; /* of the turns with a shard */
-    uint64_t end;   /* of the turns without one: fail, cancel or complete the run */
-    uint64_t fail;  /* of the runs that end without being completed */
-    uint64_t slow;  /* of the replies that do not return at once */
+    uint64_t split; /* share of the turns with a shard */
+    uint64_t end;   /* share of the turns without a shard: fail, cancel or complete the run */
+    uint64_t fail;  /* share of the runs that end without being completed */
+    uint64_t slow;  /* share of the replies that do not return at once */
 };
 
 struct sim__run {
     struct ts_run_id id;
     uint32_t tenant;
     struct ts_run_config config;
-    uint64_t create_op; /* of its registration */
+    uint64_t create_op; /* op id of its registration */
+    bool in_steps;      /* its list of shards is announced, and registered in steps */
 };
 
+/* The kind of a world: the behaviour of its workers, and the checks. */
+struct sim__kind {
+    /* Makes the choices of the seed, and allocates; `end` releases everything, even after a failed begin. */
+    bool (*begin)(struct sim__world *world);
+    void (*end)(struct sim__world *world);
+    bool (*begin_worker)(struct sim__worker *worker);
+    void (*end_worker)(struct sim__worker *worker);
+    void (*worker_main)(void *context);        /* the fiber of a worker */
+    void (*disturb)(struct sim__world *world); /* additional faults in each step, or NULL */
+    /* Checks a store after a call that may have changed it. After a restart, the store may have lost changes
+     * that were not durable. */
+    void (*check)(struct sim__world *world, uint32_t place);
+    void (*check_restarted)(struct sim__world *world, uint32_t place);
+    bool (*has_ended)(const struct sim__world *world);
+    void (*check_end)(struct sim__world *world);        /* called once, when it has ended; or NULL */
+    void (*say_what_is_left)(struct sim__world *world); /* reports the unfinished work as a violation */
+    uint64_t (*work)(const struct sim__world *world);   /* the number of things that must end */
+};
+
+extern const struct sim__kind sim__coord_kind;
+extern const struct sim__kind sim__fleet_kind;
+
 struct sim__world {
+    const struct sim__kind *kind;
     struct ts_sim_options options;
     struct ts_sim_result *result;
     struct ts_prng prng;
@@ -117,6 +143,7 @@ struct sim__world {
     bool over; /* every actor returns */
     struct sim__weather weather;
     struct sim__temper temper;
+    uint64_t lease_ms; /* determines how long pauses and clock jumps are */
     struct ts_router router;
     struct sim__place places[TS_SIM_STORES_MAX];
     uint32_t place_count;
@@ -124,11 +151,12 @@ struct sim__world {
     struct sim__run runs[SIM_RUNS];
     uint32_t run_count; /* runs that have workers */
     struct sim__message *messages;
-    size_t message_count; /* slots */
+    size_t message_count; /* number of slots */
     struct sim__worker *workers;
     uint32_t worker_count;
     struct sim__actor resolver;
-    struct sim__model *model;
+    struct sim__model *model; /* the model of coordination */
+    struct sim__fleet *fleet;
     uint64_t uuids;
     uint64_t op_ids;
 };
@@ -168,8 +196,11 @@ void sim__places_close(struct sim__world *world);
 uint64_t sim__place_now(const struct sim__place *place);
 /* Sets the rules of the fault decorators according to the current chances of faults. */
 void sim__places_set_weather(struct sim__world *world);
-/* A call by a checker, which no fault disturbs. */
+/* A call by a checker, which faults do not affect. */
 void sim__direct(struct sim__world *world, uint32_t place, struct ts_call *call);
+
+/* The number of calls that will arrive after their callers stopped waiting. */
+size_t sim__late_calls(const struct sim__world *world);
 
 void sim__start(struct sim__actor *actor, uint32_t place, struct ts_call *call);
 /* Returns when one of the calls is done; with `all`, when all are done. */
@@ -185,8 +216,8 @@ void sim__message_deliver(struct sim__world *world, struct sim__message *message
 void sim__message_return(struct sim__message *message);
 /* Continues the messages that wait for locks or deadlines. */
 void sim__messages_poll(struct sim__world *world);
-/* For an owner that has crashed: each of its messages in progress arrives now or never, and nobody sees the
- * replies. */
+/* For an owner that has crashed: each of its messages in progress arrives now or never, and nobody receives
+ * the replies. */
 void sim__messages_orphan(struct sim__world *world, struct sim__actor *actor);
 /* Drops the messages of an actor at the end of the world: none arrives any more. */
 void sim__messages_drop(struct sim__world *world, struct sim__actor *actor);

@@ -5,19 +5,36 @@
 #include "base/endian.h"
 #include "base/hash64.h"
 #include "codec.h"
+#include "coord/core/plant.h"
 
 #include <string.h>
 
-/* entry is NULL if the worker has none. */
+/* entry is NULL if the worker has no cooldown entry. */
 static enum ts_cooldown_state cooldown_state_at(const struct ts_cooldown *entry, struct ts_logical_time now) {
     if (entry == NULL)
         return TS_COOLDOWN_NONE;
     return now.ms < entry->until.ms ? TS_COOLDOWN_RUNNING : TS_COOLDOWN_OVER;
 }
 
-enum ts_claim_error ts_claim_admit(const struct ts_run_guard *guard, const struct ts_cooldown *entry,
-                                   struct ts_logical_time now, bool *ret_drop,
-                                   struct ts_coord_detail *ret_detail) {
+bool ts_claim_is_open(const struct ts_run_guard *guard) {
+    return guard->status == TS_RUN_ACTIVE ||
+           (guard->status == TS_RUN_INITIALIZING && coord__is_planted(TS_COORD_PLANT_EARLY));
+}
+
+bool ts_claim_is_pin_right(const struct ts_run_config *config, const struct ts_pin *presented) {
+    return !ts_pin_is_set(&config->pin) || ts_pin_equal(&config->pin, presented) ||
+           coord__is_planted(TS_COORD_PLANT_PIN);
+}
+
+enum ts_claim_error ts_claim_admit(const struct ts_run_guard *guard, const struct ts_pin *presented,
+                                   const struct ts_cooldown *entry, struct ts_logical_time now,
+                                   bool *ret_drop, struct ts_coord_detail *ret_detail) {
+    *ret_drop = false;
+    if (!ts_claim_is_pin_right(&guard->config, presented)) {
+        ret_detail->has_deadline = false;
+        ret_detail->other_pins = 1;
+        return TS_CLAIM_NONE_AVAILABLE;
+    }
     const enum ts_cooldown_state state = cooldown_state_at(entry, now);
     *ret_drop = state == TS_COOLDOWN_OVER;
     if (state != TS_COOLDOWN_RUNNING || guard->config.cooldown_ms == 0)
@@ -91,7 +108,8 @@ bool ts_claim_consider(struct ts_claim_scan *scan, enum ts_acquire_error error,
 
 enum ts_claim_error ts_claim_none(const struct ts_claim_scan *scan, const struct ts_run_guard *guard,
                                   struct ts_coord_detail *ret_detail) {
-    ret_detail->has_deadline = scan->has_earliest && !ts_run_status_is_terminal(guard->status);
+    ret_detail->has_deadline = scan->has_earliest && ts_claim_is_open(guard);
     ret_detail->deadline = scan->earliest;
+    ret_detail->other_pins = 0;
     return TS_CLAIM_NONE_AVAILABLE;
 }

@@ -1,9 +1,9 @@
 /*
- * Claiming: acquire any free shard. A driver walks through candidates; the functions here decide what each
- * answer means, and when a worker must wait.
+ * Claiming means to acquire any free shard. A driver tries candidates one after the other. The functions here
+ * decide what each answer means, and when a worker must wait.
  *
- *     admission -> candidates from a point of the worker's own, wrapping, each once -> acquire
- *          OK: arm the cooldown, done | leased, terminal, not found: next | anything else: the end
+ *     admission (pin, cooldown) -> candidates, from the worker's own starting point, wrapping, each once -> acquire
+ *          OK: arm the cooldown, done | leased, terminal, not found: next | anything else: stop
  */
 #ifndef TS_COORD_CORE_CLAIM_H
 #define TS_COORD_CORE_CLAIM_H
@@ -24,11 +24,22 @@ enum ts_cooldown_state {
     TS_COOLDOWN_OVER,    /* claim, and remove the entry */
 };
 
-/* Returns OK, or THROTTLED with retry_after. A run without a cooldown admits every worker, even one with an
- * entry from another run. *ret_drop: the entry has expired, so remove it. */
-enum ts_claim_error ts_claim_admit(const struct ts_run_guard *guard, const struct ts_cooldown *entry,
-                                   struct ts_logical_time now, bool *ret_drop,
-                                   struct ts_coord_detail *ret_detail);
+/*
+ * Returns OK, NONE_AVAILABLE with other_pins, or THROTTLED with retry_after. NONE_AVAILABLE means that the
+ * run is pinned and the worker presents another pin or none; a run without a pin admits every worker. A run
+ * without a cooldown admits every worker, even one with an entry from another run. *ret_drop: the entry has
+ * expired, so remove it.
+ */
+enum ts_claim_error ts_claim_admit(const struct ts_run_guard *guard, const struct ts_pin *presented,
+                                   const struct ts_cooldown *entry, struct ts_logical_time now,
+                                   bool *ret_drop, struct ts_coord_detail *ret_detail);
+
+/* Whether the run's status allows claims. If not, the answer is NONE_AVAILABLE: the run has ended, or not all
+ * its shards are registered yet. */
+bool ts_claim_is_open(const struct ts_run_guard *guard);
+
+/* Whether a worker with this pin may claim in a run with this configuration. */
+bool ts_claim_is_pin_right(const struct ts_run_config *config, const struct ts_pin *presented);
 
 /* After a successful claim: returns true if there is a cooldown to store. */
 bool ts_cooldown_arm(const struct ts_run_guard *guard, const struct ts_worker_id *worker,
@@ -39,17 +50,18 @@ void ts_cooldown_encode(const struct ts_cooldown *entry, uint8_t ret_bytes[stati
 enum ts_record_error ts_cooldown_decode(struct ts_bytes bytes, struct ts_cooldown *ret_entry);
 
 /* Where this worker begins its search, so that workers do not all try the same shard. It is the same in every
- * process. It lies among the registered ids: if it were after them, all workers would begin at the first
- * shard. */
+ * process. It is within the range of the registered ids. If it were after that range, all workers would wrap
+ * to the first shard. */
 struct ts_shard_id ts_claim_start(struct ts_run_id run, const struct ts_worker_id *worker);
 
-/* The state after some candidates. Starts as {0}. */
+/* The result of the candidates tried so far. Starts as {0}. */
 struct ts_claim_scan {
     bool has_earliest;
-    struct ts_logical_time earliest; /* the earliest deadline among the leases so far */
+    struct ts_logical_time earliest; /* the earliest deadline of the leases found so far */
 };
 
-/* Returns true to continue with the next candidate; false if ret_error is the answer (OK: claimed). */
+/* Returns true to continue with the next candidate. Returns false if ret_error is the final answer (OK:
+ * claimed). */
 bool ts_claim_consider(struct ts_claim_scan *scan, enum ts_acquire_error error,
                        const struct ts_coord_detail *detail, enum ts_claim_error *ret_error);
 

@@ -4,7 +4,8 @@
 
 #include "coord/core/record.h"
 
-/* Fills in magic and version before the body, and the checksum after len bytes. Returns the whole length. */
+/* Writes magic and version before the body, and the checksum after len bytes. Returns the length of the
+ * record. */
 size_t coord__seal(uint8_t *bytes, size_t len, const char magic[static 4]);
 
 /* Checks that bytes are an intact record of this kind with at least fixed_len bytes before the checksum. */

@@ -27,7 +27,7 @@ const char *ts_manifest_validation_error_name(enum ts_manifest_validation_error 
 
 const char *ts_run_config_error_name(enum ts_run_config_error error) {
     switch (error) {
-    case TS_CONFIG_FAULT_OK:
+    case TS_RUN_CONFIG_FAULT_OK:
         return "Ok";
         TS_RUN_CONFIG_ERRORS(NAMED)
     }
@@ -114,7 +114,7 @@ DEFINE_VARIANT(unpark, UNPARK, TS_UNPARK_ERRORS(OWN_ROW))
 DEFINE_VARIANT(claim, CLAIM, TS_CLAIM_ERRORS(OWN_ROW))
 
 /*
- * Converts a shared code: YES passes the code on, NO stops the process.
+ * Converts a shared code: YES returns the operation's own code, NO stops the process.
  */
 #define PASS_YES(op, PREFIX, suffix) return TS_##PREFIX##_##suffix
 #define PASS_NO(op, PREFIX, suffix)  ts_unreachable(op " does not admit " #suffix)
@@ -191,15 +191,14 @@ static enum ts_coord_class class_of_infra(enum ts_infra_kind kind) {
     ts_unreachable("every kind of infrastructure error has a class");
 }
 
-/* Errors nest at most once: neither of the two errors that contain another one can itself be contained. */
+/* Errors nest at most once: an error that contains another error is never itself contained. */
 static enum ts_coord_class class_of_nested(const struct ts_coord_detail *detail) {
     ts_assert(detail->nested != TS_VARIANT_REGISTER_SHARDS_FAILED &&
               detail->nested != TS_VARIANT_GET_RUN_FAILED);
-    return ts_txn_error_class_of(detail->nested, detail);
+    return ts_error_class_of(detail->nested, detail);
 }
 
-enum ts_coord_class ts_txn_error_class_of(enum ts_error_variant variant,
-                                          const struct ts_coord_detail *detail) {
+enum ts_coord_class ts_error_class_of(enum ts_error_variant variant, const struct ts_coord_detail *detail) {
     switch (variant) {
     case TS_VARIANT_NONE:
         return TS_COORD_CLASS_NONE;

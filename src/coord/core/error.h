@@ -1,14 +1,14 @@
 /*
- * Errors, one enum for each operation, so that an operation can only return its own errors and a caller
- * handles no others. `OK` is 0 in each of them and does not count as a variant.
+ * Each operation has its own error enum. So an operation can return only its own errors, and a caller handles
+ * no others. `OK` is 0 in each of them and does not count as a variant.
  *
  *     validation         -> enum ts_coord_error -> ts_<op>_error_from_coord -> enum ts_<op>_error
  *     any of the enums   -> ts_<op>_error_variant -> enum ts_error_variant -> name, class, texts
  *
  * The tables and enums are public: turnstone/coord_types.h. TS_COORD_ERRORS is the routing matrix: one row
  * for each shared code, one column for each operation. A new row must say YES or NO for every operation or it
- * does not compile. With a YES the operation's enum has the code, its conversion passes it on, and the counts
- * below must be changed. Mixing the enums does not compile either (-Wenum-conversion).
+ * does not compile. YES adds the code to the operation's enum and to its conversion; the counts below must be
+ * changed, too. Mixing the enums does not compile either (-Wenum-conversion).
  *
  * Details are in struct ts_coord_detail, which the caller supplies; it is written only on failure. It
  * contains more than may be shown: texts for people and logs come only from ts_error_debug, ts_error_display
@@ -52,11 +52,11 @@
     X(MANIFEST_FAULT, UNBOUNDED_RANGE, "UnboundedRange")
 
 #define TS_RUN_CONFIG_ERRORS(X)                                                                              \
-    X(CONFIG_FAULT, LEASE_DURATION, "LeaseDurationOutOfRange")                                               \
-    X(CONFIG_FAULT, ATTEMPTS, "AttemptsOutOfRange")                                                          \
-    X(CONFIG_FAULT, COOLDOWN, "CooldownOutOfRange")                                                          \
-    X(CONFIG_FAULT, CURSOR_SEMANTICS, "CursorSemanticsOutOfRange")                                           \
-    X(CONFIG_FAULT, SHARD_MAX, "ShardMaxOutOfRange")
+    X(RUN_CONFIG_FAULT, LEASE_DURATION, "LeaseDurationOutOfRange")                                           \
+    X(RUN_CONFIG_FAULT, ATTEMPTS, "AttemptsOutOfRange")                                                      \
+    X(RUN_CONFIG_FAULT, COOLDOWN, "CooldownOutOfRange")                                                      \
+    X(RUN_CONFIG_FAULT, CURSOR_SEMANTICS, "CursorSemanticsOutOfRange")                                       \
+    X(RUN_CONFIG_FAULT, SHARD_MAX, "ShardMaxOutOfRange")
 
 #define TS_ERROR__NAMED_MEMBER(prefix, suffix, name) TS_##prefix##_##suffix,
 enum ts_split_validation_error { TS_SPLIT_FAULT_OK, TS_SPLIT_VALIDATION_ERRORS(TS_ERROR__NAMED_MEMBER) };
@@ -64,7 +64,7 @@ enum ts_manifest_validation_error {
     TS_MANIFEST_FAULT_OK,
     TS_MANIFEST_VALIDATION_ERRORS(TS_ERROR__NAMED_MEMBER)
 };
-enum ts_run_config_error { TS_CONFIG_FAULT_OK, TS_RUN_CONFIG_ERRORS(TS_ERROR__NAMED_MEMBER) };
+enum ts_run_config_error { TS_RUN_CONFIG_FAULT_OK, TS_RUN_CONFIG_ERRORS(TS_ERROR__NAMED_MEMBER) };
 
 const char *ts_split_validation_error_name(enum ts_split_validation_error error);
 const char *ts_manifest_validation_error_name(enum ts_manifest_validation_error error);
@@ -77,7 +77,7 @@ struct ts_infra_error {
     char text[240]; /* one line for people, without keys, values or passwords, as the store guarantees */
 };
 
-/* Redacted: lengths only. */
+/* Without the keys: only their lengths. */
 struct ts_cursor_out_of_bounds_detail {
     size_t last_key;
     size_t spec_start;
@@ -98,28 +98,28 @@ struct ts_limit_detail {
 
 struct ts_split_detail {
     enum ts_split_validation_error error;
-    size_t child;                 /* the child that caused it, from 0, if one did */
+    size_t child;                 /* index of the child that caused it, if a child did */
     struct ts_limit_detail limit; /* SPAWN_LIMIT_EXCEEDED (without scope), SHARD_LIMIT_EXCEEDED */
 };
 
 struct ts_manifest_detail {
     enum ts_manifest_validation_error error;
-    size_t entry; /* the entry that caused it, from 0, if one did */
+    size_t entry; /* index of the entry that caused it, if an entry did */
     size_t other; /* DUPLICATE_IDS, OVERLAPPING_RANGES, UNBOUNDED_RANGE: the conflicting entry */
     struct ts_limit_detail limit; /* TOO_MANY_SHARDS (without scope) */
 };
 
-struct ts_config_detail {
+struct ts_run_config_detail {
     enum ts_run_config_error error;
     uint64_t value;
     uint64_t min;
     uint64_t max;
 };
 
-/* Each error writes the fields that it shows, see fields_of() in error_text.c; do not read the others. */
+/* Each error sets only the fields that it shows (fields_of() in error_text.c); do not read the others. */
 struct ts_coord_detail {
     struct ts_shard_key shard;
-    struct ts_tenant_id expected_tenant; /* the caller's own */
+    struct ts_tenant_id expected_tenant; /* the caller's own tenant */
     struct ts_fence_epoch presented;
     struct ts_fence_epoch current;
     /* StaleFence: the shard was unparked, or its lease was released, and nobody has acquired it since. */
@@ -128,10 +128,12 @@ struct ts_coord_detail {
     struct ts_logical_time now;
     struct ts_logical_time retry_after;
     bool has_deadline;
+    uint64_t other_pins; /* NoneAvailable: number of runs whose pin differs from the worker's */
     enum ts_shard_status shard_status;
     enum ts_run_status run_status;
     bool has_target;
     enum ts_run_status target_status;
+    bool is_other_list; /* ConfigMismatch: the run has announced another list of shards */
     struct ts_op_id op_id;
     struct ts_worker_id current_owner; /* never shown */
     struct ts_optional_len old_key;
@@ -142,9 +144,9 @@ struct ts_coord_detail {
     struct ts_limit_detail limit;
     struct ts_split_detail split;
     struct ts_manifest_detail manifest;
-    struct ts_config_detail config;
-    const char *resource;         /* a literal */
-    struct ts_infra_error infra;  /* BackendError; ResourceExhausted has its text, or none */
+    struct ts_run_config_detail config;
+    const char *resource;         /* a string literal */
+    struct ts_infra_error infra;  /* BackendError; also the text of ResourceExhausted, if there is one */
     enum ts_error_variant nested; /* RegisterShardsFailed, GetRunFailed */
     struct {
         struct ts_payload_hash expected_hash; /* 0 if the log has forgotten the entry */
@@ -152,11 +154,10 @@ struct ts_coord_detail {
     } detail__private; /* OpIdConflict; for tests of this layer, never for callers */
 };
 
-/* The variant as the specification spells it, "ShardNotFound"; "Ok" for NONE. */
+/* The name of the variant in the specification, such as "ShardNotFound"; "Ok" for NONE. */
 const char *ts_error_variant_name(enum ts_error_variant variant);
 
-enum ts_coord_class ts_txn_error_class_of(enum ts_error_variant variant,
-                                          const struct ts_coord_detail *detail);
+enum ts_coord_class ts_error_class_of(enum ts_error_variant variant, const struct ts_coord_detail *detail);
 
 /* Both write one line and, like snprintf, return the length of the whole text. Debug: "StaleFence {
  * presented: 3, current: 4 }". Display: "no shard is available (earliest_deadline None)". */
@@ -165,10 +166,10 @@ size_t ts_error_debug(enum ts_error_variant variant, const struct ts_coord_detai
 size_t ts_error_display(enum ts_error_variant variant, const struct ts_coord_detail *detail, char *ret_text,
                         size_t size);
 
-/* The fields that may be shown, for other forms such as JSON. */
+/* The fields that may be shown, for other output formats such as JSON. */
 enum ts_error_field_kind {
     TS_FIELD_NUMBER,
-    TS_FIELD_NAME,     /* text: one of our names */
+    TS_FIELD_NAME,     /* text: a name that this layer defines */
     TS_FIELD_TEXT,     /* text: any other text, escaped */
     TS_FIELD_REDACTED, /* must not be shown at all */
     TS_FIELD_LEN,      /* number: the length of bytes that are not shown */
@@ -188,8 +189,8 @@ struct ts_error_field {
     char text[TS_ERROR_FIELD_TEXT];
 };
 
-/* The store's own message, with its name and the fix, for errors without a field for it: ResourceExhausted.
- * Otherwise empty. */
+/* The store's own message, which names the store and the fix. Only ResourceExhausted has one, because it has
+ * no field for it. Otherwise empty. */
 const char *ts_error_cause(enum ts_error_variant variant, const struct ts_coord_detail *detail);
 
 /* Returns the number of fields. */
@@ -229,16 +230,16 @@ size_t ts_error_fields(enum ts_error_variant variant, const struct ts_coord_deta
     }                                                                                                        \
     static inline enum ts_coord_class ts_##op##_error_class(enum ts_##op##_error error,                      \
                                                             const struct ts_coord_detail *detail) {          \
-        return ts_txn_error_class_of(ts_##op##_error_variant(error), detail);                                \
+        return ts_error_class_of(ts_##op##_error_variant(error), detail);                                    \
     }
 TS_ERROR_ENUMS(TS_ERROR__DECLARE)
 #undef TS_ERROR__DECLARE
 
 _Static_assert(TS_SPLIT_FAULT_INVALID_CHILD_SPEC == 12, "as many as the specification has");
 _Static_assert(TS_MANIFEST_FAULT_UNBOUNDED_RANGE == 8, "as many as the specification has");
-_Static_assert(TS_CONFIG_FAULT_SHARD_MAX == 5, "one for each field");
+_Static_assert(TS_RUN_CONFIG_FAULT_SHARD_MAX == 5, "one for each field");
 
-/* The shared codes converted to an operation's own. If the operation does not have the code, the process
+/* Converts the shared codes to an operation's own codes. If the operation does not have the code, the process
  * stops. */
 enum ts_renew_error ts_renew_error_from_coord(enum ts_coord_error error);
 enum ts_checkpoint_error ts_checkpoint_error_from_coord(enum ts_coord_error error);
@@ -252,7 +253,8 @@ enum ts_write_error ts_write_error_from_coord(enum ts_coord_error error);
 #define ts_split_replace_error  ts_split_error
 #define ts_split_residual_error ts_split_error
 
-/* A variant as an error of an operation: BackendError if the operation does not have it. */
+/* Converts a variant to an error of an operation. The result is BackendError if the operation does not have
+ * the variant. */
 #define TS_ERROR__DECLARE_OF(op, PREFIX, last, count)                                                        \
     enum ts_##op##_error ts_##op##_error_of(enum ts_error_variant variant);
 TS_OPERATION_ERROR_ENUMS(TS_ERROR__DECLARE_OF)

@@ -159,6 +159,8 @@ static void limit_fields(struct fields *fields, const struct ts_coord_detail *d)
 static void none_available_fields(struct fields *fields, const struct ts_coord_detail *d) {
     add(fields, "earliest_deadline", d->has_deadline ? TS_FIELD_SOME : TS_FIELD_NONE)->number =
         d->deadline.ms;
+    if (d->other_pins > 0)
+        add_number(fields, "other_pins", d->other_pins);
 }
 
 static void throttled_fields(struct fields *fields, const struct ts_coord_detail *d) {
@@ -219,7 +221,7 @@ static void manifest_fields(struct fields *fields, const struct ts_coord_detail 
 }
 
 static void config_fields(struct fields *fields, const struct ts_coord_detail *d) {
-    const struct ts_config_detail *config = &d->config;
+    const struct ts_run_config_detail *config = &d->config;
     add_name(fields, TS_FIELD_VARIANT, "reason", ts_run_config_error_name(config->error));
     add_number(fields, "value", config->value);
     add_number(fields, "min", config->min);
@@ -270,7 +272,8 @@ static void fields_of(enum ts_error_variant variant, const struct ts_coord_detai
 
 static void nested_fields(struct fields *fields, const struct ts_coord_detail *d) {
     ts_assert(d->nested != TS_VARIANT_REGISTER_SHARDS_FAILED && d->nested != TS_VARIANT_GET_RUN_FAILED);
-    /* No nested variant has a field with this name: forms such as JSON have each name once. */
+    /* The name differs from every field of the nested variants, because formats such as JSON need unique
+     * names. */
     add_name(fields, TS_FIELD_VARIANT, "inner", ts_error_variant_name(d->nested));
     fields_of(d->nested, d, fields);
 }
@@ -399,19 +402,26 @@ static const char *sentence_of(enum ts_error_variant variant) {
     case TS_VARIANT_NONE_AVAILABLE:
         return "no shard is available";
     case TS_VARIANT_THROTTLED:
-        return "this worker claims too often; wait";
+        return "this worker claims too often; wait until the cooldown is over";
     case TS_ERROR__VARIANT_END:
         break;
     }
     ts_unreachable("every variant has a sentence");
 }
 
-/* The same text, with the fix if the detail says more than the variant. */
+/* The same text, followed by the fix if the detail allows a more precise one. */
 static const char *sentence_for(enum ts_error_variant variant, const struct ts_coord_detail *detail) {
     if (variant == TS_VARIANT_STALE_FENCE && detail->is_unparked)
         return "stale fence: the shard was parked and unparked since; acquire it again to work on it";
     if (variant == TS_VARIANT_STALE_FENCE && detail->is_released)
         return "stale fence: the lease was released; acquire the shard again to work on it";
+    if (variant == TS_VARIANT_NONE_AVAILABLE && detail->other_pins > 0)
+        return "no shard is available: the run is pinned to other rules than this worker presents; use a worker with the pinned "
+               "rules";
+    if (variant == TS_VARIANT_CONFIG_MISMATCH && detail->is_other_list)
+        return "the run exists with another list of shards; repeat the list of the first call, or use another run or request id";
+    if (variant == TS_VARIANT_WRONG_STATUS && detail->has_target && detail->target_status == TS_RUN_ACTIVE)
+        return "the shards of the run are registered in several steps; repeat the command that creates the run, or cancel the run";
     /* Only delete_run refuses an unfinished run without naming a target. */
     if (variant == TS_VARIANT_WRONG_STATUS && !detail->has_target &&
         !ts_run_status_is_terminal(detail->run_status))

@@ -24,7 +24,7 @@
     X(RELEASED, "released")                                                                                  \
     /* fence, count: new shards */                                                                           \
     X(SPLIT, "split")                                                                                        \
-    /* fence: the one presented, cause */                                                                    \
+    /* fence: the one that the worker presented; cause */                                                    \
     X(LEASE_LOST, "lease-lost")                                                                              \
     /* the shard is 0 */                                                                                     \
     X(RUN_CREATED, "run-created")                                                                            \

@@ -8,17 +8,23 @@
 #define DERIVED_CONTEXT TS_BYTES("turnstone coord derived shard id v1")
 #define DRAWN_CONTEXT   TS_BYTES("turnstone coord drawn shard id v1")
 #define PARKING_CONTEXT TS_BYTES("turnstone coord parking op id v1")
+#define STEP_CONTEXT    TS_BYTES("turnstone coord step op id v1")
+#define REQUEST_CONTEXT TS_BYTES("turnstone coord request v1")
 
 /* The key that BLAKE3 derives from the context "turnstone coord payload hash v1". */
 static const uint32_t payload_key[8] = {0xa8eccd8f, 0x601ee8ef, 0x9d3d2086, 0x566dd1df,
                                         0x86a496d9, 0x2090e001, 0x77651921, 0x46ff279d};
 
-/* Shard operations have the tags 0 to 5, run operations start here. */
-enum { RUN_TAG = 0x80 };
+/* The same for "turnstone coord manifest digest v1". */
+static const uint32_t manifest_key[8] = {0x2fb9fc1b, 0x91aec2fa, 0x028d9b48, 0x116c0691,
+                                         0x96937b1d, 0x224935f3, 0xde6cdce6, 0x640be443};
 
-/* Collects material for the hasher, which is slow on small pieces. Material that fits here needs no
- * hasher. */
+/* Shard operations have the tags 0 to 5, run operations start here. */
+enum { RUN_TAG = 0x80, UNIT_MARK = 2 };
+
+/* Collects bytes for the hasher, which is slow on small pieces. If everything fits here, no hasher is needed. */
 struct writer {
+    const uint32_t *key; /* a key of 8 words */
     size_t used;
     bool flushed; /* the hasher has begun */
     uint8_t collected[256];
@@ -29,7 +35,7 @@ _Static_assert(sizeof((struct writer){0}.collected) <= TS_BLAKE3_CHUNK_LEN, "wha
 
 static void flush(struct writer *w) {
     if (!w->flushed)
-        ts_blake3_portable_init_derived(&w->hasher, payload_key);
+        ts_blake3_portable_init_derived(&w->hasher, w->key);
     w->flushed = true;
     ts_blake3_portable_update(&w->hasher, ts_bytes_of(w->collected, w->used));
     w->used = 0;
@@ -52,6 +58,7 @@ static void begin(struct writer *w, uint8_t tag, struct ts_shard_key shard) {
     head[0] = tag;
     ts_le64_store(shard.run.v, head + 1);
     ts_le64_store(shard.shard.v, head + 9);
+    w->key = payload_key;
     w->used = 0;
     w->flushed = false;
     add_bytes(w, head, sizeof head);
@@ -85,12 +92,18 @@ static void add_new_shard(struct writer *w, const struct ts_new_shard *shard) {
     add_field(w, shard->spec.range.end);
     add_field(w, shard->spec.metadata);
     add_cursor(w, &shard->cursor);
+    /* No shard begins with this mark: a shard begins with 0 or 1. */
+    const uint8_t mark = UNIT_MARK;
+    if (shard->unit.len == 0)
+        return;
+    add_bytes(w, &mark, 1);
+    add_field(w, shard->unit);
 }
 
 static struct ts_payload_hash end(struct writer *w) {
     uint8_t out[TS_BLAKE3_BLOCK_LEN];
     if (!w->flushed) {
-        ts_blake3_portable_derived(payload_key, ts_bytes_of(w->collected, w->used), out);
+        ts_blake3_portable_derived(w->key, ts_bytes_of(w->collected, w->used), out);
     } else {
         flush(w);
         ts_blake3_portable_output(&w->hasher, 0, out, sizeof out);
@@ -154,11 +167,25 @@ struct ts_payload_hash ts_payload_hash_split_residual(struct ts_shard_key shard,
     return end(&w);
 }
 
-struct ts_payload_hash ts_payload_hash_register(struct ts_run_id run, struct ts_new_shards shards) {
+struct ts_payload_hash ts_payload_hash_register(struct ts_run_id run, struct ts_new_shards shards,
+                                                uint64_t from) {
     struct writer w;
     begin(&w, RUN_TAG + TS_RUN_OP_REGISTER_SHARDS, (struct ts_shard_key){run, {0}});
     add_new_shards(&w, shards);
+    uint8_t place[8];
+    ts_le64_store(from, place);
+    if (from > 0)
+        add_bytes(&w, place, sizeof place);
     return end(&w);
+}
+
+struct ts_announced ts_announced_of(struct ts_new_shards shards) {
+    struct writer w = {.key = manifest_key};
+    struct ts_announced announced = {.count = shards.count};
+    add_new_shards(&w, shards);
+    flush(&w);
+    ts_blake3_portable_output(&w.hasher, 0, announced.digest, sizeof announced.digest);
+    return announced;
 }
 
 struct ts_payload_hash ts_payload_hash_end_run(enum ts_run_op_kind kind, struct ts_run_id run) {
@@ -195,6 +222,34 @@ struct ts_shard_id ts_drawn_shard_id(struct ts_run_id run, struct ts_op_id op_id
     ts_le32_store(index, material + 16);
     return (struct ts_shard_id){hash_of(DRAWN_CONTEXT, ts_bytes_of(material, sizeof material)) &
                                 ~TS_DERIVED_SHARD_BIT};
+}
+
+struct ts_op_id ts_step_op_id(struct ts_run_id run, struct ts_op_id op_id, struct ts_step_place place) {
+    uint8_t material[32];
+    ts_le64_store(run.v, material);
+    ts_le64_store(op_id.v, material + 8);
+    ts_le64_store(place.from, material + 16);
+    ts_le64_store(place.count, material + 24);
+    return (struct ts_op_id){hash_of(STEP_CONTEXT, ts_bytes_of(material, sizeof material))};
+}
+
+bool ts_request_ids(const struct ts_tenant_id *tenant, struct ts_bytes request, struct ts_run_id *ret_run,
+                    struct ts_op_id *ret_op_id) {
+    if (request.len == 0 || request.len > TS_REQUEST_MAX)
+        return false;
+    for (size_t i = 0; i < request.len; i++)
+        if (request.data[i] <= ' ' || request.data[i] > '~')
+            return false;
+    struct ts_blake3 hasher;
+    ts_blake3_init_derive_key(&hasher, REQUEST_CONTEXT);
+    ts_blake3_update(&hasher, ts_bytes_of(tenant->b, sizeof tenant->b));
+    ts_blake3_update(&hasher, request);
+    uint8_t out[16];
+    ts_blake3_output(&hasher, 0, out, sizeof out);
+    const uint64_t below = (UINT64_C(1) << 53) - 1;
+    ret_run->v = ts_le64_load(out) & below;
+    ret_op_id->v = ts_le64_load(out + 8) & below;
+    return true;
 }
 
 struct ts_op_id ts_parking_op_id(struct ts_shard_key shard, struct ts_fence_epoch fence) {

@@ -1,19 +1,23 @@
 /*
- * Payload hashes and derived ids, all BLAKE3 in derive-key mode with a context of its own for each purpose.
- * The results are stored, so they never change. docs/formats/coord.md has the hashed bytes.
+ * Payload hashes and derived ids. All are BLAKE3 in derive-key mode, with one context for each purpose. The
+ * results are stored, so they never change. docs/formats/coord.md has the hashed bytes.
  */
 #ifndef TS_COORD_CORE_HASH_H
 #define TS_COORD_CORE_HASH_H
 
 #include "coord/core/ids.h"
+#include "coord/core/run_config.h"
 #include "coord/core/spec.h"
 
 /* One new shard of a registration or split. */
 struct ts_new_shard {
     bool has_id;           /* only in registrations; if false, a random id is chosen */
-    struct ts_shard_id id; /* when has_id; without bit 63 */
+    struct ts_shard_id id; /* if has_id is set; bit 63 is clear */
     struct ts_shard_spec spec;
     struct ts_cursor cursor;
+    /* Only in registrations, for the shard of a target (target_shard.h): the target's unit. It is stored next
+     * to the shard, and deleted with the run. Empty: no unit. */
+    struct ts_bytes unit;
 };
 
 struct ts_new_shards {
@@ -21,7 +25,7 @@ struct ts_new_shards {
     size_t count;
 };
 
-/* The hash made from the first word of the output. 0 means "no hash", so 0 becomes 1. */
+/* The hash is the first word of the output. 0 means "no hash", so a result of 0 becomes 1. */
 static inline struct ts_payload_hash ts_payload_hash_of_word(uint64_t word) {
     return (struct ts_payload_hash){word != 0 ? word : 1};
 }
@@ -39,14 +43,37 @@ struct ts_payload_hash ts_payload_hash_split_replace(struct ts_shard_key shard,
  * parent's end. */
 struct ts_payload_hash ts_payload_hash_split_residual(struct ts_shard_key shard,
                                                       const struct ts_new_shard *residual);
-struct ts_payload_hash ts_payload_hash_register(struct ts_run_id run, struct ts_new_shards shards);
+/* `from` is the index of the first shard in the announced list; 0 without an announced list. */
+struct ts_payload_hash ts_payload_hash_register(struct ts_run_id run, struct ts_new_shards shards,
+                                                uint64_t from);
 struct ts_payload_hash ts_payload_hash_end_run(enum ts_run_op_kind kind, struct ts_run_id run);
 
-/* The id of a shard from a split: bit 63 set. index counts all shards that the parent has spawned. */
+/* The announcement of this list: its length and digest. The digest depends on the order. */
+struct ts_announced ts_announced_of(struct ts_new_shards shards);
+
+/* The op id of one step of a registration in steps, derived from the op id of the registration. */
+struct ts_step_place {
+    uint64_t from; /* index in the list */
+    uint64_t count;
+};
+struct ts_op_id ts_step_op_id(struct ts_run_id run, struct ts_op_id op_id, struct ts_step_place place);
+
+/*
+ * A request is a name that the submitter of a run has chosen. The run's id and the op id of its registration
+ * are derived from tenant and name, so that a repeated submission finds the same run. Both are below 2^53, so
+ * that every JSON reader keeps them. Returns false for a name that is not 1 to TS_REQUEST_MAX printable ASCII
+ * characters without blanks.
+ */
+#define TS_REQUEST_MAX 64
+bool ts_request_ids(const struct ts_tenant_id *tenant, struct ts_bytes request, struct ts_run_id *ret_run,
+                    struct ts_op_id *ret_op_id);
+
+/* The id of a shard that was made by a split; bit 63 is set. index is the number of shards that the parent
+ * had spawned before. */
 struct ts_shard_id ts_derived_shard_id(struct ts_shard_key parent, struct ts_op_id op_id,
                                        enum ts_derived_shard_kind kind, uint32_t index);
 
-/* The id of a shard that was registered without one: bit 63 clear. */
+/* The id of a shard that was registered without an id; bit 63 is clear. */
 struct ts_shard_id ts_drawn_shard_id(struct ts_run_id run, struct ts_op_id op_id, uint32_t index);
 
 /* The op id for parking a shard that was acquired too often at this fence. */

@@ -17,6 +17,7 @@
 #define TS_TOKEN_MAX        ((size_t)16384)
 #define TS_METADATA_MAX     ((size_t)16384)
 #define TS_RECORD_MAX       ((size_t)65536)
+#define TS_COORD_UNIT_MAX   ((size_t)2048)
 
 /* Counts. */
 #define TS_OP_LOG_MAX       16
@@ -72,7 +73,7 @@ struct ts_bytes ts_tenant_id_text(const struct ts_tenant_id *tenant);
 
 /* X(SUFFIX, number, name). Tables of public enums are in turnstone/coord_types.h. */
 
-/* Whether the work on last_key is done, or was only handed on. */
+/* Whether the work on last_key is done, or was only dispatched. */
 #define TS_CURSOR_SEMANTICS(X)                                                                               \
     X(CURSOR_COMPLETED, 0, "Completed")                                                                      \
     X(CURSOR_DISPATCHED, 1, "Dispatched")

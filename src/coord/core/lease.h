@@ -1,12 +1,12 @@
 /*
  * Leases and op-logs.
  *
- * A lease is the capability that acquire gives and every mutation needs: owner, shard, fence, deadline. It is
- * active while now < deadline. Its fields are private: only the coordinator makes leases, and workers pass
- * them back.
+ * A lease is a capability: acquire returns it, and every mutation needs it. It has owner, shard, fence and
+ * deadline. It is active while now < deadline. Its fields are private: only the coordinator makes leases, and
+ * workers pass them back.
  *
  * An op-log has the last operations on a shard (16) or a run (8); new entries overwrite the oldest. An
- * operation that is in the log with the same payload hash is a replay. Forgetting is safe:
+ * operation that is in the log with the same payload hash is a replay. Overwriting old entries is safe:
  * - a terminal operation (complete, park, split_replace) is the newest entry for as long as the shard stays
  *   terminal, because nothing else is executed on it;
  * - a release is the newest entry until somebody acquires the shard, which raises the fence;
@@ -21,7 +21,7 @@
 #include "base/ring.h"
 #include "coord/core/ids.h"
 
-/* The holder in a shard's record: both fields or neither. */
+/* The holder in a shard's record: either both fields are set, or neither. */
 struct ts_lease_holder {
     struct ts_worker_id owner;
     struct ts_logical_time deadline;
@@ -99,8 +99,8 @@ typedef TS_RING(struct ts_op_log_entry, TS_OP_LOG_MAX) ts_op_log;
 typedef TS_RING(struct ts_run_op_log_entry, TS_RUN_OP_LOG_MAX) ts_run_op_log;
 
 /*
- * Appends a completed operation. executed_at is the later of now and the newest entry's time: a clock that
- * steps back between processes never stops a shard. now and the hash must not be 0.
+ * Appends a completed operation. executed_at is the later of now and the newest entry's time: so a clock that
+ * goes back does not stop a shard. now and the hash must not be 0.
  */
 void ts_op_log_record(ts_op_log *log, enum ts_shard_op_kind kind, struct ts_op_id op_id,
                       struct ts_payload_hash hash, struct ts_logical_time now);
@@ -111,7 +111,7 @@ void ts_run_op_log_record(ts_run_op_log *log, enum ts_run_op_kind kind, struct t
 const struct ts_op_log_entry *ts_op_log_find(const ts_op_log *log, struct ts_op_id op_id);
 const struct ts_run_op_log_entry *ts_run_op_log_find(const ts_run_op_log *log, struct ts_op_id op_id);
 
-/* The result of a replay of this entry: SUPERSEDED for a checkpoint that a later cursor has passed. */
+/* The result of replaying this entry: SUPERSEDED for a checkpoint if the cursor has moved on since. */
 enum ts_op_result ts_op_log_result_of(const ts_op_log *log, const struct ts_op_log_entry *entry);
 
 #endif

@@ -39,7 +39,7 @@ bool ts_lease_token_read(const uint8_t secret[static TS_LEASE_TOKEN_SECRET_LEN],
         !ts_hex_decode_lower(ts_bytes_skip(text, strlen(prefix)), bytes)) /* one text per lease */
         return false;
     sign(secret, bytes, mac);
-    /* Always compares all bytes: the time must not depend on the correct value. */
+    /* Always compares all bytes, so that the time taken reveals nothing about the correct value. */
     uint8_t differs = 0;
     for (size_t i = 0; i < sizeof mac; i++)
         differs |= mac[i] ^ bytes[TS_LEASE_ENCODED_LEN + i];

@@ -11,7 +11,7 @@ enum ts_coord_error coord__find_replay(const struct ts_shard_record *record, con
                                        const struct ts_op_log_entry **ret_entry,
                                        struct ts_coord_detail *ret_detail);
 
-/* The five checks of the lease. */
+/* The five checks of a lease (ts_validate_lease). */
 enum ts_coord_error coord__check_lease(const struct ts_shard_record *record, const struct ts_step_env *env,
                                        const struct ts_lease_op *by, struct ts_coord_detail *ret_detail);
 
@@ -24,7 +24,7 @@ void coord__execute(const struct ts_shard_record *record, const struct ts_step_e
                     const struct ts_lease_op *by, enum ts_shard_op_kind kind, struct ts_payload_hash hash,
                     struct ts_shard_step *ret_step);
 
-/* Ends the lease, with this status from now on. */
+/* Ends the lease, and sets the status. */
 void coord__end(struct ts_shard_record *record, enum ts_shard_status status);
 
 struct ts_event coord__event(enum ts_event_kind kind, const struct ts_shard_record *record,

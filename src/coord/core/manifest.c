@@ -1,5 +1,7 @@
 #include "coord/core/manifest.h"
 
+#include "coord/core/target_shard.h"
+
 #include <string.h>
 
 static enum ts_manifest_validation_error fault(enum ts_manifest_validation_error error, size_t entry,
@@ -8,11 +10,17 @@ static enum ts_manifest_validation_error fault(enum ts_manifest_validation_error
     return error;
 }
 
+static bool is_unit_valid(const struct ts_new_shard *shard) {
+    uint8_t target[TS_COORD_TARGET_LEN];
+    return shard->unit.len == 0 ||
+           (shard->unit.len <= TS_COORD_UNIT_MAX && ts_coord_target_of_range(shard->spec.range, target));
+}
+
 static enum ts_manifest_validation_error check_entry(const struct ts_new_shard *shard) {
     const struct ts_cursor *cursor = &shard->cursor;
     if (!ts_shard_spec_has_valid_sizes(&shard->spec) || ts_key_range_is_inverted(shard->spec.range) ||
         (shard->has_id && ts_shard_id_is_derived(shard->id)) ||
-        (cursor->has_token && cursor->token.len > TS_TOKEN_MAX))
+        (cursor->has_token && cursor->token.len > TS_TOKEN_MAX) || !is_unit_valid(shard))
         return TS_MANIFEST_FAULT_INVALID_SPEC;
     if (cursor->has_key && cursor->last_key.len > TS_KEY_MAX)
         return TS_MANIFEST_FAULT_CURSOR_KEY_TOO_LARGE;
@@ -27,7 +35,7 @@ struct sorting {
     bool by_id;
 };
 
-/* Equal entries keep their order, so that the answer does not depend on the sorting algorithm. */
+/* Equal entries keep their order, so that the reported entry does not depend on the sorting algorithm. */
 static bool comes_before(const struct sorting *sorting, uint32_t a, uint32_t b) {
     int order;
     if (sorting->by_id)
@@ -89,28 +97,47 @@ static enum ts_manifest_validation_error check_ranges(const struct sorting *sort
     return TS_MANIFEST_FAULT_OK;
 }
 
-enum ts_manifest_validation_error ts_manifest_check(struct ts_run_id run, struct ts_op_id op_id,
-                                                    struct ts_new_shards shards,
-                                                    struct ts_manifest_memory *memory,
+static enum ts_manifest_validation_error check_list(struct ts_run_id run, struct ts_op_id op_id,
+                                                    struct ts_new_shards shards, struct ts_manifest_room room,
                                                     struct ts_manifest_detail *ret_detail) {
-    if (shards.count == 0)
-        return fault(TS_MANIFEST_FAULT_EMPTY, 0, 0, ret_detail);
-    if (shards.count > TS_REGISTER_MAX) {
-        fault(TS_MANIFEST_FAULT_TOO_MANY_SHARDS, 0, 0, ret_detail);
-        ret_detail->limit = (struct ts_limit_detail){.additional = shards.count, .max = TS_REGISTER_MAX};
-        return TS_MANIFEST_FAULT_TOO_MANY_SHARDS;
-    }
     for (size_t i = 0; i < shards.count; i++) {
         enum ts_manifest_validation_error error = check_entry(&shards.list[i]);
         if (error != TS_MANIFEST_FAULT_OK)
             return fault(error, i, 0, ret_detail);
-        memory->ids[i] =
-            shards.list[i].has_id ? shards.list[i].id : ts_drawn_shard_id(run, op_id, (uint32_t)i);
+        room.ids[i] = shards.list[i].has_id ? shards.list[i].id : ts_drawn_shard_id(run, op_id, (uint32_t)i);
     }
-    struct sorting sorting = {.shards = shards.list, .ids = memory->ids, .by_id = true};
-    enum ts_manifest_validation_error error = check_ids(&sorting, memory->order, shards.count, ret_detail);
+    struct sorting sorting = {.shards = shards.list, .ids = room.ids, .by_id = true};
+    enum ts_manifest_validation_error error = check_ids(&sorting, room.order, shards.count, ret_detail);
     if (error != TS_MANIFEST_FAULT_OK)
         return error;
     sorting.by_id = false;
-    return check_ranges(&sorting, memory->order, shards.count, ret_detail);
+    return check_ranges(&sorting, room.order, shards.count, ret_detail);
+}
+
+static enum ts_manifest_validation_error check_count(struct ts_new_shards shards, uint64_t max,
+                                                     struct ts_manifest_detail *ret_detail) {
+    if (shards.count == 0)
+        return fault(TS_MANIFEST_FAULT_EMPTY, 0, 0, ret_detail);
+    if (shards.count <= max)
+        return TS_MANIFEST_FAULT_OK;
+    fault(TS_MANIFEST_FAULT_TOO_MANY_SHARDS, 0, 0, ret_detail);
+    ret_detail->limit = (struct ts_limit_detail){.additional = shards.count, .max = max};
+    return TS_MANIFEST_FAULT_TOO_MANY_SHARDS;
+}
+
+enum ts_manifest_validation_error ts_manifest_check(struct ts_run_id run, struct ts_op_id op_id,
+                                                    struct ts_new_shards shards,
+                                                    struct ts_manifest_memory *memory,
+                                                    struct ts_manifest_detail *ret_detail) {
+    const enum ts_manifest_validation_error error = check_count(shards, TS_REGISTER_MAX, ret_detail);
+    const struct ts_manifest_room room = {memory->ids, memory->order};
+    return error != TS_MANIFEST_FAULT_OK ? error : check_list(run, op_id, shards, room, ret_detail);
+}
+
+enum ts_manifest_validation_error ts_manifest_check_announced(struct ts_run_id run, struct ts_op_id op_id,
+                                                              struct ts_new_shards shards,
+                                                              struct ts_manifest_room room,
+                                                              struct ts_manifest_detail *ret_detail) {
+    const enum ts_manifest_validation_error error = check_count(shards, TS_GLOBAL_SHARD_MAX, ret_detail);
+    return error != TS_MANIFEST_FAULT_OK ? error : check_list(run, op_id, shards, room, ret_detail);
 }

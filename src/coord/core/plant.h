@@ -1,25 +1,30 @@
 /*
- * Rules that tests may break on purpose, one at a time, to show that the checkers notice. Only in test
- * builds; elsewhere a rule is a constant and costs nothing.
+ * Rules that tests may break on purpose, one at a time, to show that the checkers notice. Only test builds
+ * can break them; in other builds each rule is a constant and costs nothing.
  */
 #ifndef TS_COORD_CORE_PLANT_H
 #define TS_COORD_CORE_PLANT_H
 
 #include <stdbool.h>
 
-/* X(SUFFIX, name, what is done without the rule) */
+/* X(SUFFIX, name, what happens without the rule) */
 #define TS_COORD_PLANTS(X)                                                                                   \
-    X(FENCE, "fence", "a lease of an earlier fence is obeyed")                                               \
-    X(EXPIRY, "expiry", "a lease is obeyed after its end, until somebody else takes the shard")              \
+    X(FENCE, "fence", "operations with an earlier fence are accepted")                                       \
+    X(EXPIRY, "expiry",                                                                                      \
+      "operations with an expired lease are accepted until another worker acquires the "                     \
+      "shard")                                                                                               \
     X(OPLOG, "oplog", "an operation that is in the op-log is done again")                                    \
     X(CURSOR, "cursor", "a cursor may go back")                                                              \
-    X(SPLIT, "split", "children need not meet")                                                              \
-    X(TENANT, "tenant", "leases are given to, and obeyed for, any tenant")                                   \
-    X(COUNTER, "counter", "a shard that changes its status is not taken from the old counter")               \
-    X(RELEASE, "release", "a release takes the fence back, too")                                             \
+    X(SPLIT, "split", "children may have gaps between them")                                                 \
+    X(TENANT, "tenant", "leases are given to, and accepted from, any tenant")                                \
+    X(COUNTER, "counter", "a shard that changes its status is still counted in the old counter")             \
+    X(RELEASE, "release", "a release also lowers the fence")                                                 \
     X(BLAME, "blame", "a release without blame counts the attempt")                                          \
-    X(GATE, "gate", "a write under a lease does not check the shard's record")                               \
-    X(NUMBER, "number", "a new run does not check the last number of its tenant")
+    X(LEASE_CHECK, "lease-check", "a write under a lease does not check the shard's record")                 \
+    X(NUMBER, "number", "a new run does not check the last number of its tenant")                            \
+    X(PIN, "pin", "a claim with another pin than the run's is admitted")                                     \
+    X(EARLY, "early", "shards can be acquired before all announced ones are registered")                     \
+    X(ANNOUNCED, "announced", "another list of shards than the announced one is registered")
 
 #define TS_COORD__PLANT_ENUM(suffix, name, text) TS_COORD_PLANT_##suffix,
 enum ts_coord_plant { TS_COORD_PLANT_NONE, TS_COORD_PLANTS(TS_COORD__PLANT_ENUM) };

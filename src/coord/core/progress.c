@@ -2,7 +2,7 @@
 
 #include "base/assert.h"
 
-static uint64_t *count_of(struct ts_shard_counts *counts, enum ts_shard_status status) {
+uint64_t *ts_shard_counts_of(struct ts_shard_counts *counts, enum ts_shard_status status) {
     switch (status) {
     case TS_SHARD_ACTIVE:
         return &counts->active;
@@ -19,14 +19,14 @@ static uint64_t *count_of(struct ts_shard_counts *counts, enum ts_shard_status s
 void ts_shard_counts_move(struct ts_shard_counts *counts, const enum ts_shard_status *from,
                           enum ts_shard_status to) {
     if (from != NULL) {
-        ts_assert(*count_of(counts, *from) > 0);
-        --*count_of(counts, *from);
+        ts_assert(*ts_shard_counts_of(counts, *from) > 0);
+        --*ts_shard_counts_of(counts, *from);
     }
-    ++*count_of(counts, to);
+    ++*ts_shard_counts_of(counts, to);
 }
 
 void ts_run_progress_clear(struct ts_run_progress *progress) {
-    /* Without the watermark's storage, which has_watermark guards. */
+    /* The watermark's bytes are not cleared: they count only if has_watermark is set. */
     progress->counts = (struct ts_shard_counts){0};
     progress->leased = progress->expired = progress->struggling = 0;
     progress->has_oldest_lease = progress->has_watermark = false;

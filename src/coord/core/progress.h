@@ -1,17 +1,20 @@
-/* The progress of a run, summed up over its shards, and the filters of lists. */
+/* The progress of a run, summed over its shards, and the filters of lists. */
 #ifndef TS_COORD_CORE_PROGRESS_H
 #define TS_COORD_CORE_PROGRESS_H
 
 #include "base/fixed_buf.h"
 #include "coord/core/record.h"
 
-/* Shards by status; a run has counters for the same. */
+/* The number of shards with each status; a run has counters for the same numbers. */
 struct ts_shard_counts {
     uint64_t active;
     uint64_t done;
     uint64_t split;
     uint64_t parked;
 };
+
+/* The count of the shards with this status. */
+uint64_t *ts_shard_counts_of(struct ts_shard_counts *counts, enum ts_shard_status status);
 
 /* Moves one shard from one status to another; `from` is NULL for a new shard. */
 void ts_shard_counts_move(struct ts_shard_counts *counts, const enum ts_shard_status *from,
@@ -24,8 +27,8 @@ struct ts_run_progress {
     uint64_t struggling; /* active, acquired more than once since the last progress */
     bool has_oldest_lease;
     struct ts_logical_time oldest_lease; /* the earliest deadline of the valid leases */
-    bool has_watermark;                  /* the least last_key over the active shards that have one */
-    TS_FIXED_BUF(TS_KEY_MAX) watermark;  /* never shown except to the tenant itself */
+    bool has_watermark;                  /* the lowest last_key of the active shards that have one */
+    TS_FIXED_BUF(TS_KEY_MAX) watermark;  /* shown only to the tenant itself */
 };
 
 /* A progress starts as {0}, or cleared. */
@@ -37,14 +40,14 @@ void ts_run_progress_add(struct ts_run_progress *progress, const struct ts_shard
 struct ts_shard_filter {
     bool by_status;
     enum ts_shard_status status;
-    bool only_leased;     /* with a valid lease */
-    bool only_struggling; /* as in the progress */
+    bool only_leased;     /* only shards with a valid lease */
+    bool only_struggling; /* only shards that are struggling, as in the progress */
 };
 
 bool ts_shard_filter_matches(const struct ts_shard_filter *filter, const struct ts_shard_record *record,
                              struct ts_logical_time now);
 
-/* The filter of a list of runs: always one tenant's, and of a status. */
+/* The filter of a list of runs: one tenant, and optionally one status. */
 struct ts_run_filter {
     struct ts_tenant_id tenant;
     bool by_status;

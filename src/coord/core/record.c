@@ -7,12 +7,15 @@
 #include <string.h>
 
 struct ts_run_guard ts_run_guard_of(const struct ts_run_record *run) {
-    return (struct ts_run_guard){
-        .tenant = run->tenant, .run = run->run, .status = run->status, .config = run->config};
+    return (struct ts_run_guard){.tenant = run->tenant,
+                                 .run = run->run,
+                                 .status = run->status,
+                                 .config = run->config,
+                                 .number = run->number};
 }
 
 void ts_shard_record_copy(const struct ts_shard_record *from, struct ts_shard_record *ret_record) {
-    /* Until a log is full, it uses only its first slots. */
+    /* A log that is not full uses only its first slots. */
     const size_t slots = from->op_log.head.oldest == 0 ? ts_ring_count(&from->op_log) : TS_OP_LOG_MAX;
     memcpy(ret_record, from,
            offsetof(struct ts_shard_record, op_log.slots) + slots * sizeof from->op_log.slots[0]);
@@ -94,7 +97,8 @@ static bool spawned_are_sound(struct ts_spawned spawned) {
     return ts_spawned_count(spawned) <= FEW ? few_are_distinct(spawned) : many_are_distinct(spawned);
 }
 
-/* The operation is the newest entry, because nothing is executed on a shard that is not active. */
+/* The operation that ended the shard is the newest entry, because nothing is executed on a shard that is not
+ * active. */
 static bool has_operation_of_its_status(const struct ts_shard_record *record) {
     if (record->status == TS_SHARD_ACTIVE)
         return true;
@@ -156,9 +160,18 @@ static bool has_operation_of_its_end(const struct ts_run_record *run) {
     return ts_ring_count(&run->op_log) > 0 && ts_ring_from_newest(&run->op_log, 0)->kind == expected;
 }
 
+static bool is_announcement_sound(const struct ts_run_record *run) {
+    const struct ts_announced none = {0};
+    if (run->announced.count == 0)
+        return ts_announced_equal(&run->announced, &none);
+    const bool is_complete = run->status == TS_RUN_ACTIVE || run->status == TS_RUN_DONE;
+    return run->announced.count <= run->config.shard_max &&
+           (!is_complete || run->registered >= run->announced.count);
+}
+
 unsigned ts_run_record_invariant_broken(const struct ts_run_record *run) {
-    struct ts_config_detail unused;
-    if (ts_run_config_check(&run->config, &unused) != TS_CONFIG_FAULT_OK)
+    struct ts_run_config_detail unused;
+    if (ts_run_config_check(&run->config, &unused) != TS_RUN_CONFIG_FAULT_OK)
         return 1;
     if (!run_op_log_is_sound(&run->op_log))
         return 2;
@@ -167,11 +180,12 @@ unsigned ts_run_record_invariant_broken(const struct ts_run_record *run) {
     if (!has_operation_of_its_end(run))
         return 4;
     if (run->registered > run->config.shard_max ||
-        (run->status == TS_RUN_INITIALIZING && run->registered != 0))
+        (run->status == TS_RUN_INITIALIZING && run->registered != 0 &&
+         run->registered >= run->announced.count))
         return 5;
     if (run->number == 0)
         return 6;
-    return 0;
+    return is_announcement_sound(run) ? 0 : 7;
 }
 
 const char *ts_record_error_text(enum ts_record_error error) {

@@ -1,6 +1,7 @@
 /*
  * The stored records of shards and runs. Records borrow their bytes: a decoded record points into the bytes
- * that were read, a step's record into the one before it and the operation; encoding copies everything.
+ * that were read, the record of a step points into the record before it and into the operation; encoding
+ * copies everything.
  *
  *     bytes -> decode (checksum, invariants) -> record -> step -> record' -> encode (invariants) -> bytes
  *
@@ -17,10 +18,13 @@
  *                 Parked
  *
  * Active: may have a holder. Done, Split, Parked: no holder, and the op-log's newest entry is the operation
- * that led there. Only unpark leads out of one of them.
+ * that led there. Only unpark leads back to Active.
  *
  * Life of a run: Initializing -- register --> Active -- complete, fail, cancel --> Done, Failed, Cancelled;
- * an Initializing run can fail and be cancelled too. Nothing moves in a run that has ended.
+ * an Initializing run can fail and be cancelled too. A run that has ended never changes, nor do its shards.
+ *
+ * A run that has announced its list of shards stays Initializing until all of it is registered. Until then
+ * its shards have records, but nobody can acquire them.
  *
  * Byte layouts are in docs/formats/coord.md.
  */
@@ -54,7 +58,8 @@ struct ts_shard_record {
     struct ts_shard_id parent; /* if the id is derived */
     struct ts_fence_epoch fence;
     struct ts_lease_holder holder; /* if has_holder */
-    /* Acquires since the last checkpoint or unpark, without those that were released without blame. */
+    /* Number of acquires since the last checkpoint or unpark. Acquires that ended in a release without blame
+     * do not count. */
     uint32_t attempts;
     bool has_parent;
     bool has_holder;
@@ -68,11 +73,11 @@ struct ts_shard_record {
     ts_op_log op_log;
 };
 
-/* Like an assignment, except for unused slots of the op-log: every operation copies a record three times, and
- * most of it is its log. */
+/* Copies a record, except for unused slots of its op-log. Every operation copies a record three times, and
+ * the log is most of it. */
 void ts_shard_record_copy(const struct ts_shard_record *from, struct ts_shard_record *ret_record);
 
-/* now < deadline, half open. */
+/* Leased while now < deadline; no longer at the deadline itself. */
 static inline bool ts_shard_record_is_leased_at(const struct ts_shard_record *record,
                                                 struct ts_logical_time now) {
     return record->has_holder && now.ms < record->holder.deadline.ms;
@@ -85,24 +90,26 @@ struct ts_run_record {
     struct ts_run_config config;
     uint64_t number;     /* 1 for the tenant's first run; later runs have higher numbers */
     uint64_t registered; /* registered shards, without those from splits */
+    struct ts_announced announced;
     struct ts_logical_time created_at;
-    struct ts_logical_time ended_at; /* 0 until then */
+    struct ts_logical_time ended_at; /* 0 until the run has ended */
     ts_run_op_log op_log;
 };
 
-/* The part of a run that every operation on a shard must know. Every store has a guard; it changes only
+/* The part of a run that every operation on a shard needs. Every store has a copy, the guard; it changes only
  * together with the run. */
 struct ts_run_guard {
     struct ts_tenant_id tenant;
     struct ts_run_id run;
     enum ts_run_status status;
     struct ts_run_config config;
+    uint64_t number; /* as in the run's record */
 };
 
 struct ts_run_guard ts_run_guard_of(const struct ts_run_record *run);
 
-/* The place of a shard in the claim index: none, among the free shards, or among the leased shards by
- * deadline. */
+/* The place of a shard in the claim index: none, among the free shards, or among the leased shards in the
+ * order of their deadlines. */
 enum ts_claim_place { TS_CLAIM_PLACE_NONE, TS_CLAIM_PLACE_FREE, TS_CLAIM_PLACE_LEASED };
 static inline enum ts_claim_place ts_shard_record_claim_place(const struct ts_shard_record *record) {
     if (record->status != TS_SHARD_ACTIVE)
@@ -126,8 +133,9 @@ static inline enum ts_claim_place ts_shard_record_claim_place(const struct ts_sh
 unsigned ts_shard_record_invariant_broken(const struct ts_shard_record *record);
 
 /* The same for runs: 1 the configuration is valid; 2 op-log at most 8, as above; 3 created_at > 0, and an end
- * exactly when ended; 4 an ended run has its operation in the op-log; 5 registered within the limit, and none
- * while Initializing; 6 number > 0. */
+ * exactly when ended; 4 an ended run has its operation in the op-log; 5 registered within the limit, and while
+ * Initializing fewer than announced, or none; 6 number > 0; 7 announced within the limit, without a digest if there are
+ * none, and all registered once the run is Active or Done. */
 unsigned ts_run_record_invariant_broken(const struct ts_run_record *run);
 
 /* Reasons why bytes are not a record, or why a record cannot be encoded. X(SUFFIX, text) */
@@ -138,7 +146,7 @@ unsigned ts_run_record_invariant_broken(const struct ts_run_record *run);
     X(BAD_MAGIC, "this is not a record of this kind")                                                        \
     X(UNKNOWN_VERSION, "the record was written by a newer version; use that version")                        \
     X(BAD_CHECKSUM, "the record is damaged: its checksum does not match")                                    \
-    X(BAD_FIELD, "the record is damaged: a field has a value that it cannot have")                           \
+    X(BAD_FIELD, "the record is damaged: a field has an invalid value")                                      \
     X(BROKEN_INVARIANT, "the record is inconsistent: an invariant does not hold")
 
 #define TS_RECORD__MEMBER(suffix, text) TS_RECORD_##suffix,
@@ -150,26 +158,26 @@ const char *ts_record_error_text(enum ts_record_error error);
 /* The error of an operation that found such a record: DAMAGED, with the text. */
 void ts_record_error_to_infra(enum ts_record_error error, struct ts_infra_error *ret_infra);
 
-/* The encoded size with a full op-log. Operations that add bytes (such as a cursor) keep this size within the
- * limit. So operations that only add a log entry always fit, and need no error for it. */
+/* The encoded size, as if the op-log were full. Operations that add bytes (such as a cursor) keep this size
+ * within the limit. So operations that only add a log entry always fit, and need no error for it. */
 size_t ts_shard_record_reserved_size(const struct ts_shard_record *record);
 
 /*
- * Encoding checks the invariants first and writes at most TS_RECORD_MAX bytes. Decoding takes exactly one
- * record and borrows from bytes; it accepts only bytes that encoding would write. ret_ outputs are unchanged
- * on failure.
+ * Encoding checks the invariants first and writes at most TS_RECORD_MAX bytes. Decoding expects exactly one
+ * record, borrows from the bytes, and accepts only bytes that encoding would write. ret_ outputs are
+ * unchanged on failure.
  */
 enum ts_record_error ts_shard_record_encode(const struct ts_shard_record *record,
                                             uint8_t ret_bytes[static TS_RECORD_MAX], size_t *ret_len);
 enum ts_record_error ts_shard_record_decode(struct ts_bytes bytes, struct ts_shard_record *ret_record);
 
-#define TS_RUN_RECORD_ENCODED_MAX 328
+#define TS_RUN_RECORD_ENCODED_MAX 400
 enum ts_record_error ts_run_record_encode(const struct ts_run_record *run,
                                           uint8_t ret_bytes[static TS_RUN_RECORD_ENCODED_MAX],
                                           size_t *ret_len);
 enum ts_record_error ts_run_record_decode(struct ts_bytes bytes, struct ts_run_record *ret_run);
 
-#define TS_RUN_GUARD_ENCODED_LEN 88
+#define TS_RUN_GUARD_ENCODED_LEN 128
 enum ts_record_error ts_run_guard_encode(const struct ts_run_guard *guard,
                                          uint8_t ret_bytes[static TS_RUN_GUARD_ENCODED_LEN]);
 enum ts_record_error ts_run_guard_decode(struct ts_bytes bytes, struct ts_run_guard *ret_guard);

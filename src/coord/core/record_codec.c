@@ -30,7 +30,7 @@ enum {
     SHARD_FENCE = 72,
     SHARD_OWNER = 80,
     SHARD_DEADLINE = 112,
-    SHARD_LENGTHS = 120, /* of start, end, metadata, key, token: 2 bytes each */
+    SHARD_LENGTHS = 120, /* offset of the lengths of start, end, metadata, key and token, 2 bytes each */
     SHARD_RESERVED = 130,
     SHARD_FIXED = 136,
 
@@ -48,8 +48,10 @@ enum {
     RUN_RESERVED = 12,
     RUN_TENANT = 16
 };
-enum { RUN_RUN = 48, RUN_LEASE = 56, RUN_COOLDOWN = 64, RUN_SHARD_MAX = 72, GUARD_FIXED = 80 };
-enum { RUN_REGISTERED = 80, RUN_CREATED = 88, RUN_ENDED = 96, RUN_NUMBER = 104, RUN_FIXED = 112 };
+enum { RUN_RUN = 48, RUN_LEASE = 56, RUN_COOLDOWN = 64, RUN_SHARD_MAX = 72, RUN_NUMBER = 80, RUN_PIN = 88 };
+enum { GUARD_FIXED = 120 };
+enum { RUN_REGISTERED = 120, RUN_CREATED = 128, RUN_ENDED = 136, RUN_ANNOUNCED = 144, RUN_DIGEST = 152 };
+enum { RUN_FIXED = 184 };
 
 /* An entry of an op-log. */
 enum { OP_ID = 0, OP_HASH = 8, OP_TIME = 16, OP_KIND = 24, OP_RESULT = 25, OP_LEN = 26 };
@@ -163,7 +165,7 @@ enum ts_record_error ts_shard_record_encode(const struct ts_shard_record *record
     return TS_RECORD_OK;
 }
 
-/* The next len bytes; the caller has checked that they exist. */
+/* Takes the next len bytes; the caller has checked that they exist. */
 static struct ts_bytes take(const uint8_t **at, size_t len) {
     struct ts_bytes taken = {.data = *at, .len = len};
     *at += len;
@@ -246,7 +248,7 @@ enum ts_record_error ts_shard_record_decode(struct ts_bytes bytes, struct ts_sha
     return TS_RECORD_OK;
 }
 
-/* The common part of a run's record and its guard: the first 80 bytes. */
+/* The common part of a run's record and its guard: the first 120 bytes. */
 static void put_run_head(const struct ts_run_guard *guard, uint8_t *b) {
     memset(b, 0, GUARD_FIXED);
     b[RUN_STATUS] = (uint8_t)guard->status;
@@ -257,6 +259,8 @@ static void put_run_head(const struct ts_run_guard *guard, uint8_t *b) {
     ts_le64_store(guard->config.lease_duration_ms, b + RUN_LEASE);
     ts_le64_store(guard->config.cooldown_ms, b + RUN_COOLDOWN);
     ts_le64_store(guard->config.shard_max, b + RUN_SHARD_MAX);
+    ts_le64_store(guard->number, b + RUN_NUMBER);
+    memcpy(b + RUN_PIN, guard->config.pin.b, sizeof guard->config.pin.b);
 }
 
 static bool take_run_head(const uint8_t *b, struct ts_run_guard *guard) {
@@ -270,12 +274,14 @@ static bool take_run_head(const uint8_t *b, struct ts_run_guard *guard) {
     guard->config.lease_duration_ms = ts_le64_load(b + RUN_LEASE);
     guard->config.cooldown_ms = ts_le64_load(b + RUN_COOLDOWN);
     guard->config.shard_max = ts_le64_load(b + RUN_SHARD_MAX);
+    guard->number = ts_le64_load(b + RUN_NUMBER);
+    memcpy(guard->config.pin.b, b + RUN_PIN, sizeof guard->config.pin.b);
     return true;
 }
 
 static bool guard_is_sound(const struct ts_run_guard *guard) {
-    struct ts_config_detail unused;
-    return ts_run_config_check(&guard->config, &unused) == TS_CONFIG_FAULT_OK;
+    struct ts_run_config_detail unused;
+    return guard->number > 0 && ts_run_config_check(&guard->config, &unused) == TS_RUN_CONFIG_FAULT_OK;
 }
 
 enum ts_record_error ts_run_guard_encode(const struct ts_run_guard *guard,
@@ -312,7 +318,8 @@ enum ts_record_error ts_run_record_encode(const struct ts_run_record *run,
     ts_le64_store(run->registered, ret_bytes + RUN_REGISTERED);
     ts_le64_store(run->created_at.ms, ret_bytes + RUN_CREATED);
     ts_le64_store(run->ended_at.ms, ret_bytes + RUN_ENDED);
-    ts_le64_store(run->number, ret_bytes + RUN_NUMBER);
+    ts_le64_store(run->announced.count, ret_bytes + RUN_ANNOUNCED);
+    memcpy(ret_bytes + RUN_DIGEST, run->announced.digest, sizeof run->announced.digest);
     uint8_t *at = ret_bytes + RUN_FIXED;
     for (size_t i = 0; i < ts_ring_count(&run->op_log); i++, at += OP_LEN) {
         const struct ts_run_op_log_entry *entry = ts_ring_from_oldest(&run->op_log, i);
@@ -339,11 +346,13 @@ enum ts_record_error ts_run_record_decode(struct ts_bytes bytes, struct ts_run_r
         .run = head.run,
         .status = head.status,
         .config = head.config,
-        .number = ts_le64_load(b + RUN_NUMBER),
+        .number = head.number,
         .registered = ts_le64_load(b + RUN_REGISTERED),
         .created_at = {ts_le64_load(b + RUN_CREATED)},
         .ended_at = {ts_le64_load(b + RUN_ENDED)},
+        .announced = {.count = ts_le64_load(b + RUN_ANNOUNCED)},
     };
+    memcpy(run.announced.digest, b + RUN_DIGEST, sizeof run.announced.digest);
     const uint8_t *at = b + RUN_FIXED;
     for (size_t i = 0; i < ops; i++, at += OP_LEN) {
         struct ts_run_op_log_entry entry = {.op_id = {ts_le64_load(at + OP_ID)},

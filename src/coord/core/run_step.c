@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "coord/core/plant.h"
 
 static void begin(const struct ts_run_record *run, bool write_guard, struct ts_run_step *ret_step) {
     ret_step->outcome = TS_OUTCOME_EXECUTED;
@@ -28,6 +29,7 @@ static void create(const struct ts_create_run_op *op, const struct ts_create_env
                                       .run = op->run,
                                       .status = TS_RUN_INITIALIZING,
                                       .config = op->config,
+                                      .announced = op->announced,
                                       .number = env->last_number + 1,
                                       .created_at = env->now};
     begin(&run, true, ret_step);
@@ -38,14 +40,25 @@ enum ts_create_run_error ts_create_run_step(const struct ts_run_record *existing
                                             const struct ts_create_run_op *op,
                                             const struct ts_create_env *env, struct ts_run_step *ret_step,
                                             struct ts_coord_detail *ret_detail) {
-    if (ts_run_config_check(&op->config, &ret_detail->config) != TS_CONFIG_FAULT_OK)
+    if (ts_run_config_check(&op->config, &ret_detail->config) != TS_RUN_CONFIG_FAULT_OK)
         return TS_CREATE_RUN_INVALID_CONFIG;
     if (existing != NULL) {
         ret_detail->shard = (struct ts_shard_key){op->run, {0}};
         return TS_CREATE_RUN_RUN_ALREADY_EXISTS;
     }
+    if (op->announced.count > op->config.shard_max) {
+        ret_detail->manifest = (struct ts_manifest_detail){
+            .error = TS_MANIFEST_FAULT_TOO_MANY_SHARDS,
+            .limit = {.additional = op->announced.count, .max = op->config.shard_max}};
+        ret_detail->nested = TS_VARIANT_MANIFEST_INVALID;
+        return TS_CREATE_RUN_REGISTER_SHARDS_FAILED;
+    }
     create(op, env, ret_step);
     return TS_CREATE_RUN_OK;
+}
+
+static bool is_same_list(const struct ts_run_record *run, const struct ts_announced *announced) {
+    return ts_announced_equal(&run->announced, announced) || coord__is_planted(TS_COORD_PLANT_ANNOUNCED);
 }
 
 enum ts_create_run_error ts_ensure_run_step(const struct ts_run_record *existing,
@@ -54,12 +67,13 @@ enum ts_create_run_error ts_ensure_run_step(const struct ts_run_record *existing
                                             struct ts_coord_detail *ret_detail) {
     if (existing == NULL)
         return ts_create_run_step(NULL, op, env, ret_step, ret_detail);
-    if (ts_run_config_check(&op->config, &ret_detail->config) != TS_CONFIG_FAULT_OK)
+    if (ts_run_config_check(&op->config, &ret_detail->config) != TS_RUN_CONFIG_FAULT_OK)
         return TS_CREATE_RUN_INVALID_CONFIG;
     enum ts_get_run_error found = ts_get_run_step(existing, &op->tenant, ret_detail);
     if (found != TS_GET_RUN_OK)
         return ts_create_run_error_from_get_run(found, ret_detail);
-    if (!ts_run_config_equal(&existing->config, &op->config)) {
+    ret_detail->is_other_list = !is_same_list(existing, &op->announced);
+    if (!ts_run_config_equal(&existing->config, &op->config) || ret_detail->is_other_list) {
         ret_detail->shard = (struct ts_shard_key){op->run, {0}};
         return TS_CREATE_RUN_CONFIG_MISMATCH;
     }
@@ -94,14 +108,19 @@ enum ts_get_run_error ts_get_run_step(const struct ts_run_record *run, const str
     return TS_GET_RUN_OK;
 }
 
+static void fill_conflict(struct ts_op_id op_id, struct ts_payload_hash expected,
+                          struct ts_payload_hash actual, struct ts_coord_detail *ret_detail) {
+    ret_detail->op_id = op_id;
+    ret_detail->detail__private.expected_hash = expected;
+    ret_detail->detail__private.actual_hash = actual;
+}
+
 /* Returns false if the op id was used with other parameters. */
 static bool find_replay(const struct ts_run_record *run, struct ts_op_id op_id, struct ts_payload_hash hash,
                         bool *ret_is_replay, struct ts_coord_detail *ret_detail) {
     const struct ts_run_op_log_entry *entry = ts_run_op_log_find(&run->op_log, op_id);
     if (entry != NULL && entry->payload_hash.v != hash.v) {
-        ret_detail->op_id = op_id;
-        ret_detail->detail__private.expected_hash = entry->payload_hash;
-        ret_detail->detail__private.actual_hash = hash;
+        fill_conflict(op_id, entry->payload_hash, hash, ret_detail);
         return false;
     }
     *ret_is_replay = entry != NULL;
@@ -140,28 +159,69 @@ bool ts_registered_shard_matches(const struct ts_shard_record *existing,
            ts_bytes_compare(existing->cursor.last_key, wanted->cursor.last_key) >= 0;
 }
 
+static bool is_step(const struct ts_register_op *op) {
+    return op->announced.count > 0;
+}
+
+/* The same for a registration. If the log no longer has a step, the number of registered shards shows whether
+ * it was done. */
+static bool find_registration(const struct ts_run_record *run, const struct ts_register_op *op,
+                              struct ts_payload_hash hash, bool *ret_is_replay,
+                              struct ts_coord_detail *ret_detail) {
+    if (!find_replay(run, op->op_id, hash, ret_is_replay, ret_detail))
+        return false;
+    if (*ret_is_replay || !is_step(op))
+        return true;
+    if (!is_same_list(run, &op->announced)) {
+        fill_conflict(op->op_id, (struct ts_payload_hash){0}, hash, ret_detail);
+        return false;
+    }
+    *ret_is_replay = ts_saturating_add_u64(op->from, op->shards.count) <= run->registered;
+    return true;
+}
+
+/* Returns whether the run's status allows the registration. */
+static bool check_status(const struct ts_run_record *run, const struct ts_register_op *op,
+                         struct ts_coord_detail *ret_detail) {
+    const bool is_waiting = run->status == TS_RUN_INITIALIZING && run->announced.count > 0;
+    ret_detail->run_status = run->status;
+    ret_detail->has_target = is_waiting;
+    ret_detail->target_status = TS_RUN_ACTIVE;
+    return !ts_run_status_is_terminal(run->status) &&
+           (!is_waiting || (is_step(op) && op->from == run->registered));
+}
+
+/* Returns whether the list and the run may have this many more shards. */
+static bool check_count(const struct ts_run_record *run, const struct ts_register_op *op, uint64_t additional,
+                        struct ts_coord_detail *ret_detail) {
+    const bool is_longer =
+        is_step(op) && ts_saturating_add_u64(op->from, op->shards.count) > op->announced.count;
+    const uint64_t max = is_longer ? op->announced.count : run->config.shard_max;
+    if (!is_longer && ts_saturating_add_u64(run->registered, additional) <= max)
+        return true;
+    ret_detail->manifest = (struct ts_manifest_detail){
+        .error = TS_MANIFEST_FAULT_TOO_MANY_SHARDS,
+        .limit = {.current = run->registered, .additional = additional, .max = max}};
+    return false;
+}
+
 static enum ts_register_shards_error check_register(const struct ts_run_record *run,
                                                     const struct ts_register_env *env,
                                                     const struct ts_register_op *op,
                                                     struct ts_manifest_memory *memory,
                                                     struct ts_coord_detail *ret_detail) {
-    if (ts_run_status_is_terminal(run->status)) {
-        ret_detail->run_status = run->status;
-        ret_detail->has_target = false;
+    if (!check_status(run, op, ret_detail))
         return TS_REGISTER_SHARDS_WRONG_STATUS;
-    }
     if (ts_manifest_check(run->run, op->op_id, op->shards, memory, &ret_detail->manifest) !=
         TS_MANIFEST_FAULT_OK)
         return TS_REGISTER_SHARDS_MANIFEST_INVALID;
     ts_assert(env->already_there <= op->shards.count);
     const uint64_t additional = op->shards.count - env->already_there;
-    if (ts_saturating_add_u64(run->registered, additional) > run->config.shard_max) {
-        ret_detail->manifest = (struct ts_manifest_detail){
-            .error = TS_MANIFEST_FAULT_TOO_MANY_SHARDS,
-            .limit = {.current = run->registered, .additional = additional, .max = run->config.shard_max}};
+    if (!check_count(run, op, additional, ret_detail))
         return TS_REGISTER_SHARDS_MANIFEST_INVALID;
-    }
-    if (!ts_shard_limits_allow(&env->limits, additional, &ret_detail->limit))
+    /* Refuses a list at its first step if its last step would exceed the limit. */
+    const uint64_t expected = is_step(op) ? op->announced.count - run->registered : additional;
+    if (!ts_shard_limits_allow(&env->limits, expected, &ret_detail->limit))
         return TS_REGISTER_SHARDS_SHARD_LIMIT_EXCEEDED;
     for (size_t i = 0; i < op->shards.count; i++) {
         struct ts_shard_record shard;
@@ -186,12 +246,12 @@ ts_register_shards_step(const struct ts_run_record *run, const struct ts_registe
         ret_detail->expected_tenant = op->tenant;
         return TS_REGISTER_SHARDS_TENANT_MISMATCH;
     }
-    const struct ts_payload_hash hash = ts_payload_hash_register(run->run, op->shards);
+    const struct ts_payload_hash hash = ts_payload_hash_register(run->run, op->shards, op->from);
     bool is_replay;
-    if (!find_replay(run, op->op_id, hash, &is_replay, ret_detail))
+    if (!find_registration(run, op, hash, &is_replay, ret_detail))
         return TS_REGISTER_SHARDS_OP_ID_CONFLICT;
     if (is_replay) {
-        /* The manifest was valid the first time and is the same; this only recomputes the ids. */
+        /* The manifest was valid the first time and has not changed; this only computes the ids again. */
         if (ts_manifest_check(run->run, op->op_id, op->shards, memory, &ret_detail->manifest) !=
             TS_MANIFEST_FAULT_OK)
             return TS_REGISTER_SHARDS_MANIFEST_INVALID;
@@ -201,10 +261,12 @@ ts_register_shards_step(const struct ts_run_record *run, const struct ts_registe
     enum ts_register_shards_error error = check_register(run, env, op, memory, ret_detail);
     if (error != TS_REGISTER_SHARDS_OK)
         return error;
-    begin(run, run->status == TS_RUN_INITIALIZING, ret_step);
-    ret_step->record.status = TS_RUN_ACTIVE;
-    ret_step->guard.status = TS_RUN_ACTIVE;
-    ret_step->record.registered += op->shards.count - env->already_there;
+    const uint64_t registered = run->registered + op->shards.count - env->already_there;
+    const bool is_whole = registered >= run->announced.count;
+    begin(run, run->status == TS_RUN_INITIALIZING && is_whole, ret_step);
+    if (is_whole)
+        ret_step->record.status = ret_step->guard.status = TS_RUN_ACTIVE;
+    ret_step->record.registered = registered;
     ts_run_op_log_record(&ret_step->record.op_log, TS_RUN_OP_REGISTER_SHARDS, op->op_id, hash, env->now);
     ret_step->event = run_event(TS_EVENT_SHARDS_REGISTERED, run->run, env->now);
     ret_step->event.count = op->shards.count - env->already_there;

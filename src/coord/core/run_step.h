@@ -1,7 +1,7 @@
 /*
- * Operations on a run: create it, register shards, end it. As with shards, state and operation in, new state
- * out; the run's record, its guards on every store and the shards' records are written together or not at
- * all.
+ * Operations on a run: create it, register shards, end it. As with shards, a step takes state and operation
+ * and returns the new state; the run's record, its guards on every store and the shards' records are written
+ * together or not at all.
  */
 #ifndef TS_COORD_CORE_RUN_STEP_H
 #define TS_COORD_CORE_RUN_STEP_H
@@ -18,24 +18,26 @@ struct ts_run_step {
     enum ts_idempotent_outcome outcome;
     bool write;                  /* store `record`, and report `event` */
     bool write_guard;            /* store `guard` on every store */
-    struct ts_run_record record; /* if write */
-    struct ts_run_guard guard;   /* if write_guard */
-    struct ts_event event;       /* if write */
+    struct ts_run_record record; /* valid if write is set */
+    struct ts_run_guard guard;   /* valid if write_guard is set */
+    struct ts_event event;       /* valid if write is set */
 };
 
 struct ts_create_run_op {
     struct ts_tenant_id tenant;
     struct ts_run_id run;
     struct ts_run_config config;
+    struct ts_announced announced;
 };
 
 struct ts_create_env {
     struct ts_logical_time now;
-    uint64_t last_number; /* of the tenant's runs; 0: it has had none */
+    uint64_t last_number; /* number of the tenant's last run; 0: none yet */
 };
 
 /* `existing` is NULL when the run does not exist. The number of the new run is the next one of its tenant.
- * Order of checks: ts_run_config_check() as InvalidConfig, RunAlreadyExists. */
+ * Order of checks: ts_run_config_check() as InvalidConfig, RunAlreadyExists, TooManyShards in RegisterShardsFailed
+ * (more shards are announced than the run may have). */
 enum ts_create_run_error ts_create_run_step(const struct ts_run_record *existing,
                                             const struct ts_create_run_op *op,
                                             const struct ts_create_env *env, struct ts_run_step *ret_step,
@@ -43,7 +45,7 @@ enum ts_create_run_error ts_create_run_step(const struct ts_run_record *existing
 
 /*
  * The first half of create_run_with_shards, which may be repeated: an existing run with the same configuration
- * is REPLAYED. The second half is ts_register_shards_step on the run's record, new or existing; both are
+ * and announcement is REPLAYED. The second half is ts_register_shards_step on the run's record, new or existing; both are
  * written together.
  *
  * Order of checks: ts_create_run_step() for a new run; for an existing one ts_run_config_check() as InvalidConfig,
@@ -54,7 +56,7 @@ enum ts_create_run_error ts_ensure_run_step(const struct ts_run_record *existing
                                             const struct ts_create_env *env, struct ts_run_step *ret_step,
                                             struct ts_coord_detail *ret_detail);
 
-/* Errors of create_run_with_shards that contain the error of one of its parts: sets detail->nested. */
+/* Wraps the error of one part of create_run_with_shards in the error of the whole: sets detail->nested. */
 enum ts_create_run_error ts_create_run_error_from_register(enum ts_register_shards_error error,
                                                            struct ts_coord_detail *detail);
 enum ts_create_run_error ts_create_run_error_from_get_run(enum ts_get_run_error error,
@@ -69,26 +71,36 @@ struct ts_register_op {
     struct ts_run_id run;
     struct ts_op_id op_id;
     struct ts_new_shards shards;
+    /* For a step of an announced list: the announcement, and the index of the first shard in the list. Steps
+     * are registered in the order of the list. A count of 0 means a registration without an announced list. */
+    struct ts_announced announced;
+    uint64_t from;
 };
 
 struct ts_register_env {
     struct ts_logical_time now;
     size_t record_max;
     struct ts_shard_limits limits;
-    size_t already_there; /* shards of the list with an identical record: they count as registered */
+    size_t already_there; /* shards with an identical record: they count as registered */
 };
 
 /*
- * Order of checks: RunNotFound, TenantMismatch, OpIdConflict or replay (which repeats ts_manifest_check() for the ids),
- * WrongStatus (the run has ended), ts_manifest_check() as ManifestInvalid, TooManyShards (the run's own limit),
- * ShardLimitExceeded, ResourceExhausted. On success, and after a replay, memory->ids holds the ids of the shards.
+ * Order of checks: RunNotFound, TenantMismatch, OpIdConflict (also for a step of another list than the
+ * announced one) or replay (which repeats ts_manifest_check() for the ids), WrongStatus (the run has ended;
+ * or it waits for another step of its announced list), ts_manifest_check() as ManifestInvalid, TooManyShards
+ * (the announced list, the run's own limit), ShardLimitExceeded (for a step: counts all shards that are not
+ * registered yet), ResourceExhausted. On success, and after a replay, memory->ids holds the ids of the
+ * shards.
+ *
+ * A step whose shards are all registered is a replay, however long ago that was: the number of registered shards shows it when
+ * the op-log has forgotten the op id.
  */
 enum ts_register_shards_error
 ts_register_shards_step(const struct ts_run_record *run, const struct ts_register_env *env,
                         const struct ts_register_op *op, struct ts_manifest_memory *memory,
                         struct ts_run_step *ret_step, struct ts_coord_detail *ret_detail);
 
-/* The record of shard number index of a registration. */
+/* The record of the shard with this index in a registration. */
 void ts_registered_shard(const struct ts_run_record *run, const struct ts_register_op *op,
                          const struct ts_manifest_memory *memory, size_t index,
                          struct ts_shard_record *ret_record);

@@ -1,6 +1,6 @@
 /*
- * The result of acquire, without allocation. The worker owns a scratch, one per session; a view borrows from
- * it until the next acquire into the same scratch.
+ * Holds the result of acquire, so that acquire allocates nothing. Each session of a worker has one scratch. A
+ * view borrows from it until the next acquire into the same scratch.
  */
 #ifndef TS_COORD_CORE_SCRATCH_H
 #define TS_COORD_CORE_SCRATCH_H
@@ -9,8 +9,7 @@
 #include "coord/core/lease.h"
 #include "coord/core/record.h"
 
-/* A hint how many shards can be claimed: counted up to TS_CAPACITY_MAX, and possibly slightly out of
- * date. */
+/* A hint: how many shards can be claimed. Counts up to TS_CAPACITY_MAX, and may be slightly out of date. */
 #define TS_CAPACITY_MAX 64
 struct ts_capacity_hint {
     uint32_t available_count;
@@ -30,7 +29,7 @@ struct ts_acquire_scratch {
     TS_FIXED_BUF(8 * TS_SPAWNED_MAX) spawned;
 };
 
-/* The shard as it was acquired. The scratch owns the bytes. */
+/* The shard as it was when it was acquired. The scratch owns the bytes. */
 struct ts_shard_snapshot_view {
     enum ts_shard_status status;
     struct ts_shard_spec spec;
@@ -60,11 +59,11 @@ void ts_acquire_scratch_init(struct ts_acquire_scratch *scratch);
 /* Clears the scratch; its views become invalid. */
 void ts_acquire_scratch_reset(struct ts_acquire_scratch *scratch);
 
-/* Copy parts of a record into the scratch. Sizes are within their limits, as in every record. */
+/* Copies parts of a record into the scratch. The parts fit, because every record keeps the size limits. */
 void ts_acquire_scratch_write_spec(struct ts_acquire_scratch *scratch, const struct ts_shard_spec *spec);
 void ts_acquire_scratch_write_cursor(struct ts_acquire_scratch *scratch, const struct ts_cursor *cursor);
 
-/* A view of the written parts, and of the record's fields that need no memory. */
+/* Makes a view of the copied parts, and of the fields of the record that need no memory. */
 struct ts_shard_snapshot_view ts_acquire_scratch_view(const struct ts_acquire_scratch *scratch,
                                                       const struct ts_shard_record *record);
 
@@ -73,7 +72,7 @@ void ts_acquire_result(struct ts_acquire_scratch *scratch, const struct ts_shard
                        const struct ts_lease *lease, struct ts_capacity_hint capacity,
                        struct ts_acquire_result_view *ret_view);
 
-/* Returns true if the scratch still has what the view shows. */
+/* Returns true if the scratch has not been written since the view was made. */
 static inline bool ts_shard_snapshot_view_is_current(const struct ts_shard_snapshot_view *view) {
     return view->scratch->generation == view->generation;
 }

@@ -48,7 +48,7 @@ static void begin(const struct ts_shard_record *record, struct ts_logical_time b
     ts_shard_record_copy(record, &ret_step->record);
 }
 
-/* Operations under a lease must be written before this time. */
+/* The time before which an operation under a lease must be written. */
 static struct ts_logical_time end_of_lease(const struct ts_shard_record *record) {
     const struct ts_logical_time never = {0};
     return coord__is_planted(TS_COORD_PLANT_EXPIRY) ? never : record->holder.deadline;
@@ -105,6 +105,9 @@ static enum ts_acquire_error acquire_refused(const struct ts_shard_record *recor
         ret_detail->expected_tenant = op->tenant;
         return TS_ACQUIRE_TENANT_MISMATCH;
     }
+    /* Until all announced shards are registered, the run counts as a run without shards. */
+    if (env->guard->status == TS_RUN_INITIALIZING && !coord__is_planted(TS_COORD_PLANT_EARLY))
+        return TS_ACQUIRE_SHARD_NOT_FOUND;
     if (ts_run_status_is_terminal(env->guard->status) || ts_shard_status_is_terminal(record->status)) {
         ret_detail->shard_status =
             ts_run_status_is_terminal(env->guard->status) ? TS_SHARD_PARKED : record->status;
@@ -166,7 +169,7 @@ enum ts_renew_error ts_renew_step(const struct ts_shard_record *record, const st
     if (deadline.ms > next->holder.deadline.ms)
         next->holder.deadline = deadline;
     struct ts_lease lease = op->lease;
-    /* A lease that a worker passes back may be older than the record; its deadline is never after the
+    /* The lease that a worker presents may be older than the record. Its deadline is never later than the
      * record's. */
     if (ts_lease_deadline(&lease).ms < next->holder.deadline.ms)
         ts_lease_set_deadline(&lease, next->holder.deadline);
@@ -176,7 +179,7 @@ enum ts_renew_error ts_renew_step(const struct ts_shard_record *record, const st
     return TS_RENEW_OK;
 }
 
-/* The state of the two operations with a cursor after their common part. */
+/* The state of checkpoint and complete after the part that they share. */
 enum cursor_stage { CURSOR_REFUSED, CURSOR_NO_ROOM, CURSOR_REPLAYED, CURSOR_EXECUTED };
 
 static enum cursor_stage move_cursor(const struct ts_shard_record *record, const struct ts_step_env *env,

@@ -1,6 +1,6 @@
 /*
- * Operations on one shard: state and operation in, new state and the requested writes out. Nothing here
- * reads a clock, allocates or keeps state.
+ * Operations on one shard. A step takes state and operation, and returns the new state and the writes to
+ * make. Nothing here reads a clock, allocates or keeps state.
  *
  *     operation    needs        effect
  *     acquire      any worker   Active, not leased -> leased; fence + 1; attempts + 1, or Parked after too many
@@ -13,7 +13,7 @@
  *     unpark       op           Parked -> Active; fence + 1; attempts 0
  *
  * A record of NULL means that the shard does not exist. On failure ret_detail says why and ret_step is
- * unchanged; acquire is the one exception. The new record borrows from the old one and from the operation.
+ * unchanged, except for acquire. The new record borrows from the old one and from the operation.
  */
 #ifndef TS_COORD_CORE_SHARD_STEP_H
 #define TS_COORD_CORE_SHARD_STEP_H
@@ -22,11 +22,11 @@
 #include "coord/core/event.h"
 #include "coord/core/record.h"
 
-/* The environment of every step on a shard. */
+/* The inputs that every step on a shard has. */
 struct ts_step_env {
-    /* The guard of the shard's run. NULL when it does not exist; the shard then counts as not found. */
+    /* The guard of the shard's run. NULL if there is no guard; the shard then counts as not found. */
     const struct ts_run_guard *guard;
-    struct ts_logical_time now; /* of the shard's store; not 0 */
+    struct ts_logical_time now; /* time of the shard's store; not 0 */
     size_t record_max;          /* maximum size of a record, at most TS_RECORD_MAX */
 };
 
@@ -40,11 +40,11 @@ enum ts_idempotent_outcome { TS_OUTCOME_EXECUTED, TS_OUTCOME_REPLAYED };
 
 struct ts_shard_step {
     enum ts_idempotent_outcome outcome;
-    enum ts_op_result result;      /* COMPLETED, or SUPERSEDED for a replay that a later cursor has passed */
+    enum ts_op_result result;      /* COMPLETED; SUPERSEDED for the replay of an older checkpoint */
     bool write;                    /* store `record`, and report `event`, in one batch with the claim index */
     struct ts_logical_time before; /* if not 0: the batch must be applied before this time of the store */
-    struct ts_shard_record record; /* if write */
-    struct ts_event event;         /* if write */
+    struct ts_shard_record record; /* valid if write is set */
+    struct ts_event event;         /* valid if write is set */
 };
 
 /* The common arguments of operations under a lease. */
@@ -61,12 +61,13 @@ struct ts_acquire_op {
 };
 
 /*
- * Order of checks: ShardNotFound, TenantMismatch, ShardTerminal (the run has ended, or the shard is not Active),
+ * Order of checks: ShardNotFound, TenantMismatch, ShardNotFound (not all announced shards of the run are registered),
+ * ShardTerminal (the run has ended, or the shard is not Active),
  * AlreadyLeased (also by the same worker), ShardTerminal (no attempts left).
  *
- * A shard that was acquired as often as the run allows without a checkpoint is parked as TooManyErrors. Then the
- * error is SHARD_TERMINAL, and ret_step->write is true, for the parked record. On every other failure
- * ret_step->write is false.
+ * If a shard has used all its attempts without a checkpoint, it is parked as TooManyErrors. Then the error is
+ * SHARD_TERMINAL, and ret_step->write is true, because the parked record must be stored. On every other
+ * failure ret_step->write is false.
  */
 enum ts_acquire_error ts_acquire_step(const struct ts_shard_record *record, const struct ts_step_env *env,
                                       const struct ts_acquire_op *op, struct ts_shard_step *ret_step,
@@ -117,9 +118,9 @@ struct ts_release_op {
 };
 
 /*
- * Gives the lease back before its end, so that any worker can acquire the shard at once. The fence stays: the next
- * acquire raises it. Without blame the attempt of this lease is not counted; after a checkpoint there is none to take
- * back.
+ * Gives the lease back before its end, so that any worker can acquire the shard at once. The fence stays the
+ * same; the next acquire raises it. Without blame, the attempt of this lease does not count. After a
+ * checkpoint the number of attempts is already 0.
  *
  * Order of checks: ShardNotFound, OpIdConflict or replay, ts_validate_lease().
  */

@@ -32,7 +32,8 @@ static inline bool ts_key_range_contains(struct ts_key_range range, struct ts_by
            (range.end.len == 0 || ts_bytes_compare(key, range.end) < 0);
 }
 
-/* Returns true if no key can be in the range. A range without an upper bound is never inverted. */
+/* Returns true if no key can be in the range: start is not before end. A range without an upper bound is
+ * never inverted. */
 static inline bool ts_key_range_is_inverted(struct ts_key_range range) {
     return range.end.len != 0 && ts_bytes_compare(range.start, range.end) >= 0;
 }

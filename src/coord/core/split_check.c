@@ -25,8 +25,8 @@ static enum ts_split_validation_error fault(enum ts_split_validation_error error
     return error;
 }
 
-/* Compares the end of one part with the start of the next. An empty end is after every key, an empty start
- * before all. */
+/* Compares the end of one part with the start of the next. An empty end is after every key; an empty start is
+ * before every key. */
 static enum ts_split_validation_error check_boundary(struct ts_bytes end, struct ts_bytes next_start) {
     if (end.len == 0 || next_start.len == 0)
         return TS_SPLIT_FAULT_OVERLAPPING_CHILD;

@@ -1,11 +1,12 @@
-/* Checks that a split keeps exactly the range: the parts partition it, and each is a valid shard. */
+/* Checks that the parts of a split cover exactly the range of the parent without overlaps, and that each part
+ * is a valid shard. */
 #ifndef TS_COORD_CORE_SPLIT_CHECK_H
 #define TS_COORD_CORE_SPLIT_CHECK_H
 
 #include "coord/core/error.h"
 #include "coord/core/hash.h"
 
-/* The number of shards that count against a limit, and the limit. */
+/* The number of shards so far, and the limit. */
 struct ts_shard_limit {
     uint64_t current;
     uint64_t max;
@@ -16,14 +17,14 @@ struct ts_shard_limits {
     struct ts_shard_limit global;
 };
 
-/* Returns true if `additional` more shards are within both limits. Checks the tenant's limit first. */
+/* Returns true if both limits allow `additional` more shards. Checks the tenant's limit first. */
 bool ts_shard_limits_allow(const struct ts_shard_limits *limits, uint64_t additional,
                            struct ts_limit_detail *ret_detail);
 
 /*
- * split_replace: the first child starts and the last ends where the parent does; each child ends where the next
- * starts; no child is empty or inverted. InvalidChildSpec: a size is over its limit, an id is given, or a cursor lies
- * outside the child's range.
+ * split_replace: the first child starts where the parent starts, and the last child ends where the parent
+ * ends; each child ends where the next starts; no child is empty or inverted. InvalidChildSpec: a size is
+ * over its limit, an id is given, or a cursor lies outside the child's range.
  *
  * Order of checks: NoChildren, SingleChild, StartMismatch, EndMismatch, OverlappingChild, BoundaryMismatch,
  * InvertedChild, InvalidChildSpec.

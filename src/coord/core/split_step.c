@@ -37,7 +37,8 @@ static enum ts_split_error check_limits(const struct ts_split_env *env, size_t c
     return TS_SPLIT_SPLIT_INVALID;
 }
 
-/* The new ids must differ from each other, from the parent, from shards that it spawned earlier, and from existing records. */
+/* The new ids must differ from each other, from the parent, from the parent's earlier children, and from
+ * existing records. */
 static enum ts_split_error check_collisions(const struct ts_shard_record *record,
                                             const struct ts_split_env *env, const struct ts_shard_id *ids,
                                             size_t count, struct ts_coord_detail *ret_detail) {
@@ -170,7 +171,7 @@ ts_split_replace_step(const struct ts_shard_record *record, const struct ts_spli
     return TS_SPLIT_OK;
 }
 
-/* The residual of this operation, if it is in the list: its index is part of its id. */
+/* Finds the residual of this operation in the list of spawned shards. Its id contains its index in the list. */
 static bool find_residual(const struct ts_shard_record *record, struct ts_op_id op_id,
                           struct ts_shard_id *ret_id) {
     for (size_t i = ts_spawned_count(record->spawned); i-- > 0;) {
@@ -196,7 +197,7 @@ static enum ts_split_error residual_conflict(const struct ts_split_residual_op *
     return TS_SPLIT_OP_ID_CONFLICT;
 }
 
-/* If it returns OK with *ret_replayed set, the operation is answered. */
+/* If it returns OK and sets *ret_replayed, the operation needs nothing else. */
 static enum ts_split_error replay_residual(const struct ts_shard_record *record,
                                            const struct ts_split_env *env,
                                            const struct ts_split_residual_op *op, struct ts_payload_hash hash,

@@ -63,8 +63,8 @@ struct ts_split_residual_result {
  * SpawnLimitExceeded, ShardLimitExceeded, DerivedIdCollision, ResourceExhausted.
  *
  * A replay is found in the op-log, or in the list of spawned shards, which outlives the op-log. The list
- * shows the op id but not the parameters. The first execution moved the parent's end to its cut, so a cut
- * inside the present range is a different one: OpIdConflict.
+ * shows the op id but not the parameters. The first execution moved the parent's end to the cut. So a cut
+ * inside the present range is a different cut, and the answer is OpIdConflict.
  */
 enum ts_split_residual_error
 ts_split_residual_step(const struct ts_shard_record *record, const struct ts_split_env *env,

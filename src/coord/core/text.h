@@ -1,4 +1,4 @@
-/* Text that grows in the caller's buffer. As with snprintf, the text is truncated to size - 1 bytes, and the
+/* Appends text to the caller's buffer. As with snprintf, the text is truncated to size - 1 bytes, and the
  * length counts everything. */
 #ifndef TS_COORD_CORE_TEXT_H
 #define TS_COORD_CORE_TEXT_H

@@ -2,9 +2,9 @@
  * The checks that operations on a leased shard share. An operation first looks for a replay
  * (ts_check_op_idempotency), then checks the lease (ts_validate_lease), then makes its own checks.
  *
- * Replay comes first, so that a worker that lost a reply gets it again after its lease has ended. Only a caller of
- * the record's own tenant can replay. For any other caller the op-log counts as empty, and the check of the tenant
- * fails.
+ * The search for a replay comes first, so that a worker whose reply was lost gets the answer even after its
+ * lease has ended. Only a caller of the record's own tenant can replay. For any other caller the op-log
+ * counts as empty, and the check of the tenant fails.
  */
 #ifndef TS_COORD_CORE_VALIDATE_H
 #define TS_COORD_CORE_VALIDATE_H
@@ -20,9 +20,9 @@ enum ts_coord_error ts_check_op_idempotency(const ts_op_log *log, struct ts_op_i
                                             struct ts_coord_detail *ret_detail);
 
 /*
- * Order of checks: TenantMismatch, ShardTerminal (the run has ended, which counts as Parked, or the shard is not
- * Active), StaleFence (another fence, or no holder), LeaseExpired, StaleFence (another owner). The tenant comes
- * first, so that another tenant learns nothing else.
+ * Order of checks: TenantMismatch, ShardTerminal (the run has ended, which counts as Parked, or the shard is
+ * not Active), StaleFence (another fence, or no holder), LeaseExpired, StaleFence (another owner). The tenant
+ * is checked first, so that another tenant learns nothing about the shard.
  *
  * `now` must not be 0, and the lease must be one of this shard.
  */

@@ -4,25 +4,25 @@
  *     own store:  read guard and cooldown | scan free ones from the worker's point | scan the first leases
  *         -> admission -> candidates: free ones, wrapping, then expired ones; at most 64 in a look
  *         -> acquire the first, then the others in random order, until one succeeds -> arm the cooldown
- *         -> all lost to others, parked or ended: look at the rest of the store, until nothing is left
- *     the next store, until there are none -> leases from the very beginning -> NoneAvailable
+ *         -> all candidates taken by others, parked or ended: look at the rest of the store, until nothing is left
+ *     the next store, until there is none -> all leases, from the first one -> NoneAvailable
  *
  * A store that does not answer is skipped. If the others have no free shard, the claim reports that a store
  * did not answer.
  *
- * Entries of the claim index are written with their records, but only show where to look: the record, which
- * acquire reads, decides.
+ * Entries of the claim index are written with their records, but are only hints. Acquire reads the record,
+ * and the record decides.
  *
  * A look continues after the entries that earlier looks have read (struct rest), so a pass tries every entry
- * once, and a claim ends whatever is in the index. NoneAvailable means that no entry is left. There is no
- * limit of looks, because each lost candidate means that somebody has acquired, parked or ended a shard. In a
- * run that has ended meanwhile, entries stay but cannot be acquired: the first answer that shows it ends the
+ * once, and every claim ends. NoneAvailable means that no entry is left. The number of looks has no limit,
+ * because each failed candidate means that another worker has acquired, parked or ended a shard. In a run
+ * that has ended meanwhile, entries stay but cannot be acquired: the first answer that shows it ends the
  * claim.
  *
  * A store needs time to skip removed entries until it has cleaned up. A session therefore looks for free
- * shards after the last one it acquired, and for leases from the earliest deadline that it has seen: later
- * leases have a later deadline, unless they were being written at that time. Before a claim reports that
- * nothing is available, it checks all leases.
+ * shards after the last one it acquired, and for leases from the earliest deadline that it has seen: leases
+ * that start later have a later deadline, except those that were just being written. Before a claim reports
+ * that nothing is available, it checks all leases.
  */
 #include "driver.h"
 
@@ -31,16 +31,16 @@
 
 #include <string.h>
 
-/* The first lease shows whether any has expired; more are read if the first few have. */
+/* The first lease shows whether any lease has expired. More are read only if several have. */
 enum { CANDIDATES_MAX = 64, LEASES_FIRST = 4, ARM_TRIES = 3 };
 
 /* The result of a look at one store. */
 struct offer {
-    size_t count;      /* candidates */
+    size_t count;      /* number of candidates */
     size_t free_count; /* the first ones are free, the others have expired */
     struct ts_shard_id ids[CANDIDATES_MAX];
-    /* Choose the first candidate at random, too. Otherwise all workers that start at the same point would try
-     * it. */
+    /* Choose the first candidate at random, too. Otherwise all workers with the same starting point would try
+     * the same candidate. */
     bool is_drawn;
     bool has_earliest; /* the first deadline in the future */
     struct ts_logical_time earliest;
@@ -65,8 +65,8 @@ static void all_of_run(struct ts_run_id run, struct ts_shard_id start, uint64_t 
             coord__key_leased((struct ts_shard_key){run, {0}}, (struct ts_logical_time){leased_from});
 }
 
-/* Makes a range begin after the rows that were read. Returns false when nothing is left. (A key of the
- * maximum length is not of this kind.) */
+/* Makes a range begin after the rows that were read. Returns false when nothing is left. (Keys of the claim
+ * index are shorter than the maximum.) */
 static bool move_behind(const struct ts_rows *rows, struct coord__range *range) {
     if (!rows->more || rows->count == 0)
         return false;
@@ -115,30 +115,30 @@ struct claim {
     struct coord__seen *seen;
     struct coord__claim_hint *hint; /* or NULL */
     struct ts_shard_id start;
-    uint32_t own; /* place of the worker */
+    uint32_t own; /* place of the worker's own store */
     struct ts_run_guard guard;
-    struct ts_logical_time own_now; /* of the worker's own store */
-    uint64_t own_at_ms;             /* by elapsed_ms */
+    struct ts_logical_time own_now; /* time of the worker's own store */
+    uint64_t own_at_ms;             /* when that time was read, by elapsed_ms */
     uint64_t cooldown_version;      /* last known version of the worker's entry; 0: no entry */
-    struct rest rest;               /* of the current store */
-    bool has_looked;                /* the work has the scans of the worker's own store */
+    struct rest rest;               /* what is left to try on the current store */
+    bool has_looked;                /* the scans of the worker's own store were already made */
     struct ts_claim_scan scan;
     uint64_t available; /* candidates on the stores so far */
     struct ts_lease *ret_lease;
     struct ts_coord_detail detail;
-    bool is_away;                /* the last store did not answer, and detail says so */
-    bool some_away;              /* a store was skipped for that reason */
-    struct ts_coord_detail away; /* the answer of the first of them */
+    bool is_away;                /* the last store that was asked did not answer; detail says so */
+    bool some_away;              /* some store was skipped because it did not answer */
+    struct ts_coord_detail away; /* the answer of the first skipped store */
 };
 
 static uint64_t leased_from(const struct claim *mine, uint32_t place) {
     return mine->hint != NULL && mine->hint->run.v == mine->op->run.v ? mine->hint->leased_from[place] : 0;
 }
 
-/* Leases from now on have a deadline of at least now plus the run's duration. */
+/* Leases that start from now on have a deadline of at least now plus the lease duration. */
 static void remember_leases(struct claim *mine, uint32_t place, const struct offer *offer,
                             struct ts_logical_time now) {
-    /* Expired leases must be found again. */
+    /* An expired lease must be found by the next claim, too. */
     if (mine->hint == NULL || offer->count > 0)
         return;
     uint64_t from = ts_saturating_add_u64(now.ms, mine->guard.config.lease_duration_ms);
@@ -154,8 +154,8 @@ static enum ts_claim_error backend_error(struct claim *mine, const struct coord_
     return TS_CLAIM_BACKEND_ERROR;
 }
 
-/* After an error: returns true if a store did not answer, and skips it. Others may have a free shard, but the
- * claim can no longer report that there is none. */
+/* Called after an error. If a store did not answer, skips it and returns true. Other stores may have a free
+ * shard, but the claim can no longer answer that there is none. */
 static bool pass_over(struct claim *mine) {
     if (!mine->is_away)
         return false;
@@ -181,7 +181,8 @@ static void consider_earliest(struct claim *mine, const struct offer *offer) {
     }
 }
 
-/* Calls of a claim, by index: the scans of the worker's own store run in parallel with the admission's read. */
+/* The indexes of a claim's calls. The scans of the worker's own store run in parallel with the read for the
+ * admission. */
 enum { FREE_CALL, LEASED_CALL, SCAN_CALLS, ADMISSION_CALL = SCAN_CALLS };
 
 static void begin_look(struct claim *mine, uint32_t place) {
@@ -198,8 +199,7 @@ static enum ts_claim_error scan_more(struct claim *mine, uint32_t place, const s
     return result.result == TS_STORE_OK ? TS_CLAIM_OK : backend_error(mine, &result);
 }
 
-/* Takes the free shards of a scan, and sets where the next scan begins: after them, or from the
- * beginning. */
+/* Takes the free shards of a scan, and sets where the next scan begins: after them, or at the first shard. */
 static void keep_free(struct claim *mine, struct offer *offer) {
     const struct ts_rows *rows = &mine->work->rows[FREE_CALL];
     struct rest *rest = &mine->rest;
@@ -237,7 +237,7 @@ static enum ts_claim_error fill_with_expired(struct claim *mine, uint32_t place,
     return TS_CLAIM_OK;
 }
 
-/* Takes the results of both scans of a store, and of the part before the worker's point. */
+/* Takes the results of both scans of a store, and of the scan before the worker's starting point. */
 static enum ts_claim_error end_look(struct claim *mine, uint32_t place, struct offer *offer) {
     *offer = (struct offer){0};
     struct offer leases = {0};
@@ -262,7 +262,7 @@ static enum ts_claim_error end_look(struct claim *mine, uint32_t place, struct o
     return TS_CLAIM_OK;
 }
 
-/* The first look at the worker's own store was done with the admission. */
+/* The first look at the worker's own store ran with the admission. */
 static enum ts_claim_error look(struct claim *mine, uint32_t place, struct offer *offer) {
     if (place != mine->own || !mine->has_looked) {
         begin_look(mine, place);
@@ -285,7 +285,8 @@ static enum ts_claim_error look_further(struct claim *mine, uint32_t place, stru
     return error == TS_CLAIM_OK ? fill_with_expired(mine, place, offer) : error;
 }
 
-/* Moves a random one of the remaining candidates to their front; prefers free shards to expired leases. */
+/* Moves one of the remaining candidates, chosen at random, to their front. Free shards come before expired
+ * leases. */
 static void draw_next(struct claim *mine, struct offer *offer, size_t from) {
     const size_t end = from < offer->free_count ? offer->free_count : offer->count;
     const size_t drawn = from + (size_t)(coord__draw(mine->coord) % (end - from));
@@ -294,7 +295,7 @@ static void draw_next(struct claim *mine, struct offer *offer, size_t from) {
     offer->ids[from] = taken;
 }
 
-/* Entries of the index stay when a run ends, so one answer that shows the end is enough. */
+/* Entries of the index stay when a run ends. So the first answer that shows the end stops the claim. */
 static bool has_run_ended(struct claim *mine, enum ts_acquire_error error) {
     if (error != TS_ACQUIRE_SHARD_TERMINAL || !mine->seen->has_guard ||
         !ts_run_status_is_terminal(mine->seen->guard.status))
@@ -303,8 +304,8 @@ static bool has_run_ended(struct claim *mine, enum ts_acquire_error error) {
     return true;
 }
 
-/* Tries the candidates of a look. Returns true if ret_error is the answer. If another worker was faster at a
- * shard, it continues at a random candidate, because the other worker tries the following ones, too. */
+/* Tries the candidates of a look. Returns true if ret_error is the final answer. If another worker was
+ * faster, continues with a random candidate, because the other worker tries the following ones, too. */
 static bool try_all(struct claim *mine, struct offer *offer, enum ts_claim_error *ret_error) {
     consider_earliest(mine, offer);
     for (size_t i = 0; i < offer->count; i++) {
@@ -331,7 +332,7 @@ static enum ts_claim_error foreign(struct claim *mine) {
     return TS_CLAIM_TENANT_MISMATCH;
 }
 
-/* Decodes the entry of a row, whose version is 0 if there is none. Returns false if it is damaged. */
+/* Decodes the cooldown entry of a row; version 0 means no entry. Returns false if the entry is damaged. */
 static bool take_cooldown(struct claim *mine, const struct ts_row *row, struct ts_cooldown *ret_entry) {
     mine->cooldown_version = row->version;
     const enum ts_record_error error =
@@ -372,8 +373,9 @@ static enum ts_claim_error pass_admission(struct claim *mine) {
     if (!take_cooldown(mine, &rows[1], &entry))
         return TS_CLAIM_BACKEND_ERROR;
     bool drop;
-    const enum ts_claim_error admission = ts_claim_admit(
-        &mine->guard, mine->cooldown_version != 0 ? &entry : NULL, mine->own_now, &drop, &mine->detail);
+    const enum ts_claim_error admission =
+        ts_claim_admit(&mine->guard, &mine->op->pin, mine->cooldown_version != 0 ? &entry : NULL,
+                       mine->own_now, &drop, &mine->detail);
     if (admission == TS_CLAIM_OK && drop) {
         coord__plan_clear(&mine->work->plan);
         coord__plan_check(&mine->work->plan, mine->own, &cooldown, mine->cooldown_version);
@@ -385,7 +387,7 @@ static enum ts_claim_error pass_admission(struct claim *mine) {
     return admission;
 }
 
-/* Reads the entry again. Returns false when there is nothing to compare with. */
+/* Reads the entry again. Returns false if there is no entry to compare with. */
 static bool read_cooldown(struct claim *mine, const struct coord__key *key, struct ts_cooldown *ret_entry) {
     const struct ts_bytes bytes = coord__key_bytes(key);
     (void)coord__call_read(mine->work, FREE_CALL, mine->own, &bytes, 1);
@@ -394,9 +396,9 @@ static bool read_cooldown(struct claim *mine, const struct coord__key *key, stru
 }
 
 /*
- * Called after a success. If this fails, the next claim is not delayed: the cooldown prevents ping-pong and
- * is not a lock. The write checks the earlier entry, so that it cannot replace a newer one when it arrives
- * late.
+ * Called after a success. If this write fails, the next claim is not delayed. That is harmless: the cooldown
+ * only keeps a worker from claiming again and again. The write checks the earlier entry, so that a late write
+ * cannot replace a newer entry.
  */
 static void arm(struct claim *mine) {
     struct ts_cooldown entry, there;
@@ -418,7 +420,7 @@ static void arm(struct claim *mine) {
     }
 }
 
-/* Claims from one store, until no entry of it is left. */
+/* Claims from one store, until it has no more entries. */
 static bool try_store(struct claim *mine, uint32_t place, enum ts_claim_error *ret_error) {
     struct offer offer;
     *ret_error = look(mine, place, &offer);
@@ -442,7 +444,7 @@ static bool try_stores(struct claim *mine, uint32_t *ret_looked_at, enum ts_clai
     return false;
 }
 
-/* The same, but waits for a run that is being created. */
+/* The same, but waits if the run is just being created. */
 static enum ts_claim_error pass_admission_of_any_run(struct claim *mine) {
     const enum ts_claim_error error = pass_admission(mine);
     if (error != TS_CLAIM_RUN_NOT_FOUND)
@@ -455,8 +457,9 @@ static enum ts_claim_error pass_admission_of_any_run(struct claim *mine) {
                : TS_CLAIM_BACKEND_ERROR;
 }
 
-/* Every store has the guard. If the worker's own store does not answer, the next one replaces it, unless the
- * run has a cooldown: only the worker's own store knows whether the cooldown is over. */
+/* Every store has the guard. If the worker's own store does not answer, the next store replaces it. If the
+ * run has a cooldown, no store can replace it: only the worker's own store knows whether the cooldown is
+ * over. */
 static enum ts_claim_error pass_admission_of_a_store_that_answers(struct claim *mine) {
     const uint32_t places = mine->coord->io.place_count;
     enum ts_claim_error error = pass_admission_of_any_run(mine);
@@ -473,11 +476,12 @@ static enum ts_claim_error claim(struct claim *mine, uint32_t *ret_looked_at) {
     enum ts_claim_error error = pass_admission_of_a_store_that_answers(mine);
     if (error != TS_CLAIM_OK)
         return error;
-    if (ts_run_status_is_terminal(mine->guard.status))
+    if (!ts_claim_is_open(&mine->guard))
         return ts_claim_none(&mine->scan, &mine->guard, &mine->detail);
     if (try_stores(mine, ret_looked_at, &error))
         return error;
-    /* Looks at the leases before those that the session remembers. */
+    /* The session has skipped leases with early deadlines: searches all leases before answering that there is
+     * none. */
     bool remembered = false;
     for (uint32_t place = 0; place < mine->coord->io.place_count && mine->hint != NULL; place++) {
         remembered = remembered || leased_from(mine, place) > 0;
@@ -568,8 +572,8 @@ enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_c
             hint->has_start = true;
             hint->start = got.shard;
         }
-        /* The candidates seen so far are enough, unless other stores may have more. In both cases the new
-         * lease is not among those whose deadline is reported. */
+        /* The candidates seen so far are enough, unless other stores may have more. Either way the reported
+         * deadline does not count the new lease. */
         if (looked_at == coord->io.place_count || mine.available >= TS_CAPACITY_MAX)
             *ret_capacity = (struct ts_capacity_hint){.available_count = (uint32_t)capped(mine.available),
                                                       .has_earliest_deadline = mine.scan.has_earliest,

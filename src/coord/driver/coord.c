@@ -161,6 +161,10 @@ uint64_t coord__elapsed_ms(struct ts_coord *coord) {
     return coord->io.elapsed_ms(coord->io.context);
 }
 
+const struct ts_router *ts_coord_router(const struct ts_coord *coord) {
+    return coord->io.router;
+}
+
 uint32_t ts_coord_place_of_shard(const struct ts_coord *coord, struct ts_shard_id shard) {
     return ts_router_route(coord->io.router, shard.v).v;
 }

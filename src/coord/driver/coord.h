@@ -7,7 +7,7 @@
  *         +-- changed by others, or the reply was lost: read again, with the same op id
  *
  * What a caller can rely on:
- * - An operation is done completely or not at all, on whatever stores its records are.
+ * - An operation is done completely or not at all, on all stores that have its records.
  * - An error other than BackendError (UNKNOWN) means that nothing was changed. The exceptions are an acquire
  *   that parks (shard_step.h) and delete_run, which works in batches. After UNKNOWN the operation may have
  *   been done or may still be done: repeat it with the same op id.
@@ -31,6 +31,7 @@
 #include "coord/core/scratch.h"
 #include "coord/core/shard_step.h"
 #include "coord/core/split_step.h"
+#include "coord/core/target_shard.h"
 #include "coord/driver/io.h"
 
 struct ts_cluster;
@@ -39,14 +40,14 @@ struct ts_coord;
 
 /* Zero-initialise it for the defaults. */
 struct ts_coord_options {
-    /* 0: shards.tenant_max and shards.global_max of the coordinator, or, without one, TS_TENANT_SHARD_MAX and
-     * TS_GLOBAL_SHARD_MAX. */
+    /* Limits of shards; 0: shards.tenant_max and shards.global_max of the coordinator, or, without a
+     * coordinator, TS_TENANT_SHARD_MAX and TS_GLOBAL_SHARD_MAX. */
     uint64_t tenant_shard_max;
     uint64_t global_shard_max;
     size_t record_max;  /* bytes that a record may grow to; 0: TS_RECORD_MAX */
     uint32_t tries_max; /* rounds of read, decide and write of one operation; 0: 32 */
-    /* No new round begins later than this after the first failed round; 0: 30 s, or, with ts_coord_new, timeouts.total of
-     * the coordinator. */
+    /* No round starts later than this after the first failed round; 0: timeouts.total of the coordinator with
+     * ts_coord_new, otherwise 30 s. */
     uint64_t patience_ms;
     /* For ts_coord_new: the stores were opened with a frozen clock, so nothing is added to their time. */
     bool time_stands_still;
@@ -62,10 +63,10 @@ struct ts_coord_options {
 };
 
 /*
- * Coordination over a cluster and this process's coordinator on it. Both must outlive it. The coordinator's
- * configuration applies here, too: reads take at most timeouts.shard_rpc, all writes are its transactions,
- * and its limits replace unset options. options may be NULL. Returns NULL when memory runs out or entropy is
- * not available.
+ * Coordination over a cluster and this process's coordinator on it. Both must stay open until ts_coord_free.
+ * The coordinator's configuration applies here, too: reads take at most timeouts.shard_rpc, all writes are
+ * transactions of the coordinator, and its limits replace unset options. options may be NULL. Returns NULL
+ * when memory runs out or the system cannot supply random bytes.
  */
 struct ts_coord *ts_coord_new(struct ts_cluster *cluster, struct ts_coordinator *coordinator,
                               const struct ts_coord_options *options);
@@ -73,44 +74,75 @@ struct ts_coord *ts_coord_new(struct ts_cluster *cluster, struct ts_coordinator 
 /* The same over the caller's own functions: for simulations. Copies io. */
 struct ts_coord *ts_coord_new_over(const struct ts_coord_io *io, const struct ts_coord_options *options);
 
-/* No operation may be in progress, and no session left. Accepts NULL. */
+/* No operation may be in progress, and all sessions must be freed. Accepts NULL. */
 void ts_coord_free(struct ts_coord *coord);
 
 /* The store of a shard's records. Runs, limits and the tenants' lists of runs are on the first store. */
 uint32_t ts_coord_place_of_shard(const struct ts_coord *coord, struct ts_shard_id shard);
 
-/* The kind of a BackendError for a store's answer. */
+/* The router of shards: for the ids of shards of targets (coord/core/target_shard.h). */
+const struct ts_router *ts_coord_router(const struct ts_coord *coord);
+
+/* The kind of BackendError for a store's answer. */
 enum ts_infra_kind ts_infra_kind_of_store(enum ts_store_result result);
 
 /* The result of an operation with an op id. */
 struct ts_coord_outcome {
     enum ts_idempotent_outcome outcome;
-    enum ts_op_result result;  /* of shard operations */
-    bool after_unknown;        /* REPLAYED after a lost reply: done by this call or one with the same id */
+    enum ts_op_result result;  /* result of a shard operation */
+    bool after_unknown;        /* REPLAYED after a lost reply to this call or to one with the same id */
     struct ts_logical_time at; /* the time at which the operation was decided */
 };
 
 /* ---- runs ---- */
 
-/* ret_run may be NULL. There is no op id: after UNKNOWN, RunAlreadyExists can mean that this call made it. */
+/* ret_run may be NULL. There is no op id. After UNKNOWN, RunAlreadyExists can mean that this call created the
+ * run. */
 enum ts_create_run_error ts_coord_create_run(struct ts_coord *coord, const struct ts_create_run_op *op,
                                              struct ts_run_record *ret_run,
                                              struct ts_coord_detail *ret_detail);
 
-/* One transaction for any number of shards. memory belongs to the caller; afterwards it has the ids of the
- * shards. */
+/* One transaction for any number of shards. The caller owns the memory, which receives the ids of the shards. */
 enum ts_register_shards_error ts_coord_register_shards(struct ts_coord *coord,
                                                        const struct ts_register_op *op,
                                                        struct ts_manifest_memory *memory,
                                                        struct ts_coord_outcome *ret_outcome,
                                                        struct ts_coord_detail *ret_detail);
 
-/* Does both in one transaction. May be repeated: REPLAYED when the run exists and the registration is done.
- * tenant and run of both operations are the same. */
+/* Creates the run and registers its shards in one transaction. May be repeated: REPLAYED when the run exists
+ * and the registration is done. Both operations must have the same tenant and run. */
 enum ts_create_run_error
 ts_coord_create_run_with_shards(struct ts_coord *coord, const struct ts_create_run_op *create,
                                 const struct ts_register_op *shards, struct ts_manifest_memory *memory,
                                 struct ts_coord_outcome *ret_outcome, struct ts_coord_detail *ret_detail);
+
+/*
+ * The same for a list of any length, in steps. This function sets create.announced. Missing ids of shards,
+ * and the op ids of the steps, are derived from op_id. The run becomes Active with its last step; until then
+ * nobody can acquire a shard.
+ *
+ * May be repeated at any time: during another call with the same arguments, after a crash, or after an error.
+ * It registers only the steps that are missing. REPLAYED when nothing was missing. A list that differs from
+ * that of the first call is ConfigMismatch, with is_other_list. After an error the run may be
+ * half-registered: repeat the call, or cancel the run, and delete it.
+ */
+struct ts_coord_list_op {
+    struct ts_create_run_op create;
+    struct ts_new_shards shards;
+    struct ts_op_id op_id;
+    size_t step_max; /* shards in a step; 0: TS_REGISTER_MAX, which is the maximum */
+    /* The run is created only while a record of another layer on the first store has this version; otherwise the call fails with
+     * BackendError. An empty key: in any case. */
+    struct ts_bytes condition_key;
+    uint64_t condition_version;
+};
+
+/* ret_ids receives the ids of all shards; it may be NULL. */
+enum ts_create_run_error ts_coord_create_run_in_steps(struct ts_coord *coord,
+                                                      const struct ts_coord_list_op *op,
+                                                      struct ts_shard_id *ret_ids,
+                                                      struct ts_coord_outcome *ret_outcome,
+                                                      struct ts_coord_detail *ret_detail);
 
 /* A query of a run by a tenant. */
 struct ts_coord_run_query {
@@ -121,21 +153,21 @@ struct ts_coord_run_query {
 enum ts_get_run_error ts_coord_get_run(struct ts_coord *coord, const struct ts_coord_run_query *query,
                                        struct ts_run_record *ret_run, struct ts_coord_detail *ret_detail);
 
-/* Reads the counters: cheap for any number of shards. Counters of different stores may be of different
+/* Reads the counters: cheap for any number of shards. Counters of different stores may be read at different
  * moments. */
 enum ts_get_run_error ts_coord_run_counts(struct ts_coord *coord, const struct ts_coord_run_query *query,
                                           struct ts_shard_counts *ret_counts,
                                           struct ts_coord_detail *ret_detail);
 
-/* Fills in everything of a progress, by a walk over all shards of the run. */
+/* Fills in all fields of a progress, by a walk over all shards of the run. */
 enum ts_get_run_error ts_coord_run_progress(struct ts_coord *coord, const struct ts_coord_run_query *query,
                                             struct ts_run_progress *ret_progress,
                                             struct ts_coord_detail *ret_detail);
 
 struct ts_coord_runs_query {
     struct ts_run_filter filter;
-    /* Called, with the context of visit, for a run with a damaged record, whatever its status. The list
-     * continues if the callback returns true. NULL: the list ends there, as BackendError. */
+    /* Called, with the context of visit, for every run with a damaged record; its status is not compared. If
+     * it returns true, the list continues. If it is NULL, the list ends there with BackendError. */
     bool (*damaged)(void *context, struct ts_run_id run, const struct ts_infra_error *reason);
 };
 
@@ -172,11 +204,12 @@ static inline enum ts_run_transition_error ts_coord_cancel_run(struct ts_coord *
 }
 
 /*
- * The key of a unit: a record of another layer about one target of a run, for example what a shard works on. Coordination does
- * not read units; it deletes them with the run. They may be on any store; with the shard's record, a worker can write them
- * in one batch with the gate (gate.h).
+ * The key of a unit: a record of another layer about one target of a run, for example the work of a shard.
+ * Coordination does not read units. It deletes them with the run, and also all keys that begin with the key
+ * of a unit. They may be on any store. If a unit is on the shard's store, a worker can write it in one batch
+ * with the lease check (lease_check.h).
  */
-enum { TS_COORD_TARGET_LEN = 16, TS_COORD_UNIT_KEY_LEN = 3 + 8 + TS_COORD_TARGET_LEN };
+enum { TS_COORD_UNIT_KEY_LEN = 3 + 8 + TS_COORD_TARGET_LEN };
 void ts_coord_unit_key(struct ts_run_id run, const uint8_t target[static TS_COORD_TARGET_LEN],
                        uint8_t ret_key[static TS_COORD_UNIT_KEY_LEN]);
 
@@ -187,10 +220,10 @@ struct ts_coord_deleted {
 };
 
 /*
- * Deletes a run that has ended, with its shards and units, in batches of at most 1,000 operations. May be repeated: a
- * missing run is OK. After any failure some of the shards may be gone; the run exists until everything else
- * is gone, and a repetition continues. Its id may then be used again. A lease of the deleted run has the
- * fences of that run, so a worker must not present it to a new run of the same id.
+ * Deletes a run that has ended, with its shards and units, in batches of at most 1,000 operations. May be
+ * repeated: a missing run is OK. After any failure some of the shards may be gone; the run exists until
+ * everything else is gone, and a repetition continues. After OK its id may be used again. Fences start again
+ * in the new run, so a worker must not present a lease of the deleted run.
  */
 enum ts_delete_run_error ts_coord_delete_run(struct ts_coord *coord, const struct ts_coord_run_query *query,
                                              struct ts_coord_deleted *ret_deleted,
@@ -198,26 +231,26 @@ enum ts_delete_run_error ts_coord_delete_run(struct ts_coord *coord, const struc
 
 /* ---- reading shards ---- */
 
-/* A shard as read. Borrowed until the visit returns. Contains key bytes and the owner: only for the tenant
- * itself. */
+/* A shard that was read. Borrowed until the visit returns. Contains key bytes and the owner, so show it only
+ * to the tenant itself. */
 struct ts_coord_shard_view {
     const struct ts_shard_record *record;
-    uint64_t version;           /* of the record in its store */
-    uint32_t place;             /* of that store */
-    struct ts_logical_time now; /* of that store */
+    uint64_t version;           /* version of the record in its store */
+    uint32_t place;             /* place of that store */
+    struct ts_logical_time now; /* time of that store */
 };
 
 struct ts_coord_shard_query {
     struct ts_coord_run_query run;
     struct ts_shard_filter filter;
     bool has_after;
-    struct ts_shard_id after; /* only larger ids */
-    /* Called, with the context of visit, for a damaged record, whatever the filter. The walk continues if the
-     * callback returns true. NULL: the walk ends there, as BackendError. */
+    struct ts_shard_id after; /* only shards with a larger id */
+    /* Called, with the context of visit, for every damaged record, without applying the filter. If it returns
+     * true, the walk continues. If it is NULL, the walk ends there with BackendError. */
     bool (*damaged)(void *context, struct ts_shard_key shard, const struct ts_infra_error *reason);
 };
 
-/* Visits the matching shards, ordered by id, until visit returns false. The shards may be from different
+/* Visits the matching shards, ordered by id, until visit returns false. The shards may be read at different
  * moments. */
 enum ts_get_run_error ts_coord_list_shards(struct ts_coord *coord, const struct ts_coord_shard_query *query,
                                            bool (*visit)(void *context,
@@ -251,7 +284,9 @@ struct ts_coord_claim_op {
     struct ts_tenant_id tenant;
     struct ts_run_id run;
     struct ts_worker_id worker;
-    /* Start after this shard, where the last claim ended, instead of at the worker's own starting point. */
+    struct ts_pin pin; /* the worker's pin; zeros: none */
+    /* Start after this shard, where the last claim ended. Without it, start at the worker's own starting
+     * point. */
     bool has_start;
     struct ts_shard_id start;
 };
@@ -261,7 +296,7 @@ enum ts_claim_error ts_coord_claim_next_available(struct ts_coord *coord, const 
                                                   struct ts_acquire_result_view *ret_view,
                                                   struct ts_coord_detail *ret_detail);
 
-/* The shard as a session remembers it, which saves a read; NULL without a session. */
+/* The session's memory of the shard, which saves a read; NULL without a session. */
 struct coord__seen;
 
 /* ret_lease has the new deadline. */
@@ -297,18 +332,18 @@ ts_coord_split_residual(struct ts_coord *coord, const struct ts_split_residual_o
 
 /* ---- consistency ---- */
 
-/* Inconsistencies in the records of a run; all 0 when there are none. Only meaningful while nobody works on
+/* Inconsistencies in the records of a run; all 0 when there are none. Only meaningful while no worker uses
  * the run and no transaction is pending. */
 struct ts_coord_audit {
-    struct ts_shard_counts counted;  /* from a walk over the shards */
-    struct ts_shard_counts counters; /* from the counters */
-    uint64_t wrong_counters;         /* stripes that differ from the count of their shards */
+    struct ts_shard_counts counted;  /* counts from a walk over the shards */
+    struct ts_shard_counts counters; /* counts from the counters */
+    uint64_t wrong_counters;         /* counter stripes that differ from the number of their shards */
     uint64_t wrong_places;           /* shards that are on a wrong store */
     uint64_t missing_index;          /* active shards without their entry in the claim index */
     uint64_t extra_index;            /* entries of the claim index without a shard */
     uint64_t wrong_guards;           /* stores whose guard differs from the run */
     uint64_t counted_for_limits;     /* shards of this run that count against the limits */
-    bool wrong_limits;               /* differs from the number of shards (or, in an ended run, from 0) */
+    bool wrong_limits;               /* that number is not the number of shards (0 in an ended run) */
 };
 
 bool ts_coord_audit_is_clean(const struct ts_coord_audit *audit);

@@ -1,8 +1,8 @@
 /*
  * The driver's own structures.
  *
- * An operation takes a `work`, which is its memory and is reused by later operations. It builds a `plan`,
- * the writes on all its stores, and applies it as one transaction. The only lock guards the list of free
+ * An operation takes a `work`: its memory, which later operations reuse. The operation builds a `plan` (the
+ * writes on all its stores), and applies the plan as one transaction. The only lock guards the list of free
  * works, and is held for a few instructions.
  */
 #ifndef TS_COORD_DRIVER_DRIVER_H
@@ -10,7 +10,7 @@
 
 #include "base/prng.h"
 #include "coord/driver/coord.h"
-#include "coord/driver/gate.h"
+#include "coord/driver/lease_check.h"
 #include "driver_io.h"
 #include "driver_keys.h"
 #include "os/arena.h"
@@ -19,7 +19,7 @@
 
 /* ---- writes ---- */
 
-/* The kind of a planned operation, for errors that name it. */
+/* The kind of a planned operation, so that an error can name it. */
 enum coord__tag { COORD__TAG_RECORD, COORD__TAG_COUNTER, COORD__TAG_LIMIT };
 
 struct coord__planned {
@@ -31,27 +31,27 @@ struct coord__planned {
 struct coord__plan {
     struct coord__planned *planned;
     size_t count, capacity;
-    struct ts_op *ops; /* place by place */
-    size_t *origins;   /* of ops: index in planned */
+    struct ts_op *ops; /* sorted by place */
+    size_t *origins;   /* for each element of ops: its index in planned */
     size_t ops_capacity, origins_capacity;
-    struct ts_txn_part *parts; /* place_count */
+    struct ts_txn_part *parts; /* place_count of them */
     int64_t *counts;           /* changes of the run's counters: [place][status][stripe] */
-    bool counted;              /* some of them are not 0 */
+    bool counted;              /* some counts are not 0 */
     uint32_t place_count;
     struct ts_arena arena; /* keys and values */
-    bool failed;           /* memory ran out: applying reports it */
+    bool failed;           /* memory ran out: applying the plan reports it */
 };
 
 void coord__plan_clear(struct coord__plan *plan);
 
-/* All these functions copy the key; values belong to the caller or the arena. */
+/* All these functions copy the key. They do not copy values, which the caller or the arena must keep. */
 void coord__plan_check(struct coord__plan *plan, uint32_t place, const struct coord__key *key,
                        uint64_t version);
 void coord__plan_before(struct coord__plan *plan, uint32_t place, struct ts_logical_time before);
 void coord__plan_put(struct coord__plan *plan, uint32_t place, const struct coord__key *key,
                      struct ts_bytes value);
 void coord__plan_del(struct coord__plan *plan, uint32_t place, const struct coord__key *key);
-/* An operation as it is. Copies nothing: keys and values must stay in place until the plan is applied. */
+/* Adds an operation unchanged. Copies nothing: keys and values must stay in place until the plan is applied. */
 void coord__plan_op(struct coord__plan *plan, uint32_t place, const struct ts_op *op);
 struct coord__change {
     int64_t delta;
@@ -60,8 +60,8 @@ struct coord__change {
 void coord__plan_add(struct coord__plan *plan, uint32_t place, const struct coord__key *key,
                      struct coord__change change, enum coord__tag tag);
 
-/* Counts that a shard of this place changes its status; `from` is NULL for a new shard. coord__plan_counts
- * plans the sums. */
+/* Records that a shard of this place changes its status; `from` is NULL for a new shard. coord__plan_counts
+ * adds the sums to the plan. */
 void coord__plan_count(struct coord__plan *plan, uint32_t place, struct ts_shard_id shard,
                        const enum ts_shard_status *from, enum ts_shard_status to);
 void coord__plan_counts(struct coord__plan *plan, struct ts_run_id run);
@@ -72,30 +72,30 @@ struct coord__seen {
     bool known;       /* the other fields are valid */
     bool has_record;  /* the shard exists */
     bool has_guard;   /* the run exists */
-    uint64_t version; /* of the record */
+    uint64_t version; /* version of the record */
     uint64_t guard_version;
     struct ts_shard_record record; /* borrows from one of the buffers */
     struct ts_run_guard guard;
-    struct ts_logical_time now; /* of the store, when it was read */
-    uint64_t at_ms;             /* by elapsed_ms */
-    unsigned current;           /* which buffer */
+    struct ts_logical_time now; /* the store's time when the record was read */
+    uint64_t at_ms;             /* when the request was sent, by elapsed_ms */
+    unsigned current;           /* index of the buffer in use */
     uint8_t buffers[2][TS_RECORD_MAX];
 };
 
-/* The gate of the shard as seen (gate.h). A time of 0: without before(deadline), for operations without a lease. */
-void coord__gate_init(struct ts_coord_gate *gate, uint32_t place, const struct coord__seen *seen,
-                      struct ts_logical_time before);
-void coord__plan_gate(struct coord__plan *plan, const struct ts_coord_gate *gate);
+/* The lease check of the shard as seen (lease_check.h). A time of 0 omits before(deadline), for operations without a lease. */
+void coord__lease_check_init(struct ts_coord_lease_check *check, uint32_t place,
+                             const struct coord__seen *seen, struct ts_logical_time before);
+void coord__plan_lease_check(struct coord__plan *plan, const struct ts_coord_lease_check *check);
 
 /* ---- one operation's memory ---- */
 
 struct coord__work {
     struct coord__work *next;
     struct coord__plan plan;
-    struct ts_coord_call *calls; /* 2 * place_count + 2 */
-    struct ts_rows *rows;        /* of calls */
+    struct ts_coord_call *calls; /* room for 2 * place_count + 2 calls */
+    struct ts_rows *rows;        /* the rows of the calls */
     struct coord__seen seen;
-    struct ts_coord_gate gate; /* of the planned operation */
+    struct ts_coord_lease_check check; /* the lease check of the planned operation */
     struct ts_split_memory split;
     struct ts_txn_result txn;
 };
@@ -103,8 +103,8 @@ struct coord__work {
 struct ts_coord {
     struct ts_coord_io io;
     struct coord__cluster_io cluster_io;
-    struct ts_coord_options options; /* defaults filled in */
-    pthread_mutex_t lock;            /* guards what follows */
+    struct ts_coord_options options; /* with the defaults filled in */
+    pthread_mutex_t lock;            /* guards the fields below */
     struct coord__work *free_works;
     struct ts_prng prng;
 };
@@ -129,21 +129,23 @@ struct ts_call *coord__call_scan(struct coord__work *work, size_t index, uint32_
 /* The result of calls or a plan. */
 struct coord__result {
     enum ts_store_result result;
-    enum coord__tag tag; /* of the operation that failed */
+    enum coord__tag tag; /* tag of the operation that failed */
     bool has_tag;
-    bool again;                        /* if not OK: reading and deciding again may help */
+    bool again;                        /* if not OK: whether reading and deciding again may help */
     uint64_t version;                  /* if OK on one store: the written version; otherwise 0 */
-    char counter[COORD__COUNTER_NAME]; /* its name, if the tag is a counter or limit */
+    char counter[COORD__COUNTER_NAME]; /* name of the counter, if the tag is a counter or limit */
     char text[240];
 };
 
-/* Runs calls 0 to count - 1, repeats them if that can help, and returns the first failure. */
+/* Run the calls, repeat them if that can help, and return the first failure. */
+struct coord__result coord__read_calls(struct ts_coord *coord, struct ts_coord_call *calls, size_t count);
+/* Runs calls 0 to count - 1 of the work. */
 struct coord__result coord__read(struct ts_coord *coord, struct coord__work *work, size_t count);
 
 /* Applies the plan. The result is OK, UNKNOWN, or an error after which nothing was changed. */
 struct coord__result coord__apply(struct ts_coord *coord, struct coord__work *work);
 
-/* The end of a round of an operation. If no round follows, it is the end of the operation. */
+/* How a round of an operation ended. If no other round follows, this is also how the operation ended. */
 enum coord__end {
     COORD__END_DONE,      /* the step's own answer is the result */
     COORD__END_LATE,      /* the lease ended before the batch arrived: LeaseExpired */
@@ -156,33 +158,33 @@ enum coord__end {
 struct coord__tries {
     uint32_t count;
     uint32_t lates;
-    bool unknown;      /* one of them may have taken effect */
+    bool unknown;      /* a try may have taken effect */
     uint64_t since_ms; /* first failure, by elapsed_ms */
 };
 
 /*
- * Called after a failed round. Returns true if another round should follow, and pauses first if that helps.
- * Returns false if ret_end and the detail are the result. If an earlier try may have been done, the result
- * is UNKNOWN, whatever the store said last.
+ * Called after a failed round. Pauses if that helps, and returns true if another round should follow. Returns
+ * false if the operation ends; ret_end and the detail are then the result. If an earlier try may have taken
+ * effect, the result is UNKNOWN, whatever the store answered last.
  */
 bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const struct coord__result *result,
                   enum coord__end *ret_end, struct ts_coord_detail *ret_detail);
 
 /*
- * For a key that was read as absent. A committed transaction that has not created the key yet holds its lock:
- * this function waits for that lock. Returns true if reading again decides: a key that is still absent does
- * not exist. Returns false as above.
+ * For a key that was read as absent. A committed transaction that has not created the key yet still holds its
+ * lock, and this function waits for that lock. Returns true if the caller should read again; if the key is
+ * still absent then, it does not exist. Returns false like the function above.
  */
 bool coord__wait_for_promises(struct ts_coord *coord, struct coord__work *work, uint32_t place,
                               const struct coord__key *key, struct coord__tries *tries,
                               enum coord__end *ret_end, struct ts_coord_detail *ret_detail);
 
-/* The same for operations that only read, which have no further round. */
+/* The same for operations that only read and are not repeated. */
 enum coord__end coord__failed(const struct coord__tries *tries, const struct coord__result *result,
                               struct ts_coord_detail *ret_detail);
 enum coord__end coord__damaged(enum ts_record_error error, const char *what,
                                struct ts_coord_detail *ret_detail);
-/* The same, with the affected record in the text: ids are not secret, and are needed for the repair. */
+/* The same, with the id of the affected record in the text. Ids are not secret, and a repair needs them. */
 enum coord__end coord__damaged_run(enum ts_record_error error, const char *what, struct ts_run_id run,
                                    struct ts_coord_detail *ret_detail);
 enum coord__end coord__damaged_shard(enum ts_record_error error, const char *what, struct ts_shard_key shard,
@@ -192,53 +194,55 @@ enum coord__end coord__no_memory(struct ts_coord_detail *ret_detail);
 /* ---- operations on one shard ---- */
 
 /* A committed transaction does not become visible on all stores at once. An operation that sees it on only
- * one store reads again. */
+ * one of the stores reads again. */
 enum coord__ahead {
     COORD__AHEAD_NOT,
-    COORD__AHEAD_SAME,  /* this operation is done there, and will be on the shard's own store */
+    COORD__AHEAD_SAME,  /* this operation is committed, but the shard's own store does not show it yet */
     COORD__AHEAD_OTHER, /* the run is being created */
 };
 
 struct coord__job {
     struct ts_coord *coord;
     struct coord__work *work;
-    struct coord__seen *seen;          /* of the session or of the work */
-    const struct ts_tenant_id *tenant; /* of the caller */
+    struct coord__seen *seen;          /* belongs to the session or to the work */
+    const struct ts_tenant_id *tenant; /* the caller's tenant */
     struct ts_shard_key shard;
     uint32_t place;
-    const struct ts_lease *lease; /* of operations under a lease, to report when it is lost; else NULL */
+    /* Operations under a lease: that lease, to report when it is lost; otherwise NULL. */
+    const struct ts_lease *lease;
 
-    bool may_remember; /* the session's memory may decide first */
+    bool may_remember; /* the step may first try the session's memory */
 
-    /* The operation's own step: NONE, or the error. */
+    /* The operation's own step. Returns NONE or the error. */
     enum ts_error_variant (*step)(struct coord__job *job, const struct ts_shard_record *record,
                                   const struct ts_step_env *env);
-    /* Reads more before the step, or NULL. Sets `ahead` when other stores are newer than the record. */
+    /* Reads more before the step; may be NULL. Sets `ahead` when other stores are newer than the record. */
     enum coord__end (*gather)(struct coord__job *job);
-    /* Plans more writes with the step, or NULL. */
+    /* Adds writes to the step's plan; may be NULL. */
     void (*extend)(struct coord__job *job);
-    /* After a try whose reply was lost: sets job->recognised when that try wrote the current record. NULL for
-     * operations that the op-log shows. */
+    /* Called after a try whose reply was lost. Sets job->recognised when that try wrote the current record.
+     * NULL if the op-log shows it. */
     enum coord__end (*recognise)(struct coord__job *job);
 
     struct coord__tries tries;
     enum coord__ahead ahead;
-    uint64_t promised_version; /* of the record, if a transaction over it ended UNKNOWN; otherwise 0 */
+    /* Version of the record that a transaction with the result UNKNOWN would have replaced; otherwise 0. */
+    uint64_t promised_version;
     struct ts_shard_step result;
-    enum ts_error_variant error; /* of the last step */
-    struct ts_logical_time now;  /* of the last step */
-    struct ts_event attempted;   /* of the last try whose reply was lost */
+    enum ts_error_variant error; /* error of the last step */
+    struct ts_logical_time now;  /* time of the last step */
+    struct ts_event attempted;   /* the event of the last try whose reply was lost */
     bool has_attempted;
     bool recognised;
-    bool waited;                   /* has waited for promises of the absent record */
-    uint64_t nonce;                /* of this operation's entry in the claim index */
+    bool waited;                   /* it has already waited for promises of the absent record */
+    uint64_t nonce;                /* nonce of this operation's entry in the claim index */
     struct ts_coord_detail detail; /* copied to the caller on failure */
 };
 
-/* An operation on the shard. seen is the session's memory, or NULL. */
+/* Makes an operation on the shard. seen is the session's memory, or NULL. */
 struct coord__job coord__job_of(struct ts_coord *coord, struct coord__seen *seen,
                                 const struct ts_tenant_id *tenant, struct ts_shard_key shard);
-/* An operation under a lease. */
+/* Makes an operation under a lease. */
 struct coord__job coord__job_by(struct ts_coord *coord, struct coord__seen *seen,
                                 const struct ts_lease_op *by);
 
@@ -250,27 +254,27 @@ enum ts_error_variant coord__job_run(struct coord__job *job, struct ts_coord_out
 /* The error for an end other than DONE. */
 enum ts_error_variant coord__end_variant(enum coord__end end);
 
-/* The same for operations that only read. If the record is missing afterwards, it does not exist; it is not
- * just invisible. */
+/* The same for operations that only read. If the record is still missing after the wait, it does not exist. */
 enum coord__end coord__job_look(struct coord__job *job);
 
-/* Plans a new, free shard on its store, encoded into the plan's arena. Its key must be absent. */
+/* Plans a new, free shard on its store, encoded into the plan's arena. Applying the plan fails if its key
+ * exists. */
 void coord__plan_new_shard(struct ts_coord *coord, struct coord__work *work,
                            const struct ts_shard_record *record);
 
-/* Acquire for a session or a claim: seen has the record afterwards. */
+/* Acquires for a session or a claim. Afterwards seen has the record. */
 enum ts_acquire_error coord__acquire(struct ts_coord *coord, const struct ts_acquire_op *op,
                                      struct coord__seen *seen, struct ts_lease *ret_lease,
                                      struct ts_coord_detail *ret_detail);
 
 /* ---- claims ---- */
 
-/* Where a session looks first, so that it does not search again through shards that are done. NULL: from the
+/* Where a session searches first, so that it does not search again through finished shards. NULL: from the
  * beginning. Leases with a deadline before leased_from may still exist; a claim searches for them before it
  * reports that nothing is available. */
 struct coord__claim_hint {
-    struct ts_run_id run;  /* the run of the other fields */
-    uint64_t *leased_from; /* for each place, a deadline */
+    struct ts_run_id run;  /* the run that the other fields belong to */
+    uint64_t *leased_from; /* for each place, the deadline from which to search */
     bool has_start;
     struct ts_shard_id start;
 };
@@ -281,10 +285,11 @@ enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_c
                                  struct ts_coord_detail *ret_detail);
 
 /* Counts the shards on all stores that can be claimed in the run of the caller's shard, without that shard.
- * None if unknown. */
+ * The count is absent if it is unknown. */
 struct ts_capacity_hint coord__capacity(struct ts_coord *coord, struct ts_shard_key own);
 
-/* Checks that a record has the run, tenant and shape of its key: a record under a wrong key is damage. */
+/* Checks that a record has the run, tenant and shape that its key says. A record under a wrong key is
+ * damaged. */
 enum coord__end coord__decode_run(const struct ts_row *row, struct ts_run_id run, bool *ret_found,
                                   struct ts_run_record *ret_run, struct ts_coord_detail *ret_detail);
 enum coord__end coord__decode_guard(const struct ts_row *row, struct ts_run_id run, bool *ret_found,

@@ -2,9 +2,9 @@
  * Calls to stores, and the meaning of their answers for an operation.
  *
  * Every write is a transaction, which classifies failures, retries, and stops at its limits. Its result is
- * final for the batch. Reading and deciding again can still help: when others were faster (CHECK_FAILED,
- * LATE, a counter of limits), and when the reply was lost (UNKNOWN), because the op-log then shows whether
- * the operation was done. Everything else ends the operation, as the table of results says (coord__failed).
+ * final for the batch. Reading and deciding again helps in two cases: others were faster (CHECK_FAILED, LATE,
+ * a counter of limits), or the reply was lost (UNKNOWN), because the op-log then shows whether the operation
+ * was done. Everything else ends the operation, as the table of results says (coord__failed).
  *
  * If one try may have taken effect, the result is UNKNOWN, unless a later try has shown what happened.
  */
@@ -40,7 +40,7 @@ struct ts_call *coord__call_scan(struct coord__work *work, size_t index, uint32_
     return &call->call;
 }
 
-/* The first pauses are 0: the faster operation has already finished. */
+/* The first pauses are 0, because the operation that was faster has already finished. */
 static uint64_t pause_after(uint32_t tries) {
     if (tries <= FREE_OF_PAUSE)
         return 0;
@@ -48,20 +48,20 @@ static uint64_t pause_after(uint32_t tries) {
     return doublings >= 6 ? PAUSE_MAX_MS : UINT64_C(1) << doublings;
 }
 
-/* Does not wait for an unavailable store. */
+/* False for an unavailable store: the caller does not wait for it. */
 static bool read_may_help(enum ts_store_result result) {
     const struct ts_store_meaning *meaning = ts_store_result_meaning(result);
     return meaning->fault == TS_STORE_FAULT_UNKNOWN ||
            (meaning->retry == TS_STORE_RETRY_SAME && meaning->fault != TS_STORE_FAULT_STORE);
 }
 
-struct coord__result coord__read(struct ts_coord *coord, struct coord__work *work, size_t count) {
+struct coord__result coord__read_calls(struct ts_coord *coord, struct ts_coord_call *calls, size_t count) {
     struct coord__result result = {.result = TS_STORE_OK};
     for (uint32_t tries = 1; tries <= READ_TRIES; tries++) {
-        coord->io.call(coord->io.context, work->calls, count);
+        coord->io.call(coord->io.context, calls, count);
         result.result = TS_STORE_OK;
         for (size_t i = 0; i < count && result.result == TS_STORE_OK; i++) {
-            const struct ts_call *call = &work->calls[i].call;
+            const struct ts_call *call = &calls[i].call;
             result.result = call->error.result;
             if (result.result == TS_STORE_OK && call->time_ms == 0) {
                 result.result = TS_STORE_FAILED;
@@ -79,6 +79,10 @@ struct coord__result coord__read(struct ts_coord *coord, struct coord__work *wor
     if (result.result == TS_STORE_UNKNOWN)
         result.result = TS_STORE_UNAVAILABLE;
     return result;
+}
+
+struct coord__result coord__read(struct ts_coord *coord, struct coord__work *work, size_t count) {
+    return coord__read_calls(coord, work->calls, count);
 }
 
 static bool reserve_ops(struct coord__plan *plan) {
@@ -125,8 +129,8 @@ static enum ts_store_result result_of_txn(const struct ts_txn_result *txn) {
     case TS_TXN_REFUSED:
         break;
     }
-    /* A store's UNKNOWN (a lost prepare) is settled: the transaction is aborted. Without a reason it was
-     * refused or timed out. */
+    /* If a store answered UNKNOWN (a lost prepare), the transaction has since been aborted. Without a reason,
+     * it was refused or timed out. */
     return txn->reason == TS_STORE_OK || txn->reason == TS_STORE_UNKNOWN ? TS_STORE_UNAVAILABLE : txn->reason;
 }
 
@@ -177,7 +181,7 @@ static enum coord__end counter_failed(const struct coord__tries *tries, const st
         return infra(TS_INFRA_RETRYABLE, result->text, tries, ret_detail);
     (void)infra(TS_INFRA_DAMAGED, "", tries, ret_detail);
     snprintf(ret_detail->infra.text, sizeof ret_detail->infra.text,
-             "%s is damaged: it does not agree with the records that it counts",
+             "%s is damaged: it differs from the number of records that it counts",
              result->has_tag ? result->counter : "a counter of the run");
     return COORD__END_INFRA;
 }
@@ -214,7 +218,7 @@ bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const stru
         tries->unknown = true;
     if (result->result == TS_STORE_LATE)
         tries->lates++;
-    /* Limits the time, too: slow tries are fewer, because a transaction has its own retries and timeouts. */
+    /* Limits the total time as well, because each try has its own retries and timeouts and may be slow. */
     const bool patient = now_ms - tries->since_ms < coord->options.patience_ms;
     const bool late_for_good = result->result == TS_STORE_LATE && tries->lates >= LATES_MAX;
     if (tries->count >= coord->options.tries_max || !patient || !result->again || late_for_good) {
@@ -229,9 +233,9 @@ bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const stru
 }
 
 /*
- * An insert with a deadline in the past. It waits for a promise that creates the key, on every engine and for
- * promises of any size, and is then refused, because the deadline is checked last. A plain check does not
- * wait: on PostgreSQL an absent key has no row to wait for, and large promises have no other lock.
+ * An insert with a deadline in the past. On every engine it waits for a promise that creates the key,
+ * whatever the size of the promise. Then it is refused, because the deadline is checked last. A plain check
+ * does not wait: on PostgreSQL an absent key has no row to wait for, and large promises have no other lock.
  */
 static struct coord__result try_to_insert(struct ts_coord *coord, struct coord__work *work, uint32_t place,
                                           const struct coord__key *key) {

@@ -80,7 +80,7 @@ struct coord__key coord__key_guard(struct ts_run_id run) {
 }
 
 uint8_t coord__stripe_of(struct ts_shard_id shard) {
-    /* Fibonacci hashing: the top three bits, independent of routing. */
+    /* Fibonacci hashing. Takes the top three bits, so that the stripe is independent of the routing. */
     return (uint8_t)((shard.v * UINT64_C(0x9E3779B97F4A7C15)) >> 61);
 }
 _Static_assert(COORD__STRIPES == 1 << 3, "three bits of the hash");
@@ -121,7 +121,7 @@ struct coord__key coord__key_cooldown(const struct ts_tenant_id *tenant, const s
     return key;
 }
 
-/* The first key that does not begin with this one. Not all its bytes are 0xff: the first is 0. */
+/* The first key after all keys that begin with this one. The first byte is 0, so not all bytes are 0xff. */
 static struct coord__key behind(struct coord__key key) {
     while (key.bytes[key.len - 1] == 0xff)
         key.len--;

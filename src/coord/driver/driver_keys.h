@@ -11,7 +11,7 @@
 enum {
     COORD__KEY_MAX = 3 + 2 * TS_NAME_ID_LEN,
     COORD__STRIPES = 8,
-    COORD__COUNTERS = 4 * COORD__STRIPES, /* of a run on a store: one for each status and stripe */
+    COORD__COUNTERS = 4 * COORD__STRIPES, /* counters of a run on a store: one for each status and stripe */
 };
 
 struct coord__key {
@@ -23,22 +23,23 @@ static inline struct ts_bytes coord__key_bytes(const struct coord__key *key) {
     return ts_bytes_of(key->bytes, key->len);
 }
 
-/* A key as a store returned it. */
+/* Copies a key that a store returned. */
 struct coord__key coord__key_of_bytes(struct ts_bytes bytes);
 
 /* Keys of records on the first store. */
 struct coord__key coord__key_run(struct ts_run_id run);
 struct coord__key coord__key_tenant_run(const struct ts_tenant_id *tenant, struct ts_run_id run);
-struct coord__key coord__key_run_shards(struct ts_run_id run); /* how many count against the limits */
+/* The number of the run's shards that count against the limits. */
+struct coord__key coord__key_run_shards(struct ts_run_id run);
 struct coord__key coord__key_tenant_limit(const struct ts_tenant_id *tenant);
 struct coord__key coord__key_global_limit(void);
-struct coord__key coord__key_last_number(const struct ts_tenant_id *tenant); /* of the tenant's runs */
+/* The number of the tenant's last run. */
+struct coord__key coord__key_last_number(const struct ts_tenant_id *tenant);
 
 /* Keys of records on every store. */
 struct coord__key coord__key_guard(struct ts_run_id run);
 
-/* Identifies the counter in which a shard is counted: the counter of a run and status on the shard's
- * store. */
+/* Identifies the counter that counts a shard: the one for its run, status and stripe, on its store. */
 struct coord__stripe {
     enum ts_shard_status status;
     uint8_t stripe; /* below COORD__STRIPES */
@@ -60,13 +61,13 @@ struct coord__key coord__key_shard(struct ts_shard_key shard);
 struct coord__key coord__key_free(struct ts_shard_key shard);
 struct coord__key coord__key_leased(struct ts_shard_key shard, struct ts_logical_time deadline);
 
-/* On the shard's store, or on any: records of other layers, which are deleted with their run (coord.h). */
+/* Records of other layers, which are deleted with their run (coord.h). They may be on any store. */
 struct coord__key coord__key_unit(struct ts_run_id run, const uint8_t target[static 16]);
 
 /* Keys of records on the worker's own store. */
 struct coord__key coord__key_cooldown(const struct ts_tenant_id *tenant, const struct ts_worker_id *worker);
 
-/* The range of the keys of a kind: from *ret_from (included) to *ret_to (excluded). */
+/* The range of all keys of a kind: from *ret_from (included) to *ret_to (excluded). */
 enum coord__kind {
     COORD__KIND_SHARDS = 's',
     COORD__KIND_FREE = 'f',
@@ -81,7 +82,8 @@ struct coord__range coord__range_of_run(enum coord__kind kind, struct ts_run_id 
 struct coord__range coord__range_of_tenant(const struct ts_tenant_id *tenant);
 
 /* Returns false for a key that is not of this kind. */
-bool coord__key_shard_of(struct ts_bytes key, struct ts_shard_key *ret_shard); /* shards and free ones */
+/* Accepts keys of shards and of free shards. */
+bool coord__key_shard_of(struct ts_bytes key, struct ts_shard_key *ret_shard);
 bool coord__key_lease_of(struct ts_bytes key, struct ts_shard_key *ret_shard,
                          struct ts_logical_time *ret_deadline);
 bool coord__key_run_of(struct ts_bytes tenant_run_key, struct ts_run_id *ret_run);

@@ -30,7 +30,7 @@ static void add(struct coord__plan *plan, uint32_t place, enum coord__tag tag, c
     plan->planned[plan->count++] = (struct coord__planned){.op = *op, .place = place, .tag = tag};
 }
 
-/* Copies the key. The copy is empty when memory runs out; the plan then fails. */
+/* Copies the key. When memory runs out, the copy is empty and the plan fails. */
 static struct ts_bytes keep(struct coord__plan *plan, const struct coord__key *key) {
     uint8_t *kept = ts_arena_take(&plan->arena, key->len);
     if (kept == NULL) {

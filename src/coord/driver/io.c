@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "driver_io.h"
 #include "os/clock.h"
+#include "os/failpoint.h"
 #include "store/cluster/cluster.h"
 #include "txn/driver/reads.h"
 
@@ -30,7 +31,7 @@ static void wait_for_all(struct ts_coord_call *calls, size_t count) {
 static void run_at_once(const struct coord__cluster_io *own, struct ts_coord_call *calls, size_t count,
                         uint64_t deadline_ns) {
     ts_assert(count <= AT_ONCE);
-    struct ts_breaker_permit permits[AT_ONCE];
+    struct ts_txn_breaker_permit permits[AT_ONCE];
     for (size_t i = 0; i < count; i++) {
         calls[i].call.deadline_ns = deadline_ns;
         ts_txn_read_start(own->coordinator, calls[i].place, &calls[i].call, &permits[i]);
@@ -52,6 +53,8 @@ static void run_txn(void *context, const struct ts_txn_part *parts, size_t count
     const struct coord__cluster_io *own = context;
     static const struct ts_txn_options options = {.system = true};
     ts_txn_run_parts(own->coordinator, parts, count, &options, ret_result);
+    if (ts_failpoint_loses_reply())
+        ret_result->outcome = TS_TXN_UNKNOWN;
 }
 
 static uint64_t elapsed_ms(void *context) {

@@ -4,7 +4,7 @@
  *     remembered? --no--> READ <--------------------------------------+
  *         | yes             |                                         |
  *         +-----> STEP <----+                                         |
- *                  | refused by what was remembered ------------------+
+ *                  | refused, from memory only ------------------------+
  *                  | not there: wait for promises, once --------------+
  *                  | refused, or a replay --> answer                  |
  *                  v                                                  |
@@ -108,8 +108,8 @@ static enum coord__end keep_record(struct coord__job *job, const struct ts_row *
     return coord__decode_shard(&own, job->shard, &seen->record, &job->detail);
 }
 
-/* The record or the guard is damaged. A caller of another tenant does not learn of it if a readable record
- * shows the tenant. */
+/* The record or the guard is damaged. If a readable record shows that the caller belongs to another tenant,
+ * the caller does not learn of the damage. */
 static enum coord__end tell_damage(struct coord__job *job, bool has_guard, bool has_record) {
     struct ts_tenant_id tenant;
     bool known = true;
@@ -125,9 +125,9 @@ static enum coord__end tell_damage(struct coord__job *job, bool has_guard, bool 
     return COORD__END_FOREIGN;
 }
 
-/* Copies what was read into the session's memory: the next call overwrites the rows. */
+/* Copies the rows of the read into the session's memory, because the next call overwrites them. */
 static enum coord__end keep_seen(struct coord__job *job, const struct ts_rows *rows,
-                                 struct ts_logical_time now) {
+                                 struct ts_logical_time now, uint64_t at_ms) {
     struct coord__seen *seen = job->seen;
     const struct ts_row *row = &rows->rows[0];
     const enum coord__end guard_end =
@@ -140,7 +140,7 @@ static enum coord__end keep_seen(struct coord__job *job, const struct ts_rows *r
     seen->version = row->version;
     seen->guard_version = rows->rows[1].version;
     seen->now = now;
-    seen->at_ms = coord__elapsed_ms(job->coord);
+    seen->at_ms = at_ms;
     seen->known = true;
     return COORD__END_DONE;
 }
@@ -152,14 +152,17 @@ static enum coord__end job_read(struct coord__job *job) {
     const struct coord__key guard = coord__key_guard(job->shard.run);
     const struct ts_bytes keys[] = {coord__key_bytes(&record), coord__key_bytes(&guard)};
     const struct ts_call *call = coord__call_read(job->work, 0, job->place, keys, 2);
+    /* Taken before the request is sent. So estimates of the store's time are never too early, and the
+     * remaining time of a lease is never overestimated. */
+    const uint64_t at_ms = coord__elapsed_ms(job->coord);
     const struct coord__result result = coord__read(job->coord, job->work, 1);
     if (result.result != TS_STORE_OK)
         return coord__failed(&job->tries, &result, &job->detail);
-    return keep_seen(job, &job->work->rows[0], (struct ts_logical_time){call->time_ms});
+    return keep_seen(job, &job->work->rows[0], (struct ts_logical_time){call->time_ms}, at_ms);
 }
 
-/* Estimates the store's time from its time at the read. An estimate is enough: the batch checks the
- * deadline. */
+/* Estimates the store's time from its time at the last read. An estimate is enough, because the batch checks
+ * the deadline. */
 static struct ts_logical_time now_by(const struct coord__job *job) {
     const struct coord__seen *seen = job->seen;
     return (struct ts_logical_time){seen->now.ms + (coord__elapsed_ms(job->coord) - seen->at_ms)};
@@ -214,8 +217,8 @@ static enum coord__end plan_step(struct coord__job *job, size_t *ret_len) {
         return coord__damaged_shard(error, "new record", job->shard, &job->detail);
     coord__plan_clear(plan);
     const struct coord__key record = coord__key_shard(job->shard);
-    coord__gate_init(&job->work->gate, job->place, seen, job->result.before);
-    coord__plan_gate(plan, &job->work->gate);
+    coord__lease_check_init(&job->work->check, job->place, seen, job->result.before);
+    coord__plan_lease_check(plan, &job->work->check);
     coord__plan_put(plan, job->place, &record, ts_bytes_of(spare, *ret_len));
     plan_index(job, &seen->record, after);
     coord__plan_count(plan, job->place, job->shard.shard, &seen->record.status, after->status);
@@ -246,7 +249,7 @@ void coord__plan_new_shard(struct ts_coord *coord, struct coord__work *work,
     coord__plan_count(plan, place, record->key.shard, NULL, record->status);
 }
 
-/* The written record is the current one now; its version is known if a single store returned it. */
+/* The written record is now the current one. Its version is known if a single store returned it. */
 static void remember_written(struct coord__job *job, uint64_t version, size_t len) {
     struct coord__seen *seen = job->seen;
     const unsigned spare = 1 - seen->current;
@@ -278,7 +281,7 @@ static bool write_step(struct coord__job *job, enum coord__end *ret_end) {
     return !coord__again(job->coord, &job->tries, &result, ret_end, &job->detail);
 }
 
-/* If the current record is the result of a try whose reply was lost, that try's answer is valid. */
+/* If the current record is the result of a try whose reply was lost, the answer of that try is valid. */
 static enum coord__end recognise(struct coord__job *job) {
     if (job->recognise == NULL || !job->tries.unknown || !job->seen->has_record || !job->seen->has_guard)
         return COORD__END_DONE;
@@ -286,9 +289,9 @@ static enum coord__end recognise(struct coord__job *job) {
 }
 
 /*
- * Returns whether a transaction of an earlier try may be committed but not visible in the record yet. Then a
- * refusal, for example because of an expired lease, does not mean that nothing was done. If the record has
- * changed since, the promise of that try is gone.
+ * Returns whether an earlier try may be committed although the record does not show it yet. Then a refusal,
+ * for example because of an expired lease, does not mean that nothing was done. If the record has changed
+ * since that try, the try has no promise left.
  */
 static bool may_be_promised(const struct coord__job *job) {
     return job->promised_version != 0 && job->seen->has_record && job->seen->version == job->promised_version;
@@ -313,7 +316,7 @@ enum coord__end coord__job_look(struct coord__job *job) {
     return wait_for_record(job, &end) ? job_read(job) : end;
 }
 
-/* Reports a transaction that is visible on other stores only, in the form of a store's result. */
+/* Describes a transaction that only other stores show so far, as if a store had returned it. */
 static struct coord__result half_seen(enum coord__ahead ahead) {
     if (ahead == COORD__AHEAD_SAME)
         return (struct coord__result){
@@ -322,7 +325,7 @@ static struct coord__result half_seen(enum coord__ahead ahead) {
         .result = TS_STORE_LOCK_CONFLICT, .again = true, .text = "the run is being made; try again"};
 }
 
-/* The session may remember another shard. */
+/* False if the session remembers another shard. */
 static bool remembers(const struct coord__job *job) {
     const struct coord__seen *seen = job->seen;
     return job->may_remember && seen->known && seen->has_record && seen->has_guard &&
@@ -389,7 +392,7 @@ static struct ts_coord_outcome outcome_of(const struct coord__job *job) {
                                      .at = job->now};
 }
 
-/* Fills in the detail of an operation whose batch was too late, as the step would. */
+/* Fills in the detail of an operation whose batch was too late, in the same way as a step. */
 static void fill_late(struct coord__job *job) {
     job->detail.deadline = job->result.before;
     job->detail.now = job->now.ms >= job->result.before.ms ? job->now : job->result.before;

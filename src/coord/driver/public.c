@@ -69,7 +69,7 @@ const char *ts_coord_answer_text(const struct ts_coord_answer *answer) {
 }
 
 enum ts_coord_class ts_coord_answer_class(const struct ts_coord_answer *answer) {
-    return ts_txn_error_class_of(answer->variant, &answer->detail);
+    return ts_error_class_of(answer->variant, &answer->detail);
 }
 
 enum ts_infra_kind ts_coord_answer_backend(const struct ts_coord_answer *answer) {
@@ -92,7 +92,7 @@ struct ts_logical_time ts_coord_answer_retry_at(const struct ts_coord_answer *an
 
 struct ts_run_plan {
     struct ts_create_run_op create;
-    struct ts_new_shard *shards; /* the plan owns their bytes */
+    struct ts_new_shard *shards; /* the plan owns the bytes of the shards */
     size_t shard_count;
     size_t shard_capacity;
 };
@@ -129,8 +129,15 @@ bool ts_run_plan_set(struct ts_run_plan *plan, enum ts_run_setting setting, uint
     case TS_RUN_SHARD_MAX:
         config->shard_max = value;
         return true;
+    case TS_RUN_DISPATCHED:
+        config->semantics = (enum ts_cursor_semantics)(value < UINT8_MAX ? value : UINT8_MAX);
+        return true;
     }
     return false;
+}
+
+void ts_run_plan_set_pin(struct ts_run_plan *plan, struct ts_pin pin) {
+    plan->create.config.pin = pin;
 }
 
 static struct ts_bytes copy_to(uint8_t **at, struct ts_bytes bytes) {
@@ -143,7 +150,7 @@ static struct ts_bytes copy_to(uint8_t **at, struct ts_bytes bytes) {
 
 bool ts_run_plan_add_shard(struct ts_run_plan *plan, struct ts_bytes start, struct ts_bytes end,
                            struct ts_bytes metadata) {
-    /* One allocation has all three texts; it begins with `start`. */
+    /* One allocation holds all three texts, and begins with `start`. */
     uint8_t *memory = TS_GROW(plan->shards, plan->shard_capacity, plan->shard_count + 1)
                           ? malloc(start.len + end.len + metadata.len + 1)
                           : NULL;
@@ -172,22 +179,51 @@ static void out_of_memory(struct ts_coord_answer *answer) {
 
 /* ---- runs ---- */
 
+static enum ts_create_run_error create_with_shards(struct ts_coord *coord, const struct ts_run_plan *plan,
+                                                   struct ts_op_id op_id, struct ts_coord_outcome *outcome,
+                                                   struct ts_coord_answer *answer) {
+    struct ts_register_op shards = registration_of(plan, op_id);
+    struct ts_manifest_memory *memory = malloc(sizeof *memory);
+    if (memory == NULL) {
+        out_of_memory(answer);
+        return TS_CREATE_RUN_BACKEND_ERROR;
+    }
+    enum ts_create_run_error error =
+        ts_coord_create_run_with_shards(coord, &plan->create, &shards, memory, outcome, &answer->detail);
+    free(memory);
+    return error;
+}
+
 enum ts_create_run_error ts_run_create(struct ts_coord *coord, const struct ts_run_plan *plan,
                                        struct ts_op_id op_id, struct ts_coord_answer *ret_answer) {
     struct ts_coord_answer own;
     struct ts_coord_answer *answer = coord__answer_begin(ret_answer, &own);
     struct ts_coord_outcome outcome = {.outcome = TS_OUTCOME_EXECUTED};
-    enum ts_create_run_error error = TS_CREATE_RUN_BACKEND_ERROR;
-    struct ts_register_op shards = registration_of(plan, op_id);
-    struct ts_manifest_memory *memory = malloc(sizeof *memory);
-    if (memory != NULL)
-        error =
-            ts_coord_create_run_with_shards(coord, &plan->create, &shards, memory, &outcome, &answer->detail);
-    else
-        out_of_memory(answer);
-    free(memory);
+    enum ts_create_run_error error = plan->shard_count > 0
+                                         ? create_with_shards(coord, plan, op_id, &outcome, answer)
+                                         : ts_coord_create_run(coord, &plan->create, NULL, &answer->detail);
     coord__answer_end(answer, ts_create_run_error_variant(error), &outcome);
     return error;
+}
+
+enum ts_create_run_error ts_run_create_in_steps(struct ts_coord *coord, const struct ts_run_plan *plan,
+                                                struct ts_op_id op_id, struct ts_coord_answer *ret_answer) {
+    struct ts_coord_answer own;
+    struct ts_coord_answer *answer = coord__answer_begin(ret_answer, &own);
+    struct ts_coord_outcome outcome = {.outcome = TS_OUTCOME_EXECUTED};
+    const struct ts_coord_list_op op = {
+        .create = plan->create, .shards = {.list = plan->shards, .count = plan->shard_count}, .op_id = op_id};
+    enum ts_create_run_error error =
+        ts_coord_create_run_in_steps(coord, &op, NULL, &outcome, &answer->detail);
+    coord__answer_end(answer, ts_create_run_error_variant(error), &outcome);
+    return error;
+}
+
+bool ts_run_of_request(const char *tenant, const char *request, struct ts_run_id *ret_run,
+                       struct ts_op_id *ret_op_id) {
+    struct ts_tenant_id id;
+    return request != NULL && coord__tenant_named(tenant, &id) &&
+           ts_request_ids(&id, ts_bytes_of_cstring(request), ret_run, ret_op_id);
 }
 
 enum ts_register_shards_error ts_run_register(struct ts_coord *coord, const struct ts_run_plan *plan,
@@ -296,6 +332,10 @@ uint64_t ts_run_info_lease_ms(const struct ts_run_info *info) {
     return info->run.config.lease_duration_ms;
 }
 
+struct ts_pin ts_run_info_pin(const struct ts_run_info *info) {
+    return info->run.config.pin;
+}
+
 uint64_t ts_run_info_shards(const struct ts_run_info *info, enum ts_shard_status status) {
     switch (status) {
     case TS_SHARD_ACTIVE:
@@ -308,6 +348,31 @@ uint64_t ts_run_info_shards(const struct ts_run_info *info, enum ts_shard_status
         return info->counts.parked;
     }
     return 0;
+}
+
+struct run_visit {
+    bool (*visit)(void *context, struct ts_run_id run, enum ts_run_status status);
+    void *context;
+};
+
+static bool visit_run(void *context, const struct ts_run_record *run) {
+    const struct run_visit *visit = context;
+    return visit->visit(visit->context, run->run, run->status);
+}
+
+enum ts_get_run_error ts_run_each(struct ts_coord *coord, const char *tenant,
+                                  bool (*visit)(void *context, struct ts_run_id run,
+                                                enum ts_run_status status),
+                                  void *context, struct ts_coord_answer *ret_answer) {
+    struct ts_coord_answer own;
+    struct ts_coord_answer *answer = coord__answer_begin(ret_answer, &own);
+    struct ts_coord_runs_query query = {.damaged = NULL};
+    struct run_visit through = {.visit = visit, .context = context};
+    enum ts_get_run_error error = TS_GET_RUN_OK;
+    if (coord__tenant_named(tenant, &query.filter.tenant))
+        error = ts_coord_list_runs(coord, &query, visit_run, &through, &answer->detail);
+    coord__answer_end(answer, ts_get_run_error_variant(error), NULL);
+    return error;
 }
 
 /* ---- reading shards ---- */
@@ -354,6 +419,15 @@ bool ts_shard_info_is_leased(const struct ts_shard_info *shard) {
     return ts_shard_record_is_leased_at(shard->view->record, shard->view->now);
 }
 
+uint64_t ts_shard_info_attempts(const struct ts_shard_info *shard) {
+    return shard->view->record->attempts;
+}
+
+enum ts_park_reason ts_shard_info_park_reason(const struct ts_shard_info *shard) {
+    const struct ts_shard_record *record = shard->view->record;
+    return record->has_park_reason ? record->park_reason : TS_PARK_OTHER;
+}
+
 struct ts_bytes ts_shard_info_start(const struct ts_shard_info *shard) {
     return shard->view->record->spec.range.start;
 }
@@ -365,6 +439,11 @@ struct ts_bytes ts_shard_info_end(const struct ts_shard_info *shard) {
 struct ts_bytes ts_shard_info_key(const struct ts_shard_info *shard) {
     const struct ts_cursor *cursor = &shard->view->record->cursor;
     return cursor->has_key ? cursor->last_key : (struct ts_bytes){NULL, 0};
+}
+
+struct ts_bytes ts_shard_info_token(const struct ts_shard_info *shard) {
+    const struct ts_cursor *cursor = &shard->view->record->cursor;
+    return cursor->has_token ? cursor->token : (struct ts_bytes){NULL, 0};
 }
 
 struct ts_bytes ts_shard_info_metadata(const struct ts_shard_info *shard) {

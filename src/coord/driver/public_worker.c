@@ -1,66 +1,45 @@
 /*
- * A worker of turnstone/coord.h: a session (session.h) that its owner and its keeper use in turns, and the
- * lease of the last claim, which is kept after the session has released it.
+ * A worker of turnstone/coord.h: a session (session.h), its keeper (keeper.h), and the lease of the last claim, which is kept
+ * after the session has released it.
  *
  *     lease     session   is_lost   state
  *     none      IDLE      no        nothing was claimed yet
  *     kept      HOLDING   no        working
+ *     kept      HOLDING   yes       the keeper could not keep it; only the store knows whether it is still valid
  *     kept      IDLE      no        completed, parked, released or split
- *     kept      IDLE      yes       the store refused it, or the keeper could not keep it
+ *     kept      IDLE      yes       the store refused it
  *
- * In the last two states an operation adopts the lease again for the call: only the store knows whether it
- * repeats an operation that was done.
+ * In IDLE an operation takes the old lease again for its call, because only the store knows whether the
+ * operation was already done.
  */
 #include "public.h"
 
-#include <pthread.h>
+#include "coord/driver/keeper.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-/* A lease is renewed after a third of its duration; after a failure, again after a quarter of the remaining
- * time. */
-#define RENEW_PART 3
-#define RETRY_PART 4
 
 struct ts_worker {
     struct ts_tenant_id tenant;
-    pthread_mutex_t lock; /* guards everything below; taken before any lock of the coordination */
-    pthread_cond_t wake;  /* the keeper has something to do */
+    struct ts_coord *coord;
     struct ts_coord_session *session;
-    struct ts_acquire_result_view view; /* of the last claim; the session owns its bytes */
+    struct ts_coord_keeper *keeper;     /* or NULL */
+    struct ts_acquire_result_view view; /* answer of the last claim; the session owns its bytes */
     bool has_lease;
-    uint64_t duration_ms; /* of the lease, approximately */
-    atomic_bool is_lost;
-    uint8_t last_key[TS_KEY_MAX]; /* the last reported one */
+    atomic_bool is_refused;       /* the store has said that the lease is lost */
+    uint8_t last_key[TS_KEY_MAX]; /* the last reported key */
     size_t last_key_len;
     uint8_t end[TS_KEY_MAX]; /* the current end of the shard: split_residual moves it */
     size_t end_len;
-    bool has_keeper;
-    bool is_over;
-    pthread_t keeper;
     ts_worker_on_loss *on_loss;
     void *context;
 };
 
 /* ---- life ---- */
 
-static bool init_lock(struct ts_worker *worker) {
-    pthread_condattr_t attributes;
-    if (pthread_mutex_init(&worker->lock, NULL) != 0)
-        return false;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    bool done = pthread_cond_init(&worker->wake, &attributes) == 0;
-    pthread_condattr_destroy(&attributes);
-    if (!done)
-        pthread_mutex_destroy(&worker->lock);
-    return done;
-}
-
 struct ts_worker *ts_worker_new(struct ts_coord *coord, const char *tenant, const char *name) {
-    struct ts_coord_worker who;
+    struct ts_coord_worker who = {0};
     if (name == NULL || !coord__tenant_named(tenant, &who.tenant) ||
         !ts_worker_id_from_text(ts_bytes_of_cstring(name), &who.worker))
         return NULL;
@@ -68,9 +47,9 @@ struct ts_worker *ts_worker_new(struct ts_coord *coord, const char *tenant, cons
     if (worker == NULL)
         return NULL;
     worker->tenant = who.tenant;
+    worker->coord = coord;
     worker->session = ts_coord_session_new(coord, &who);
-    if (worker->session == NULL || !init_lock(worker)) {
-        ts_coord_session_free(worker->session);
+    if (worker->session == NULL) {
         free(worker);
         return NULL;
     }
@@ -80,83 +59,40 @@ struct ts_worker *ts_worker_new(struct ts_coord *coord, const char *tenant, cons
 void ts_worker_free(struct ts_worker *worker) {
     if (worker == NULL)
         return;
-    if (worker->has_keeper) {
-        pthread_mutex_lock(&worker->lock);
-        worker->is_over = true;
-        pthread_cond_signal(&worker->wake);
-        pthread_mutex_unlock(&worker->lock);
-        pthread_join(worker->keeper, NULL);
-    }
+    ts_coord_keeper_free(worker->keeper);
     ts_coord_session_free(worker->session);
-    pthread_cond_destroy(&worker->wake);
-    pthread_mutex_destroy(&worker->lock);
     free(worker);
+}
+
+void ts_worker_set_pin(struct ts_worker *worker, struct ts_pin pin) {
+    ts_coord_session_set_pin(worker->session, pin);
 }
 
 /* ---- the keeper ---- */
 
-static void sleep_ms(struct ts_worker *worker, uint64_t ms) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)(ms / 1000);
-    until.tv_nsec += (long)(ms % 1000) * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_nsec -= 1000000000;
-        until.tv_sec++;
-    }
-    pthread_cond_timedwait(&worker->wake, &worker->lock, &until);
-}
-
-/* Called without the lock, because the callback may take long. */
-static void report_loss(struct ts_worker *worker, const struct ts_coord_answer *answer) {
-    atomic_store(&worker->is_lost, true);
-    ts_coord_session_drop(worker->session);
-    pthread_mutex_unlock(&worker->lock);
-    if (worker->on_loss != NULL)
-        worker->on_loss(worker->context, answer);
-    pthread_mutex_lock(&worker->lock);
-}
-
-/* Renews a lease that is due. If the store does not answer, tries again while the lease is valid. */
-static void keep(struct ts_worker *worker) {
+static void report_loss(void *context, enum ts_error_variant error, const struct ts_coord_detail *detail) {
+    const struct ts_worker *worker = context;
     struct ts_coord_answer answer;
-    struct ts_renew_result result;
     coord__answer_begin(&answer, NULL);
-    enum ts_renew_error error = ts_coord_session_renew(worker->session, &result, &answer.detail);
-    if (error == TS_RENEW_OK)
-        return;
-    coord__answer_end(&answer, ts_renew_error_variant(error), NULL);
-    uint64_t left_ms = ts_coord_session_left_ms(worker->session);
-    if (error == TS_RENEW_BACKEND_ERROR && left_ms > 0)
-        sleep_ms(worker, left_ms / RETRY_PART + 1);
-    else
-        report_loss(worker, &answer);
-}
-
-static void *keep_leases(void *argument) {
-    struct ts_worker *worker = argument;
-    pthread_mutex_lock(&worker->lock);
-    while (!worker->is_over) {
-        uint64_t left_ms = ts_coord_session_left_ms(worker->session);
-        uint64_t due_ms = worker->duration_ms - worker->duration_ms / RENEW_PART;
-        if (ts_coord_session_lease(worker->session) == NULL)
-            pthread_cond_wait(&worker->wake, &worker->lock);
-        else if (left_ms > due_ms)
-            sleep_ms(worker, left_ms - due_ms);
-        else
-            keep(worker);
-    }
-    pthread_mutex_unlock(&worker->lock);
-    return NULL;
+    answer.detail = *detail;
+    coord__answer_end(&answer, error, NULL);
+    worker->on_loss(worker->context, &answer);
 }
 
 bool ts_worker_start_keeper(struct ts_worker *worker, ts_worker_on_loss *on_loss, void *context) {
-    if (worker->has_keeper)
+    if (worker->keeper != NULL)
         return false;
     worker->on_loss = on_loss;
     worker->context = context;
-    worker->has_keeper = pthread_create(&worker->keeper, NULL, keep_leases, worker) == 0;
-    return worker->has_keeper;
+    const struct ts_coord_keeper_options options = {.on_loss = on_loss != NULL ? report_loss : NULL,
+                                                    .context = worker};
+    worker->keeper = ts_coord_keeper_new(worker->coord, &options);
+    return worker->keeper != NULL;
+}
+
+static void rest(struct ts_worker *worker) {
+    if (worker->keeper != NULL)
+        ts_coord_keeper_rest(worker->keeper);
 }
 
 /* ---- claims ---- */
@@ -167,31 +103,40 @@ static void keep_bytes(uint8_t to[static TS_KEY_MAX], size_t *ret_len, struct ts
         memcpy(to, bytes.data, bytes.len);
 }
 
-static void begin_claim_and_lock(struct ts_worker *worker) {
-    pthread_mutex_lock(&worker->lock);
+static void begin_claim(struct ts_worker *worker) {
+    rest(worker);
     ts_coord_session_drop(worker->session);
 }
 
 static void end_claim(struct ts_worker *worker, bool has_lease) {
-    if (has_lease) {
-        const struct ts_shard_snapshot_view *shard = &worker->view.snapshot;
-        worker->has_lease = true;
-        worker->duration_ms = ts_coord_session_left_ms(worker->session);
-        keep_bytes(worker->last_key, &worker->last_key_len,
-                   shard->cursor.has_key ? shard->cursor.last_key : (struct ts_bytes){NULL, 0});
-        keep_bytes(worker->end, &worker->end_len, shard->spec.range.end);
-        atomic_store(&worker->is_lost, false);
-        pthread_cond_signal(&worker->wake);
-    }
-    pthread_mutex_unlock(&worker->lock);
+    if (!has_lease)
+        return;
+    const struct ts_shard_snapshot_view *shard = &worker->view.snapshot;
+    worker->has_lease = true;
+    keep_bytes(worker->last_key, &worker->last_key_len,
+               shard->cursor.has_key ? shard->cursor.last_key : (struct ts_bytes){NULL, 0});
+    keep_bytes(worker->end, &worker->end_len, shard->spec.range.end);
+    atomic_store(&worker->is_refused, false);
+    if (worker->keeper != NULL)
+        ts_coord_keeper_watch(worker->keeper, worker->session);
 }
 
 enum ts_claim_error ts_worker_claim(struct ts_worker *worker, struct ts_run_id run,
                                     struct ts_coord_answer *ret_answer) {
     struct ts_coord_answer own;
     struct ts_coord_answer *answer = coord__answer_begin(ret_answer, &own);
-    begin_claim_and_lock(worker);
+    begin_claim(worker);
     enum ts_claim_error error = ts_coord_session_claim(worker->session, run, &worker->view, &answer->detail);
+    end_claim(worker, error == TS_CLAIM_OK);
+    coord__answer_end(answer, ts_claim_error_variant(error), NULL);
+    return error;
+}
+
+enum ts_claim_error ts_worker_claim_any(struct ts_worker *worker, struct ts_coord_answer *ret_answer) {
+    struct ts_coord_answer own;
+    struct ts_coord_answer *answer = coord__answer_begin(ret_answer, &own);
+    begin_claim(worker);
+    enum ts_claim_error error = ts_coord_session_claim_any(worker->session, &worker->view, &answer->detail);
     end_claim(worker, error == TS_CLAIM_OK);
     coord__answer_end(answer, ts_claim_error_variant(error), NULL);
     return error;
@@ -202,7 +147,7 @@ enum ts_acquire_error ts_worker_acquire(struct ts_worker *worker, struct ts_run_
     struct ts_coord_answer own;
     struct ts_coord_answer *answer = coord__answer_begin(ret_answer, &own);
     const struct ts_shard_key key = {.run = run, .shard = shard};
-    begin_claim_and_lock(worker);
+    begin_claim(worker);
     enum ts_acquire_error error =
         ts_coord_session_acquire(worker->session, key, &worker->view, &answer->detail);
     end_claim(worker, error == TS_ACQUIRE_OK);
@@ -211,6 +156,10 @@ enum ts_acquire_error ts_worker_acquire(struct ts_worker *worker, struct ts_run_
 }
 
 /* ---- the claimed shard ---- */
+
+struct ts_run_id ts_worker_run(const struct ts_worker *worker) {
+    return ts_lease_shard(&worker->view.lease).run;
+}
 
 struct ts_shard_id ts_worker_shard(const struct ts_worker *worker) {
     return ts_lease_shard(&worker->view.lease).shard;
@@ -243,48 +192,57 @@ struct ts_bytes ts_worker_metadata(const struct ts_worker *worker) {
 }
 
 bool ts_worker_is_lost(const struct ts_worker *worker) {
-    return atomic_load(&worker->is_lost);
+    return atomic_load(&worker->is_refused) ||
+           (worker->keeper != NULL && ts_coord_keeper_is_lost(worker->keeper));
 }
 
 uint64_t ts_worker_left_ms(struct ts_worker *worker) {
-    pthread_mutex_lock(&worker->lock);
-    uint64_t left_ms = ts_coord_session_left_ms(worker->session);
-    pthread_mutex_unlock(&worker->lock);
-    return left_ms;
+    if (ts_coord_session_lease(worker->session) == NULL)
+        return 0;
+    return worker->keeper != NULL ? ts_coord_keeper_left_ms(worker->keeper)
+                                  : ts_coord_session_left_ms(worker->session);
 }
 
 /* ---- operations under the lease ---- */
 
-/* One operation, from begin_op_and_lock to end_op. */
+/* One operation, from begin_op to end_op. */
 struct op {
     struct ts_worker *worker;
     struct ts_coord_answer own;
     struct ts_coord_answer *answer;
     struct ts_coord_outcome outcome;
-    bool is_adopted; /* the session has the lease for this call only */
+    bool is_adopted; /* the session has taken the lease for this call only */
 };
 
-/* Returns false without a lease: then the answer is LeaseExpired. */
-static bool begin_op_and_lock(struct op *op, struct ts_worker *worker, struct ts_coord_answer *given) {
+/* Returns false without a lease; the answer is then LeaseExpired. */
+static bool begin_op(struct op *op, struct ts_worker *worker, struct ts_coord_answer *given) {
     op->worker = worker;
     op->answer = coord__answer_begin(given, &op->own);
     op->outcome = (struct ts_coord_outcome){.outcome = TS_OUTCOME_EXECUTED};
-    pthread_mutex_lock(&worker->lock);
     op->is_adopted = worker->has_lease && ts_coord_session_lease(worker->session) == NULL;
     if (op->is_adopted)
         ts_coord_session_adopt(worker->session, &worker->view.lease);
     return worker->has_lease;
 }
 
-/* If the session dropped the lease because of an error, the lease is lost. */
+/* The same for an operation that gives up the shard. The keeper must not report that as a loss. */
+static bool begin_last_op(struct op *op, struct ts_worker *worker, struct ts_coord_answer *given) {
+    if (worker->keeper != NULL)
+        ts_coord_keeper_pause(worker->keeper);
+    return begin_op(op, worker, given);
+}
+
+/* If the session gave up the lease because of an error, the lease is lost. */
 static void end_op(struct op *op, enum ts_error_variant variant) {
     struct ts_worker *worker = op->worker;
-    if (op->is_adopted)
+    if (op->is_adopted) {
         ts_coord_session_drop(worker->session);
-    else if (variant != TS_VARIANT_NONE && worker->has_lease &&
-             ts_coord_session_lease(worker->session) == NULL)
-        atomic_store(&worker->is_lost, true);
-    pthread_mutex_unlock(&worker->lock);
+    } else if (worker->has_lease && ts_coord_session_lease(worker->session) == NULL) {
+        rest(worker);
+        atomic_store(&worker->is_refused, variant != TS_VARIANT_NONE);
+    } else if (worker->keeper != NULL) {
+        ts_coord_keeper_resume(worker->keeper);
+    }
     coord__answer_end(op->answer, variant, &op->outcome);
 }
 
@@ -292,7 +250,7 @@ enum ts_renew_error ts_worker_renew(struct ts_worker *worker, struct ts_coord_an
     struct op op;
     struct ts_renew_result result;
     enum ts_renew_error error = TS_RENEW_LEASE_EXPIRED;
-    if (begin_op_and_lock(&op, worker, ret_answer))
+    if (begin_op(&op, worker, ret_answer))
         error = ts_coord_session_renew(worker->session, &result, &op.answer->detail);
     end_op(&op, ts_renew_error_variant(error));
     return error;
@@ -304,7 +262,7 @@ enum ts_checkpoint_error ts_worker_checkpoint(struct ts_worker *worker, struct t
     struct op op;
     const struct ts_cursor cursor = coord__cursor_of(key, token);
     enum ts_checkpoint_error error = TS_CHECKPOINT_LEASE_EXPIRED;
-    if (begin_op_and_lock(&op, worker, ret_answer))
+    if (begin_op(&op, worker, ret_answer))
         error = ts_coord_session_checkpoint(worker->session, op_id, &cursor, &op.outcome, &op.answer->detail);
     if (error == TS_CHECKPOINT_OK && op.outcome.result == TS_OP_RESULT_COMPLETED)
         keep_bytes(worker->last_key, &worker->last_key_len, key);
@@ -318,7 +276,7 @@ enum ts_complete_error ts_worker_complete(struct ts_worker *worker, struct ts_op
     struct op op;
     const struct ts_cursor cursor = coord__cursor_of(key, token);
     enum ts_complete_error error = TS_COMPLETE_LEASE_EXPIRED;
-    if (begin_op_and_lock(&op, worker, ret_answer))
+    if (begin_last_op(&op, worker, ret_answer))
         error = ts_coord_session_complete(worker->session, op_id, &cursor, &op.outcome, &op.answer->detail);
     end_op(&op, ts_complete_error_variant(error));
     return error;
@@ -328,7 +286,7 @@ enum ts_park_error ts_worker_park(struct ts_worker *worker, struct ts_op_id op_i
                                   struct ts_coord_answer *ret_answer) {
     struct op op;
     enum ts_park_error error = TS_PARK_LEASE_EXPIRED;
-    if (begin_op_and_lock(&op, worker, ret_answer))
+    if (begin_last_op(&op, worker, ret_answer))
         error = ts_coord_session_park(worker->session, op_id, reason, &op.outcome, &op.answer->detail);
     end_op(&op, ts_park_error_variant(error));
     return error;
@@ -338,13 +296,13 @@ enum ts_release_error ts_worker_release(struct ts_worker *worker, struct ts_op_i
                                         struct ts_coord_answer *ret_answer) {
     struct op op;
     enum ts_release_error error = TS_RELEASE_LEASE_EXPIRED;
-    if (begin_op_and_lock(&op, worker, ret_answer))
+    if (begin_last_op(&op, worker, ret_answer))
         error = ts_coord_session_release(worker->session, op_id, blame, &op.outcome, &op.answer->detail);
     end_op(&op, ts_release_error_variant(error));
     return error;
 }
 
-/* The caller's own keys only: coordination and transactions keep theirs below a reserved byte. */
+/* Only for the caller's own keys: coordination and transactions use keys with a reserved first byte. */
 static bool has_reserved_key(struct ts_batch batch, struct ts_store_error *ret_error) {
     for (size_t i = 0; i < batch.count; i++) {
         const struct ts_bytes key = batch.ops[i].key;
@@ -365,7 +323,7 @@ enum ts_write_error ts_worker_write(struct ts_worker *worker, struct ts_batch ba
                                     struct ts_store_error *ret_error, struct ts_coord_answer *ret_answer) {
     struct op op;
     enum ts_write_error error = TS_WRITE_LEASE_EXPIRED;
-    if (begin_op_and_lock(&op, worker, ret_answer))
+    if (begin_op(&op, worker, ret_answer))
         error = has_reserved_key(batch, ret_error)
                     ? TS_WRITE_OK
                     : ts_coord_session_write(worker->session, batch, ret_error, &op.answer->detail);
@@ -396,7 +354,7 @@ enum ts_split_error ts_worker_split_replace(struct ts_worker *worker, struct ts_
     struct ts_new_shard children[TS_SPLIT_CHILD_MAX + 1]; /* one more than allowed: the core refuses it */
     enum ts_split_error error = TS_SPLIT_LEASE_EXPIRED;
     count = count < TS_SPLIT_CHILD_MAX ? count : TS_SPLIT_CHILD_MAX;
-    if (begin_op_and_lock(&op, worker, ret_answer))
+    if (begin_last_op(&op, worker, ret_answer))
         error = ts_coord_session_split_replace(worker->session, op_id,
                                                make_children(worker, cuts, count, children), &result,
                                                &op.outcome, &op.answer->detail);
@@ -411,7 +369,7 @@ enum ts_split_error ts_worker_split_residual(struct ts_worker *worker, struct ts
     struct ts_split_residual_result result;
     const struct ts_new_shard residual = {.spec = {.range = {.start = cut}, .metadata = metadata}};
     enum ts_split_error error = TS_SPLIT_LEASE_EXPIRED;
-    if (begin_op_and_lock(&op, worker, ret_answer))
+    if (begin_op(&op, worker, ret_answer))
         error = ts_coord_session_split_residual(worker->session, op_id, &residual, &result, &op.outcome,
                                                 &op.answer->detail);
     if (error == TS_SPLIT_OK)

@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum {
-    ROWS_AT_ONCE = 256, /* of one scan; within the size of a store's answer */
+    ROWS_AT_ONCE = 256, /* rows of one scan, few enough for one answer of a store */
     OPS_PER_ROW = 3,    /* check, delete, delete from the claim index */
     BATCH_OPS_MAX = 1000,
 };
@@ -28,14 +28,15 @@ struct deletion {
     struct ts_coord *coord;
     struct coord__work *work;
     const struct ts_coord_run_query *query;
-    struct coord__tries tries; /* since the last deletion */
+    struct coord__tries tries; /* tries since the last successful batch */
     enum ts_delete_run_error error;
     struct ts_coord_deleted done;
     bool has_run;
     uint64_t version;
     struct ts_run_record run;
-    uint64_t guardless_version;         /* of the run, if a store had no guard for it; otherwise 0 */
-    int64_t uncounted[COORD__COUNTERS]; /* shards of the batch, by status and stripe */
+    /* Version of the run's record when a store without its guard was found; otherwise 0. */
+    uint64_t guardless_version;
+    int64_t uncounted[COORD__COUNTERS]; /* changes of the counters by this batch, by status and stripe */
     struct ts_coord_detail detail;
 };
 
@@ -43,7 +44,7 @@ struct deletion {
 enum progress {
     PROGRESS_DONE,
     PROGRESS_AGAIN, /* read the run and start again */
-    PROGRESS_ENDED, /* with the result in *ret_end */
+    PROGRESS_ENDED, /* the operation has ended: *ret_end is the result */
 };
 
 /* ---- reading ---- */
@@ -67,7 +68,7 @@ static enum coord__end read_run(struct deletion *mine) {
     return mine->has_run ? COORD__END_DONE : end;
 }
 
-/* The same, but waits for a run that is being created: if it is still missing then, it does not exist. */
+/* The same, but waits if the run is being created. If it is still missing then, it does not exist. */
 static enum coord__end look_for_run(struct deletion *mine) {
     enum coord__end end = read_run(mine);
     if (end != COORD__END_DONE || mine->has_run)
@@ -86,8 +87,8 @@ static enum progress again(struct deletion *mine, const struct coord__result *re
                                                                                    : PROGRESS_ENDED;
 }
 
-/* Plans the deletions that go with a shard: its entry in the claim index, and its part of a counter. Both are
- * unknown for a damaged shard; they are deleted at the end. */
+/* Plans the deletions that belong to a shard: its entry in the claim index, and its share of a counter. For a
+ * damaged shard both are unknown; they are deleted at the end. */
 static void plan_shard(struct deletion *mine, uint32_t place, const struct ts_row *row) {
     struct ts_shard_key key;
     struct ts_shard_record record;
@@ -111,12 +112,12 @@ static void plan_shard(struct deletion *mine, uint32_t place, const struct ts_ro
     coord__plan_del(&mine->work->plan, place, &entry);
 }
 
-/* The records of a run on each store, in the order of deletion. Entries of the claim index are deleted with
- * their shards; the remaining entries belong to no shard. */
+/* The kinds of records of a run on each store, in the order of deletion. Entries of the claim index are
+ * deleted with their shards; entries that remain belong to no shard. */
 static const struct kind {
     enum coord__kind kind;
     void (*plan)(struct deletion *mine, uint32_t place,
-                 const struct ts_row *row); /* plans the deletions that go with the row; or NULL */
+                 const struct ts_row *row); /* plans the deletions that belong to the row; may be NULL */
 } kinds[] = {
     {COORD__KIND_SHARDS, plan_shard},
     {COORD__KIND_FREE, NULL},
@@ -139,7 +140,8 @@ static void plan_batch(struct deletion *mine, const struct kind *kind, uint32_t 
     const struct coord__key guard = coord__key_guard(mine->query->run);
     coord__plan_check(plan, place, &guard, guard_version);
     for (size_t i = 0; i < rows->count; i++) {
-        /* The rows stay in place until the next read, and other layers may have keys of any length. */
+        /* The rows stay in place until the next read, and keys of other layers may have any length, so keys
+         * are not copied. */
         const struct ts_bytes key = rows->rows[i].key;
         coord__plan_op(plan, place,
                        &(struct ts_op){.kind = TS_OP_CHECK, .key = key, .version = rows->rows[i].version});
@@ -156,8 +158,8 @@ static void plan_batch(struct deletion *mine, const struct kind *kind, uint32_t 
     ts_assert(plan->count <= BATCH_OPS_MAX);
 }
 
-/* A store does not have the run's guard. Either another process has deleted the run, and reading it again
- * shows that; or the guard is lost. */
+/* A store does not have the run's guard. Either another process has deleted the run, which reading the run
+ * again shows, or the guard is lost. */
 static enum progress without_guard(struct deletion *mine, enum coord__end *ret_end) {
     if (mine->guardless_version != mine->version) {
         mine->guardless_version = mine->version;
@@ -167,7 +169,7 @@ static enum progress without_guard(struct deletion *mine, enum coord__end *ret_e
     return PROGRESS_ENDED;
 }
 
-/* Deletes one batch of a kind on a store. *ret_more: there may be another batch. */
+/* Deletes one batch of one kind of record on a store. *ret_more: there may be more of them. */
 static enum progress delete_some(struct deletion *mine, const struct kind *kind, uint32_t place,
                                  bool *ret_more, enum coord__end *ret_end) {
     const struct coord__range range = coord__range_of_run(kind->kind, mine->query->run);
@@ -193,8 +195,9 @@ static enum progress delete_some(struct deletion *mine, const struct kind *kind,
         return again(mine, &result, ret_end);
     if (kind->kind == COORD__KIND_SHARDS)
         mine->done.shards += rows->count;
-    if (kind->kind == COORD__KIND_UNITS)
-        mine->done.units += rows->count;
+    /* Other layers keep rows next to their units. */
+    for (size_t i = 0; kind->kind == COORD__KIND_UNITS && i < rows->count; i++)
+        mine->done.units += rows->rows[i].key.len == TS_COORD_UNIT_KEY_LEN;
     mine->tries = (struct coord__tries){0};
     return PROGRESS_DONE;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of one scan of shards, and runs of one page of a list: within the size of a store's answer. */
+/* Rows of one scan of shards, and runs of one page of a list. Few enough for one answer of a store. */
 enum { SHARDS_AT_ONCE = 256, RUNS_AT_ONCE = 256 };
 
 static const struct coord__tries no_tries = {0};
@@ -45,7 +45,7 @@ static enum ts_get_run_error get_run(struct ts_coord *coord, struct coord__work 
     struct ts_run_record run = {0};
     struct coord__tries tries = {0};
     enum coord__end end = read_run(coord, work, query, &found, &run, detail);
-    /* Waits for a run that is being created. */
+    /* Waits if the run is being created. */
     const struct coord__key key = coord__key_run(query->run);
     if (end == COORD__END_DONE && !found &&
         coord__wait_for_promises(coord, work, 0, &key, &tries, &end, detail))
@@ -73,20 +73,6 @@ enum ts_get_run_error ts_coord_get_run(struct ts_coord *coord, const struct ts_c
 
 /* ---- counters ---- */
 
-static uint64_t *count_of(struct ts_shard_counts *counts, enum ts_shard_status status) {
-    switch (status) {
-    case TS_SHARD_ACTIVE:
-        return &counts->active;
-    case TS_SHARD_DONE:
-        return &counts->done;
-    case TS_SHARD_SPLIT:
-        return &counts->split;
-    case TS_SHARD_PARKED:
-        return &counts->parked;
-    }
-    ts_unreachable("every status is counted");
-}
-
 static enum ts_get_run_error read_counts(struct ts_coord *coord, struct coord__work *work,
                                          struct ts_run_id run, struct ts_shard_counts *ret_counts,
                                          struct ts_coord_detail *detail) {
@@ -109,7 +95,7 @@ static enum ts_get_run_error read_counts(struct ts_coord *coord, struct coord__w
             uint64_t value;
             if (coord__decode_counter(&work->rows[place].rows[i], &value, detail) != COORD__END_DONE)
                 return TS_GET_RUN_BACKEND_ERROR;
-            *count_of(&counts, coord__stripe_at(i).status) += value;
+            *ts_shard_counts_of(&counts, coord__stripe_at(i).status) += value;
         }
     }
     *ret_counts = counts;
@@ -163,7 +149,7 @@ enum ts_get_run_error ts_coord_limits(struct ts_coord *coord, const struct ts_te
 
 /* ---- lists of runs ---- */
 
-/* One page of the tenant's list: scans into call 1, reads the runs into call 0. */
+/* Reads one page of the tenant's list: scans into call 1, reads the runs into call 0. */
 static enum coord__end read_page(struct ts_coord *coord, struct coord__work *work,
                                  const struct coord__range *range, struct ts_coord_detail *detail) {
     /* A scan of this range alone, then a read of the runs that it found. */
@@ -190,7 +176,7 @@ static enum coord__end read_page(struct ts_coord *coord, struct coord__work *wor
     return result.result == TS_STORE_OK ? COORD__END_DONE : coord__failed(&no_tries, &result, detail);
 }
 
-/* The next key after this one. */
+/* The first key after this one. */
 static struct coord__key after_key(struct ts_bytes bytes) {
     struct coord__key key = coord__key_of_bytes(bytes);
     ts_assert(key.len < sizeof key.bytes);
@@ -198,7 +184,7 @@ static struct coord__key after_key(struct ts_bytes bytes) {
     return key;
 }
 
-/* Visits the runs of a page. Returns false if the visitor wants no more, or if ret_end has the error. */
+/* Visits the runs of a page. Returns false if the visitor stops, or if ret_end is an error. */
 static bool visit_page(const struct coord__work *work, const struct ts_coord_runs_query *query,
                        bool (*visit)(void *context, const struct ts_run_record *run), void *context,
                        enum coord__end *ret_end, struct ts_coord_detail *detail) {
@@ -266,7 +252,7 @@ static enum coord__end refill(struct ts_coord *coord, struct coord__work *work, 
         struct ts_rows *rows = &work->rows[place];
         if (rows->count > 0)
             walk->range.from = after_key(rows->rows[rows->count - 1].key);
-        /* Calls always run from index 0, so this one is moved there and back. */
+        /* Calls always run from index 0, so this call is moved there and back. */
         struct ts_coord_call call = {.place = place,
                                      .call = {.kind = TS_CALL_SCAN,
                                               .from = coord__key_bytes(&walk->range.from),

@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "driver.h"
+#include "os/grow.h"
 
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@ struct ts_coord_session {
     struct ts_coord *coord;
     struct ts_coord_worker worker;
     bool holding;
-    struct ts_lease lease; /* if holding */
+    struct ts_lease lease; /* valid if holding */
     struct coord__seen seen;
     struct coord__claim_hint hint;
     struct ts_acquire_scratch scratch;
@@ -31,6 +32,10 @@ struct ts_coord_session *ts_coord_session_new(struct ts_coord *coord, const stru
     return session;
 }
 
+void ts_coord_session_set_pin(struct ts_coord_session *session, struct ts_pin pin) {
+    session->worker.pin = pin;
+}
+
 void ts_coord_session_free(struct ts_coord_session *session) {
     if (session == NULL)
         return;
@@ -44,6 +49,10 @@ const struct ts_lease *ts_coord_session_lease(const struct ts_coord_session *ses
 
 const struct ts_shard_record *ts_coord_session_record(const struct ts_coord_session *session) {
     return session->holding && session->seen.has_record ? &session->seen.record : NULL;
+}
+
+const struct ts_run_guard *ts_coord_session_guard(const struct ts_coord_session *session) {
+    return session->holding && session->seen.has_record ? &session->seen.guard : NULL;
 }
 
 uint64_t ts_coord_session_left_ms(const struct ts_coord_session *session) {
@@ -84,6 +93,7 @@ enum ts_claim_error ts_coord_session_claim(struct ts_coord_session *session, str
     const struct ts_coord_claim_op op = {.tenant = session->worker.tenant,
                                          .run = run,
                                          .worker = session->worker.worker,
+                                         .pin = session->worker.pin,
                                          .has_start = session->hint.has_start && session->hint.run.v == run.v,
                                          .start = session->hint.start};
     struct ts_capacity_hint capacity;
@@ -94,6 +104,124 @@ enum ts_claim_error ts_coord_session_claim(struct ts_coord_session *session, str
     session->holding = true;
     ts_acquire_result(&session->scratch, &session->seen.record, &session->lease, capacity, ret_view);
     return TS_CLAIM_OK;
+}
+
+/* ---- claims from any run ---- */
+
+struct any_run {
+    struct ts_run_id run;
+    uint64_t number;
+};
+
+struct any {
+    struct ts_coord_session *session;
+    struct ts_acquire_result_view *ret_view;
+    struct any_run *runs; /* active runs that the worker may claim from */
+    size_t count, capacity;
+    bool no_memory;
+    /* The answers of the runs tried so far, as long as none had a shard. */
+    bool is_throttled, has_failed;
+    struct ts_coord_detail none;
+    struct ts_coord_detail failure;
+};
+
+static bool note_run(void *context, const struct ts_run_record *run) {
+    struct any *any = context;
+    if (any->session->worker.pinned_only && !ts_pin_is_set(&run->config.pin))
+        return true;
+    if (!ts_claim_is_pin_right(&run->config, &any->session->worker.pin)) {
+        any->none.other_pins++;
+        return true;
+    }
+    any->no_memory = !TS_GROW(any->runs, any->capacity, any->count + 1);
+    if (any->no_memory)
+        return false;
+    any->runs[any->count++] = (struct any_run){run->run, run->number};
+    return true;
+}
+
+/* Skips a damaged run: the worker can still claim from the others. */
+static bool pass_over_damaged(void *context, struct ts_run_id run, const struct ts_infra_error *reason) {
+    struct any *any = context;
+    (void)run;
+    if (!any->has_failed)
+        any->failure = (struct ts_coord_detail){.infra = *reason};
+    any->has_failed = true;
+    return true;
+}
+
+static int compare_numbers(const void *a, const void *b) {
+    const uint64_t one = ((const struct any_run *)a)->number, other = ((const struct any_run *)b)->number;
+    return (one > other) - (one < other);
+}
+
+/* Returns true if the answer of this run is the answer of the whole claim. */
+static bool claim_from(struct any *any, struct ts_run_id run, enum ts_claim_error *ret_error,
+                       struct ts_coord_detail *ret_detail) {
+    struct ts_coord_detail detail = {0};
+    *ret_error = ts_coord_session_claim(any->session, run, any->ret_view, &detail);
+    switch (*ret_error) {
+    case TS_CLAIM_OK:
+        return true;
+    case TS_CLAIM_RUN_NOT_FOUND:
+        return false;
+    case TS_CLAIM_NONE_AVAILABLE:
+        if (detail.has_deadline && (!any->none.has_deadline || detail.deadline.ms < any->none.deadline.ms)) {
+            any->none.has_deadline = true;
+            any->none.deadline = detail.deadline;
+        }
+        return false;
+    case TS_CLAIM_THROTTLED:
+        if (!any->is_throttled || detail.retry_after.ms < any->none.retry_after.ms)
+            any->none.retry_after = detail.retry_after;
+        any->is_throttled = true;
+        return false;
+    case TS_CLAIM_BACKEND_ERROR:
+        if (!any->has_failed)
+            any->failure = detail;
+        any->has_failed = true;
+        return false;
+    case TS_CLAIM_TENANT_MISMATCH:
+        *ret_detail = detail;
+        return true;
+    }
+    ts_unreachable("every answer of a claim is considered");
+}
+
+static enum ts_claim_error nothing_from_any(const struct any *any, struct ts_coord_detail *ret_detail) {
+    *ret_detail = any->has_failed ? any->failure : any->none;
+    if (any->has_failed)
+        return TS_CLAIM_BACKEND_ERROR;
+    return any->is_throttled ? TS_CLAIM_THROTTLED : TS_CLAIM_NONE_AVAILABLE;
+}
+
+enum ts_claim_error ts_coord_session_claim_any(struct ts_coord_session *session,
+                                               struct ts_acquire_result_view *ret_view,
+                                               struct ts_coord_detail *ret_detail) {
+    struct any any = {.session = session, .ret_view = ret_view};
+    const bool has_last = session->hint.has_start;
+    const struct ts_run_id last = session->hint.run;
+    enum ts_claim_error error;
+    if (has_last && claim_from(&any, last, &error, ret_detail))
+        return error;
+    const struct ts_coord_runs_query query = {
+        .filter = {.tenant = session->worker.tenant, .by_status = true, .status = TS_RUN_ACTIVE},
+        .damaged = pass_over_damaged};
+    if (ts_coord_list_runs(session->coord, &query, note_run, &any, ret_detail) != TS_GET_RUN_OK) {
+        free(any.runs);
+        return TS_CLAIM_BACKEND_ERROR;
+    }
+    if (any.no_memory)
+        (void)coord__no_memory(&any.failure);
+    any.has_failed = any.has_failed || any.no_memory;
+    if (any.count > 1)
+        qsort(any.runs, any.count, sizeof *any.runs, compare_numbers);
+    bool is_over = false;
+    for (size_t i = 0; i < any.count && !is_over; i++)
+        is_over = (!has_last || any.runs[i].run.v != last.v) &&
+                  claim_from(&any, any.runs[i].run, &error, ret_detail);
+    free(any.runs);
+    return is_over ? error : nothing_from_any(&any, ret_detail);
 }
 
 enum ts_acquire_error ts_coord_session_acquire(struct ts_coord_session *session, struct ts_shard_key shard,

@@ -1,19 +1,19 @@
 /*
  * Splits: the parent on its store, the children on theirs, the limits on the first, in one transaction.
  *
- * The ids of the children follow from the parent's record and the op id, so they can be read before the step;
- * the write checks again that they are absent.
+ * The ids of the children are derived from the parent's record and the op id, so the children can be read
+ * before the step. The write checks again that they are absent.
  */
 #include "driver.h"
 
 #include "base/assert.h"
 
-/* The part that both kinds of split share besides the step; collected in every round. */
+/* The data that both kinds of split need in addition to the step. Filled in every round. */
 struct split_job {
     struct coord__job job;
     const struct ts_lease_op *by;
     enum ts_derived_shard_kind kind;
-    size_t want; /* children */
+    size_t want; /* number of children */
     struct ts_split_env env;
     struct ts_shard_id ids[TS_SPLIT_CHILD_MAX];
     struct ts_shard_id taken[TS_SPLIT_CHILD_MAX];
@@ -23,8 +23,8 @@ struct split_job {
     struct ts_bytes key_bytes[2 * TS_SPLIT_CHILD_MAX];
     size_t key_of[TS_SPLIT_CHILD_MAX];   /* index of the child, sorted by place */
     size_t call_count;                   /* one for each place with children */
-    uint32_t places[TS_SPLIT_CHILD_MAX]; /* of the calls */
-    uint64_t guards[TS_SPLIT_CHILD_MAX]; /* versions there */
+    uint32_t places[TS_SPLIT_CHILD_MAX]; /* the places of the calls */
+    uint64_t guards[TS_SPLIT_CHILD_MAX]; /* versions of the guards at these places */
 
     const struct ts_split_replace_op *replace;
     struct ts_split_replace_result replaced;
@@ -61,8 +61,8 @@ static void call_children(struct split_job *mine) {
 }
 
 /*
- * A shard whose id is derived from this parent and op id was made by this very operation, in an earlier try
- * or in another process. So the transaction is committed, but the parent's record, as read, does not show it
+ * A shard whose id is derived from this parent and op id was made by this operation, in an earlier try or in
+ * another process. So the transaction is committed, but the parent's record that was read does not show it
  * yet.
  */
 static bool is_own_child(const struct split_job *mine, const struct ts_row *row) {
@@ -94,7 +94,7 @@ static void find_taken(struct split_job *mine) {
 static enum coord__end gather(struct coord__job *job) {
     struct split_job *mine = (struct split_job *)job;
     mine->env = (struct ts_split_env){0};
-    /* Nothing to read: the step refuses such a split before it needs the children. */
+    /* Reads nothing: the step refuses such a split before it needs the children. */
     if (!job->seen->has_record || mine->want > TS_SPLIT_CHILD_MAX ||
         !ts_tenant_id_equal(&job->seen->record.tenant, job->tenant))
         return COORD__END_DONE;
@@ -129,8 +129,8 @@ static void extend(struct coord__job *job) {
             ts_split_residual_child(parent, mine->residual, &mine->split_off, &child);
         coord__plan_new_shard(job->coord, job->work, &child);
     }
-    /* A run must not end on a store that has not created its children yet. The parent's own guard is checked
-     * already. */
+    /* The write checks these guards, so that the run cannot end before a store has its children. The parent's
+     * own guard is already checked. */
     for (size_t i = 0; i < mine->call_count; i++)
         if (mine->places[i] != job->place)
             coord__plan_check(plan, mine->places[i], &mine->guard_key, mine->guards[i]);
@@ -162,7 +162,7 @@ static enum ts_error_variant step_residual(struct coord__job *job, const struct 
         record, &mine->env, mine->residual, &job->work->split, &job->result, &mine->split_off, &job->detail));
 }
 
-/* The other fields are collected in every round. */
+/* The other fields are filled in every round. */
 static void begin(struct split_job *mine, struct ts_coord *coord, struct coord__seen *seen,
                   const struct ts_lease_op *by) {
     mine->job = coord__job_by(coord, seen, by);

@@ -1,0 +1,156 @@
+/*
+ * Worlds of a fleet: workers scan simulated repositories with the real state machine of a unit and the real
+ * layer that makes its results durable.
+ *
+ * A repository is a set of objects; a force-push replaces the set. The rules of a run find something in some
+ * of the objects. Several runs, with the same or different rules, work on the same targets at the same time.
+ * Mirrors are damaged, origins lack objects, repositories disappear. All faults of worlds of coordination
+ * happen here, too.
+ *
+ * The checks have two sources only: the repositories, and the raw rows of the stores, read after every call that may have
+ * changed one. They share the decoding of records and keys with the code under test, and nothing else.
+ *
+ * Properties, by the names under which they are reported:
+ *
+ *   lost finding       at every moment the visible rows of a target have all findings of its refs under its rules
+ *   extra finding      and no other finding, and no finding twice
+ *   counts             the counts in the target's record are those of the rows
+ *   changes            the changes of a target, one after the other, add up to its visible findings
+ *   faults             a target is complete with faults exactly if its origin lacks an object
+ *   run number         the run number of a target never goes back
+ *   watermark          the refs of a target never go back to earlier ones
+ *   stale owner        only the holder of a target's shard writes for it, before the end of the lease
+ *   frontier           a shard moves past its target only when the target's record shows this run or a later one
+ *   cursor             a cursor never goes back
+ *   parked             a shard is parked only if its repository is gone, and for that reason
+ *   garbage            at the end every row belongs to a target's current attempt, and no waste mark is left
+ *   promise            at the end no store has a promise
+ *   counters           at the end the audit of every run is clean
+ *   liveness           once the faults stop, every run ends
+ */
+#ifndef TS_SIM_FLEET_H
+#define TS_SIM_FLEET_H
+
+#include "runtime/core/fleet_record.h"
+#include "runtime/core/unit_step.h"
+#include "worker.h"
+#include "world.h"
+
+enum {
+    FLEET_TARGETS_MAX = TS_SIM_TARGETS_MAX,
+    FLEET_RUNS = 4,
+    FLEET_STATES_MAX = 32, /* maximum number of states of the refs of one repository */
+    FLEET_OBJECTS = 40,
+    FLEET_FINDINGS = 12,
+    FLEET_ROWS_MAX = 100000,
+};
+
+/* A set of objects: bit n is object n. */
+typedef uint64_t fleet__objects;
+
+struct fleet__repo {
+    struct ts_target_id id;
+    fleet__objects states[FLEET_STATES_MAX]; /* the objects that each state of the refs reaches */
+    uint32_t state_count;                    /* the last one is the current state */
+    fleet__objects lost;                     /* objects that the origin does not have */
+    bool is_gone;                            /* the repository no longer exists */
+};
+
+struct fleet__run {
+    struct ts_run_id id;
+    uint32_t rules;
+    struct ts_run_config config;
+    /* The run's state in the stores. */
+    uint64_t number; /* 0: not created yet */
+    enum ts_run_status status;
+};
+
+/* The fields of a shard's record that the checks need. */
+struct fleet__shard {
+    uint64_t version; /* 0: none */
+    uint32_t place;
+    uint64_t id;
+    enum ts_shard_status status;
+    enum ts_park_reason reason;
+    uint64_t fence;
+    uint64_t deadline_ms; /* 0: nobody holds it */
+    size_t cursor;        /* length of its key: 0 none, then T, then T ff */
+};
+
+struct fleet__target {
+    uint64_t version; /* 0: no record */
+    struct ts_fleet_target record;
+};
+
+/* One row of a store about a target; for a page of occurrences, one finding. */
+struct fleet__row {
+    uint8_t kind; /* the letter of its key */
+    uint32_t target;
+    struct ts_attempt attempt;
+    uint64_t version;
+    uint32_t finding;
+    uint64_t count;         /* seen in: occurrences */
+    fleet__objects objects; /* occurrences */
+    uint8_t waste;          /* for a mark: its kind */
+    bool is_swept;          /* a mark that a sweep has seen */
+    uint8_t rules;          /* for pages of hits: the rules */
+};
+
+struct fleet__place {
+    struct fleet__row *rows;
+    size_t count, capacity;
+    uint64_t version; /* the highest version of its rows at the last check */
+    uint64_t promises;
+    bool has_finding[FLEET_FINDINGS];
+};
+
+struct fleet__mirror {
+    bool exists;
+    uint32_t state;
+    fleet__objects missing;
+};
+
+/* The disk of a worker: mirrors, which survive a crash of its process. */
+struct fleet__worker {
+    struct fleet__mirror mirrors[FLEET_TARGETS_MAX];
+};
+
+struct sim__fleet {
+    struct fleet__repo repos[FLEET_TARGETS_MAX];
+    uint32_t repo_count;
+    struct fleet__run runs[FLEET_RUNS];
+    struct fleet__worker *workers;
+    uint64_t push_odds, damage_percent, stop_percent; /* drawn from the seed */
+
+    /* The contents of the stores. */
+    struct fleet__shard shards[FLEET_RUNS][FLEET_TARGETS_MAX];
+    struct fleet__target targets[FLEET_TARGETS_MAX];
+    struct fleet__place places[TS_SIM_STORES_MAX];
+    struct ts_rows raw;
+};
+
+/* ---- repositories (fleet_world.c) ---- */
+
+bool fleet__finds(uint32_t rules, uint32_t object);
+uint32_t fleet__finding_of(uint32_t object);
+struct ts_fleet_finding fleet__finding_id(uint32_t finding);
+void fleet__refs_digest(uint32_t target, uint32_t state, uint8_t ret_refs[static 32]);
+static inline fleet__objects fleet__bit(uint32_t object) {
+    return UINT64_C(1) << object;
+}
+
+/* ---- checks (fleet_check.c, fleet_visible.c) ---- */
+
+void fleet__check(struct sim__world *world, uint32_t place);
+void fleet__check_restarted(struct sim__world *world, uint32_t place);
+/* Checks all targets, by the rows that were read last. */
+void fleet__check_visible(struct sim__world *world);
+/* At the end: checks that no garbage is left. */
+void fleet__check_end(struct sim__world *world);
+bool fleet__is_clean(const struct sim__world *world); /* there are no promises and no waste marks */
+
+/* ---- workers (fleet_worker.c, fleet_unit.c) ---- */
+
+void fleet__worker_main(void *context);
+
+#endif

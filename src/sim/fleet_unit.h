@@ -1,0 +1,34 @@
+/*
+ * One unit of a simulated worker. It carries out the wishes of ts_unit_step with the real layer that makes
+ * results durable; repositories are sets of objects.
+ */
+#ifndef TS_SIM_FLEET_UNIT_H
+#define TS_SIM_FLEET_UNIT_H
+
+#include "fleet.h"
+#include "runtime/durable/durable.h"
+
+struct fleet__unit {
+    struct sim__worker *worker;
+    struct ts_durable *durable;
+    uint32_t run;    /* index of the run */
+    uint32_t target; /* index of the target */
+    struct ts_unit unit;
+
+    /* The scan. */
+    uint32_t state;                 /* state of the refs that were synced */
+    fleet__objects known;           /* scanned, with nothing found */
+    fleet__objects hits;            /* scanned, with something found */
+    fleet__objects missed;          /* cannot be read */
+    fleet__objects durable_objects; /* objects of both kinds that parts have made durable */
+
+    const struct ts_item_receipt *item;
+    const struct ts_unit_receipt *receipt;
+    struct ts_op_id park_id, release_id;
+};
+
+/* Call it when the session has just claimed the shard of this target. Returns when the unit has ended, or the
+ * worker is dead. */
+void fleet__unit_run(struct fleet__unit *unit);
+
+#endif

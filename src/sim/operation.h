@@ -1,0 +1,26 @@
+/* Shared by operations on shards (operation.c) and on runs (operation_run.c). */
+#ifndef TS_SIM_OPERATION_H
+#define TS_SIM_OPERATION_H
+
+#include "worker.h"
+
+/* A bound of a range; the bytes are those of the key. */
+struct ts_bytes sim__start_of(const struct sim__key *key, uint32_t number);
+struct ts_bytes sim__end_of(const struct sim__key *key, uint32_t number);
+
+struct sim__answer sim__refused(enum ts_error_variant variant, const struct ts_coord_detail *detail);
+struct sim__answer sim__done(const struct ts_coord_outcome *outcome);
+
+void sim__count_answer(struct sim__worker *worker, enum ts_sim_operation kind,
+                       const struct sim__answer *answer);
+
+/* No answer may report a damaged record or counter, because the simulation damages none. */
+void sim__check_sound(struct sim__world *world, const struct sim__answer *answer,
+                      const struct ts_coord_detail *detail);
+
+/* Operations on runs, as sim__issue calls them. */
+struct sim__answer sim__of_end_run(struct sim__worker *worker, const struct sim__op *op);
+struct sim__answer sim__of_register(struct sim__worker *worker, const struct sim__op *op);
+struct sim__answer sim__of_create(struct sim__worker *worker, const struct sim__op *op);
+
+#endif
