@@ -7,8 +7,8 @@
 
 struct scheme {
     const char *name;
-    const char *written; /* in the address */
-    uint16_t port;       /* the default, which is left out */
+    const char *written; /* the scheme as it is written in the address */
+    uint16_t port;       /* the default port, which is omitted from the address */
     bool takes_user;     /* a user name is part of the address, not a credential */
 };
 
@@ -17,7 +17,7 @@ static const struct scheme schemes[] = {
     {"ssh", "ssh", 22, true},       {"git+ssh", "ssh", 22, true}, {"ssh+git", "ssh", 22, true},
 };
 
-/* The parts of an address, as they were given. */
+/* The parts of an address, as the user wrote them. */
 struct parts {
     const struct scheme *scheme;
     struct ts_bytes user;
@@ -56,7 +56,7 @@ static bool equals_in_any_case(struct ts_bytes text, const char *name) {
     return at == text.len && name[at] == '\0';
 }
 
-/* Room in one of the two texts. Everything is checked to fit before: an address grows by a few bytes at most. */
+/* A text with room for one of the two results. Lengths are checked before: writing adds only a few bytes. */
 struct writer {
     uint8_t bytes[3 * TS_ADDRESS_MAX + 64]; /* each byte may become %XX */
     size_t len;
@@ -111,7 +111,7 @@ static enum ts_address_error split_authority(struct ts_bytes authority, struct p
             return TS_ADDRESS_CREDENTIALS;
         for (size_t i = 0; i < parts->user.len; i++)
             if (!is_letter_or_digit(parts->user.data[i]) && !is_one_of(parts->user.data[i], "-._+"))
-                return TS_ADDRESS_CREDENTIALS; /* a password, or too strange to tell */
+                return TS_ADDRESS_CREDENTIALS; /* a password, or something that may be one */
     }
     bool is_ipv6 = authority.len > 0 && authority.data[0] == '[';
     size_t host_len = is_ipv6 ? find(authority, "]") + 1 : find(authority, ":");
@@ -120,7 +120,7 @@ static enum ts_address_error split_authority(struct ts_bytes authority, struct p
     parts->host = ts_bytes_first(authority, host_len);
     parts->port = ts_bytes_skip(authority, host_len);
     if (parts->host.len > 1 && parts->host.data[parts->host.len - 1] == '.')
-        parts->host.len--; /* the root of the names, written out */
+        parts->host.len--; /* the final dot of a host name */
     return is_host(parts->host) ? TS_ADDRESS_OK : TS_ADDRESS_HOST;
 }
 
@@ -173,7 +173,8 @@ static enum ts_address_error put_port(struct writer *writer, const struct parts 
     return TS_ADDRESS_OK;
 }
 
-/* One character of a path. Those that need no escape are written without one, others with capital digits. */
+/* Writes one character of a path. Characters that need no escape are written without one; others have escapes
+ * with capital digits. */
 static enum ts_address_error put_character(struct writer *writer, struct ts_bytes segment, size_t *at) {
     static const char plain[] = "-._~!$&'()*+,;=:@";
     uint8_t c = segment.data[*at];
@@ -202,7 +203,7 @@ static enum ts_address_error put_character(struct writer *writer, struct ts_byte
     return TS_ADDRESS_OK;
 }
 
-/* Writes each segment with one slash before it; leaves out empty segments and ".". */
+/* Writes each segment with one slash before it. Omits empty segments and ".". */
 static enum ts_address_error put_path(struct writer *writer, struct ts_bytes path) {
     size_t begin = writer->len;
     if (find(path, "?#") < path.len)
@@ -250,7 +251,7 @@ static enum ts_address_error write_url(const struct parts *parts, struct writer 
     return put_path(writer, parts->path);
 }
 
-/* The address and the URL for git, from a URL that ends with .git or not. */
+/* Makes the address and the URL for git from a URL, with or without .git at its end. */
 static enum ts_address_error keep(const struct parts *parts, struct ts_bytes given, struct writer *writer,
                                   struct ts_address *ret_address) {
     struct ts_bytes url = ts_bytes_of(writer->bytes, writer->len);
@@ -260,7 +261,8 @@ static enum ts_address_error keep(const struct parts *parts, struct ts_bytes giv
                    text.data[text.len - end.len - 1] != '/';
     if (has_end)
         text.len -= end.len;
-    /* A path below the root and one below the home of a user are the same only for the address: git is given what was written. */
+    /* The address does not distinguish a path below the root from one below a user's home. So git gets the
+     * URL as the user wrote it. */
     if (parts->is_short && is_relative(parts->path))
         url = given;
     if (url.len > TS_ADDRESS_MAX || text.len > TS_ADDRESS_MAX)

@@ -1,6 +1,6 @@
 /*
- * The address of a repository in one spelling, so that the same repository is the same target however it was
- * written:
+ * The address of a repository in one spelling, so that every spelling of a repository's address means the
+ * same target:
  *
  *     given                                  address
  *     HTTPS://GitHub.com:443//a/b.git/       https://github.com/a/b
@@ -10,12 +10,12 @@
  *     https://host/%7ea/b%2fc                https://host/~a/b%2Fc
  *     file:///srv/a.git, /srv/a.git, ../a    a path: the driver finds the repository there
  *
- * git itself is given `url`, which keeps a .git at the end: some servers need it. A short address of the user
- * git is taken for one below the root, because servers with that user have only one tree of repositories;
- * for other users it is below their home, as git has it.
+ * git gets `url`, which keeps a .git at the end, because some servers need it. In a short address, the path
+ * of the user git is below the root, because servers with that user have only one tree of repositories. For
+ * other users it is below their home, as in git.
  *
- * An address with a password, or with a user that may be a token, is refused: it would end in stores, logs and the list
- * of processes.
+ * An address with a password, or with a user that may be a token, is refused. Otherwise it would appear in
+ * stores, logs and the list of processes.
  */
 #ifndef TS_RUNTIME_CORE_ADDRESS_H
 #define TS_RUNTIME_CORE_ADDRESS_H
@@ -26,7 +26,7 @@
 /* With the selection, it fits into a unit's record of 2 KiB. */
 #define TS_ADDRESS_MAX 1024
 
-/* The texts follow "the address". */
+/* Each text continues a message that begins with "the address". */
 #define TS_ADDRESS_ERROR_TABLE(X)                                                                            \
     X(OK, "is correct")                                                                                      \
     X(EMPTY, "is empty")                                                                                     \
@@ -35,7 +35,7 @@
     X(CHARACTER, "has a blank, a control character or a backslash; write it as %XX")                         \
     X(CREDENTIALS, "contains a user name or password, which may be a secret; remove everything up to the @") \
     X(SCHEME, "has an unknown scheme; use https://, http://, ssh://, git://, file:// or a path")             \
-    X(HOST, "has no valid host name; write names with other letters in their xn-- form")                     \
+    X(HOST, "has no valid host name; write names with non-ASCII letters in their xn-- form")                 \
     X(PORT, "has no valid port; use 1 to 65535")                                                             \
     X(PATH, "names no repository: the path is empty")                                                        \
     X(PARENT, "has '..' in its path; write the path without it")                                             \
@@ -49,9 +49,9 @@ enum ts_address_error {
 };
 
 struct ts_address {
-    bool is_path;                      /* both texts are the path, as it was given */
-    TS_FIXED_BUF(TS_ADDRESS_MAX) text; /* what makes the target */
-    TS_FIXED_BUF(TS_ADDRESS_MAX) url;  /* what git is given */
+    bool is_path;                      /* both texts are the path, as the user wrote it */
+    TS_FIXED_BUF(TS_ADDRESS_MAX) text; /* the text that identifies the target */
+    TS_FIXED_BUF(TS_ADDRESS_MAX) url;  /* the URL that git gets */
 };
 
 /* Writes ret_address on success only. */

@@ -2,13 +2,13 @@
 
 #include "base/hex.h"
 
-/* Names of one letter with commas between them are the most that fit. */
+/* The maximum number of items: names of one letter with commas between them. */
 #define ITEMS_MAX (TS_SELECTION_MAX / 2)
 
 struct items {
     size_t count;
-    size_t digits; /* of commits; 0 while there is none */
-    size_t len;    /* of the names in bytes[] */
+    size_t digits; /* digits of each commit; 0 if there is no commit yet */
+    size_t len;    /* length of the names in bytes[] */
     struct ts_span spans[ITEMS_MAX];
     uint8_t bytes[TS_SELECTION_MAX];
 };
@@ -17,7 +17,7 @@ static struct ts_bytes item(const struct items *items, size_t i) {
     return ts_bytes_slice(ts_bytes_of(items->bytes, items->len), items->spans[i]);
 }
 
-/* Refuses the names that git check-ref-format refuses, but allows * as in git's patterns. */
+/* Refuses the names that git check-ref-format refuses, but allows * as in git's ref patterns. */
 static bool is_ref_name(struct ts_bytes name) {
     static const char refused[] = " ~^:?[\\,";
     for (size_t i = 0; i < name.len; i++) {

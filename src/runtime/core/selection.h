@@ -1,13 +1,13 @@
 /*
- * Which part of a repository a target is, in one spelling:
+ * Which part of a repository a target covers, in a normalised form:
  *
  *     default                          the branch that HEAD of the repository names
  *     all                              all refs
  *     refs:main,refs/tags/v*           refs by name or pattern; a name without refs/ is a branch
- *     commits:ID,ID                    what these commits reach; each lowers to the ref refs/turnstone/commits/ID
+ *     commits:ID,ID                    everything that these commits reach; each becomes the ref refs/turnstone/commits/ID
  *
- * Names and commits are sorted, without duplicates, and ids have small letters: the order in which they were
- * given does not make another target. `turnstone scan --commit` is something else: what a commit brings.
+ * Names and commits are sorted, without duplicates, and ids have small letters. So their order on the command
+ * line makes no difference. `turnstone scan --commit` is different: it scans only what a commit adds.
  */
 #ifndef TS_RUNTIME_CORE_SELECTION_H
 #define TS_RUNTIME_CORE_SELECTION_H
@@ -21,7 +21,7 @@
 /* Names of the synthetic refs begin with this; the commit's id follows. */
 #define TS_SELECTION_COMMIT_REF "refs/turnstone/commits/"
 
-/* The texts follow "the selection". */
+/* Each text continues a message that begins with "the selection". */
 #define TS_SELECTION_ERROR_TABLE(X)                                                                          \
     X(OK, "is correct")                                                                                      \
     X(UNKNOWN, "must be default, all, refs:NAME,... or commits:ID,...")                                      \
@@ -39,7 +39,7 @@ enum ts_selection_error {
 
 struct ts_selection {
     TS_FIXED_BUF(TS_SELECTION_MAX) text;
-    size_t commit_digits; /* 40 or 64 of the commits; 0: no commits */
+    size_t commit_digits; /* digits of each commit, 40 or 64; 0: no commits */
 };
 
 /* Writes ret_selection on success only. */

@@ -1,8 +1,8 @@
 /*
  * The identity of a target: one repository with one selection, for one tenant.
  *
- * The id is the first 16 bytes of BLAKE3 over tenant, address, selection and object format, each with its
- * length before it. It decides which store has the target's records, so it never changes.
+ * The id is the first 16 bytes of BLAKE3 over tenant, address, selection and object format, each preceded by
+ * its length. It decides which store has the target's records, so it never changes.
  */
 #ifndef TS_RUNTIME_CORE_TARGET_H
 #define TS_RUNTIME_CORE_TARGET_H
@@ -17,8 +17,8 @@ struct ts_target_id {
 
 struct ts_target_parts {
     struct ts_bytes tenant;
-    struct ts_bytes address;   /* of ts_address, or a real path */
-    struct ts_bytes selection; /* of ts_selection */
+    struct ts_bytes address;   /* from ts_address, or a real path */
+    struct ts_bytes selection; /* from ts_selection */
     struct ts_bytes format;    /* sha1 or sha256 */
 };
 

@@ -61,7 +61,7 @@ static enum ts_target_result keep(struct ts_target_list *list, const struct ts_t
     return TS_TARGET_OK;
 }
 
-/* The path of the work tree, or of a bare repository: the same from every work tree of it. */
+/* The path of the main work tree, or of a bare repository. It is the same for all linked work trees. */
 static char *real_path_of(const struct ts_git_repo *repo) {
     char *path = realpath(ts_git_repo_common_dir(repo), NULL);
     size_t len = path == NULL ? 0 : strlen(path);
@@ -150,7 +150,7 @@ static bool is_repository(int folder) {
            (has(folder, "HEAD", 0) && has(folder, "objects", S_IFDIR) && has(folder, "refs", S_IFDIR));
 }
 
-/* Folders that are still to be looked at. */
+/* Folders that are not visited yet. */
 struct walk {
     struct ts_target_list *list;
     const struct ts_target_defaults *defaults;
@@ -211,8 +211,38 @@ enum ts_target_result ts_target_list_add_folder(struct ts_target_list *list,
     return result;
 }
 
-/* Compares by id, then by URL. Of duplicates the smaller URL is kept, so the order of arguments is
- * irrelevant. */
+static enum ts_target_result result_of(enum ts_discover_result result) {
+    switch (result) {
+    case TS_DISCOVER_OK:
+        return TS_TARGET_OK;
+    case TS_DISCOVER_WRONG:
+        return TS_TARGET_WRONG;
+    case TS_DISCOVER_FAILED:
+        return TS_TARGET_IO;
+    case TS_DISCOVER_NO_MEMORY:
+        break;
+    }
+    return TS_TARGET_NO_MEMORY;
+}
+
+enum ts_target_result ts_target_list_add_forge(struct ts_target_list *list,
+                                               const struct ts_target_defaults *defaults,
+                                               const struct ts_discover_options *options, const char *request,
+                                               struct ts_target_error *ret_error) {
+    struct ts_discovered found = {0};
+    struct ts_discover_error error = {{0}};
+    enum ts_target_result result = result_of(ts_discover(options, request, &found, &error));
+    if (result != TS_TARGET_OK)
+        (void)snprintf(ret_error->text, sizeof ret_error->text, "%s", error.text);
+    for (size_t i = 0; i < found.count && result == TS_TARGET_OK; i++)
+        result = ts_target_list_add(list, defaults, ts_bytes_of_cstring(found.addresses[i]), TS_BYTES(""),
+                                    ret_error);
+    ts_discovered_release(&found);
+    return result;
+}
+
+/* Compares by id, then by URL. Of several duplicates, the one with the smaller URL is kept. So the order of
+ * the arguments does not matter. */
 static int by_id(const void *one, const void *other) {
     const struct ts_target *a = one;
     const struct ts_target *b = other;

@@ -1,10 +1,11 @@
 /*
- * The targets of a request: addresses, lists of them and folders of repositories in; targets with their ids
- * out. The same request gives the same targets in the same order, on every machine that has the repositories.
+ * Makes targets with ids from the addresses, folders and requests to forges of a request. The same request
+ * gives the same targets in the same order, on every machine that has the repositories.
  */
 #ifndef TS_RUNTIME_DRIVER_TARGET_LIST_H
 #define TS_RUNTIME_DRIVER_TARGET_LIST_H
 
+#include "discover/discover.h"
 #include "os/arena.h"
 #include "runtime/core/target.h"
 
@@ -14,9 +15,9 @@
 
 struct ts_target {
     struct ts_target_id id;
-    const char *address;   /* in its one spelling; of a repository on this machine, its real path */
-    const char *url;       /* what git is given */
-    const char *selection; /* in its one spelling */
+    const char *address;   /* normalised; for a repository on this machine, its real path */
+    const char *url;       /* the URL that git gets */
+    const char *selection; /* normalised */
     const char *format;    /* "sha1" or "sha256" */
 };
 
@@ -30,8 +31,8 @@ struct ts_target_list {
 
 struct ts_target_defaults {
     struct ts_bytes tenant;
-    struct ts_bytes selection; /* for addresses without one */
-    const char *format;        /* of repositories on servers, which cannot be asked yet */
+    struct ts_bytes selection; /* the selection for addresses without one */
+    const char *format;        /* object format of repositories on servers, which is not known yet */
 };
 
 enum ts_target_result {
@@ -46,15 +47,22 @@ struct ts_target_error {
     char text[512];
 };
 
-/* An address, or the path of a repository. selection may be empty: the default. */
+/* Adds an address, or the path of a repository. An empty selection means the default. */
 enum ts_target_result ts_target_list_add(struct ts_target_list *list,
                                          const struct ts_target_defaults *defaults, struct ts_bytes address,
                                          struct ts_bytes selection, struct ts_target_error *ret_error);
 
-/* The repositories in a folder, however deep; not those inside others. Symbolic links are not followed. */
+/* Adds all repositories below a folder, except those inside other repositories. Symbolic links are not
+ * followed. */
 enum ts_target_result ts_target_list_add_folder(struct ts_target_list *list,
                                                 const struct ts_target_defaults *defaults, const char *folder,
                                                 struct ts_target_error *ret_error);
+
+/* Adds the repositories that a forge lists for a request (discover/discover.h). */
+enum ts_target_result ts_target_list_add_forge(struct ts_target_list *list,
+                                               const struct ts_target_defaults *defaults,
+                                               const struct ts_discover_options *options, const char *request,
+                                               struct ts_target_error *ret_error);
 
 /* Sorts by id, and drops duplicates. */
 void ts_target_list_settle(struct ts_target_list *list);

@@ -1,0 +1,61 @@
+/*
+ * Forges as data, and requests to them as text. Pure.
+ *
+ * Templates have {{host}}, {{owner}} (percent-encoded), {{page}}, {{token}} and {{name}}.
+ */
+#ifndef TS_DISCOVER_FORGE_H
+#define TS_DISCOVER_FORGE_H
+
+#include "base/bytes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { DISCOVER_HOST_MAX = 255, DISCOVER_OWNER_MAX = 255 };
+
+struct discover_forge {
+    const char *name;         /* before "://" in requests */
+    const char *own_host;     /* the public service; NULL: none */
+    const char *own_api;      /* where the public service has its API; NULL: where other hosts have it */
+    const char *api;          /* where other hosts have their API */
+    const char *variable;     /* environment variable with a token for the public service; NULL: none */
+    const char *token_header; /* the header with a token */
+    const char *header;       /* another header; NULL: none */
+    const char *organisation; /* path of a page of an organisation's repositories */
+    const char *user; /* the same for a user, if no organisation has the name; NULL: there are no users */
+    bool has_groups;  /* owners have owners: a/b/c */
+    const char *list; /* field with the list; NULL: the answer is the list */
+    const char *more; /* field that all pages except the last have; NULL: an empty page is the last */
+    const char *repository; /* field with the name: owner/repository */
+    const char *archived;   /* true in archived repositories; NULL: the forge archives nothing */
+    const char *fork;       /* true, or an object, in forks */
+};
+
+struct discover_request {
+    const struct discover_forge *forge;
+    char host[DISCOVER_HOST_MAX + 1]; /* in small letters, with the port if there is one */
+    char owner[DISCOVER_OWNER_MAX + 1];
+};
+
+/* The forge of "NAME://…", or NULL. */
+const struct discover_forge *discover__forge_of(const char *text);
+
+/* Returns NULL, or why the text is wrong: a part of a sentence that begins with "the request". */
+const char *discover__request_parse(const char *text, struct discover_request *ret_request);
+
+/* Whether the name is a path of 2 segments or more that every forge and git can take: letters, digits and -._ */
+bool discover__is_name(const char *name);
+
+/* What replaces the placeholders. NULL for those that the template does not have. */
+struct discover_values {
+    const char *host;
+    const char *owner;
+    const char *page;
+    const char *token;
+    const char *name;
+};
+
+/* Returns false if the result does not fit. */
+bool discover__fill(const char *template, const struct discover_values *values, char *ret_text, size_t size);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * Sends messages to webhooks and commands that the operator of a worker has listed in a file:
+ *
+ *     [security]
+ *     webhook = https://hooks.example.com/turnstone
+ *     secret-file = /etc/turnstone/webhook.secret
+ *     severity = high
+ *
+ *     [tickets]
+ *     command = /usr/local/bin/open-ticket
+ *
+ * A message is sent once by each call. The caller repeats what has failed, with the same id and body.
+ */
+#ifndef TS_NOTIFY_NOTIFY_H
+#define TS_NOTIFY_NOTIFY_H
+
+#include "detect/rule.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TS_NOTIFY_SINKS = 8,
+    TS_NOTIFY_NAME_MAX = 32,
+    TS_NOTIFY_TIMEOUT_S = 30,
+    TS_NOTIFY_TIMEOUT_MAX_S = 300
+};
+
+struct ts_notify_sink {
+    const char *name;
+    const char *webhook; /* URL; NULL: it is a command */
+    const char *secret_file;
+    const char *ca;
+    bool allow_http;
+    const char *command; /* for sh */
+    enum ts_severity severity;
+    enum ts_confidence confidence;
+    uint32_t timeout_s;
+};
+
+struct ts_notify_error {
+    char text[240]; /* one line; no URL, command, secret or answer */
+};
+
+struct ts_notify;
+
+/* Reads the file. Returns NULL, and ret_error says why, if it is wrong, or if others can read it. `stop` ends a request or
+ * command soon after it is set. */
+struct ts_notify *ts_notify_new(const char *path, const atomic_bool *stop, struct ts_notify_error *ret_error);
+void ts_notify_free(struct ts_notify *notify); /* accepts NULL */
+
+size_t ts_notify_count(const struct ts_notify *notify);
+const struct ts_notify_sink *ts_notify_sink(const struct ts_notify *notify, size_t index);
+
+struct ts_notify_message {
+    const char *id;   /* the same for repetitions */
+    const char *body; /* JSON */
+};
+
+struct ts_notify_answer {
+    bool is_sent;
+    const char *label;      /* why not: a word from a fixed list, for logs */
+    char text[120];         /* the same for people */
+    uint64_t retry_after_s; /* the pause that the receiver asks for; 0: none */
+};
+
+/* Blocks until the sink has answered, or its time is over. One thread at a time. */
+struct ts_notify_answer ts_notify_send(struct ts_notify *notify, size_t index,
+                                       const struct ts_notify_message *message);
+
+#endif

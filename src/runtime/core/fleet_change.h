@@ -1,0 +1,29 @@
+/*
+ * The findings that a run has added to a target and removed from it. They are written together with the
+ * target's record, so they exist exactly if the change became visible. They never change, and are never
+ * removed. A run that changes nothing in a target writes no such record.
+ */
+#ifndef TS_RUNTIME_CORE_FLEET_CHANGE_H
+#define TS_RUNTIME_CORE_FLEET_CHANGE_H
+
+#include "runtime/core/fleet_page.h"
+
+/* The maximum number of ids in a page, and of pages. All pages are in one batch. */
+enum { TS_FLEET_CHANGE_IDS = 65000, TS_FLEET_CHANGE_PAGES = 3 };
+
+/* One page. */
+struct ts_fleet_change {
+    bool is_blind; /* the target's earlier findings could not be read: all its findings count as new */
+    bool is_cut;   /* there were more ids than the pages can hold */
+    uint64_t at_ms;
+    uint64_t came_total; /* number in all pages, including ids that are cut */
+    uint64_t went_total;
+    struct ts_bytes came; /* ids of TS_FLEET_FINDING_LEN bytes each, sorted */
+    struct ts_bytes went;
+};
+
+/* ret_bytes has TS_FLEET_PAGE_MAX bytes, and the page at most TS_FLEET_CHANGE_IDS ids. Returns the length. */
+size_t ts_fleet_change_encode(const struct ts_fleet_change *change, uint8_t *ret_bytes);
+enum ts_fleet_error ts_fleet_change_decode(struct ts_bytes bytes, struct ts_fleet_change *ret_change);
+
+#endif

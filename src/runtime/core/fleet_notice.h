@@ -1,0 +1,47 @@
+/*
+ * A notice: findings came to a target, and receivers must be notified. It is written together with the target's record, so it exists exactly
+ * if the change became visible, and removed when everybody has received it.
+ *
+ *     flip ──> waiting ──take (not before: until the taker must be done)──> sent to some or all ──> removed, or waiting again
+ */
+#ifndef TS_RUNTIME_CORE_FLEET_NOTICE_H
+#define TS_RUNTIME_CORE_FLEET_NOTICE_H
+
+#include "runtime/core/fleet_record.h"
+
+enum { TS_FLEET_NOTICE_MAX = 3072, TS_NOTICE_SINKS = 8, TS_NOTICE_SINK_MAX = 32, TS_NOTICE_ID_LEN = 16 };
+
+/* Older ones are removed unsent. */
+#define TS_NOTICE_KEPT_MS (UINT64_C(14) * 24 * 3600 * 1000)
+
+struct ts_fleet_notice {
+    struct ts_attempt attempt;
+    uint64_t run;   /* the id of the run */
+    uint64_t at_ms; /* when the findings came */
+    uint64_t came;
+    uint64_t went;
+    struct ts_bytes address;
+    struct ts_bytes selection;
+    uint64_t tries;
+    uint64_t not_before_ms;                /* nobody tries earlier */
+    struct ts_bytes done[TS_NOTICE_SINKS]; /* names of those who have received it */
+    size_t done_count;
+};
+
+size_t ts_fleet_notice_encode(const struct ts_fleet_notice *notice,
+                              uint8_t ret_bytes[static TS_FLEET_NOTICE_MAX]);
+enum ts_fleet_error ts_fleet_notice_decode(struct ts_bytes bytes, struct ts_fleet_notice *ret_notice);
+
+/* The id that all repetitions have. */
+struct ts_notice_id {
+    uint8_t bytes[TS_NOTICE_ID_LEN];
+};
+struct ts_notice_id ts_notice_id_of(const struct ts_tenant_id *tenant, const struct ts_target_id *target,
+                                    const struct ts_fleet_notice *notice);
+
+bool ts_notice_is_done(const struct ts_fleet_notice *notice, struct ts_bytes sink);
+
+/* The pause after a try that failed: it doubles from 1 second to 10 minutes. */
+uint64_t ts_notice_pause_ms(uint64_t tries);
+
+#endif

@@ -1,0 +1,126 @@
+/*
+ * Schedules: which targets to scan, and how often. A schedule has due times at equal intervals, and one run for each due time that
+ * a worker reaches.
+ *
+ *     due ──begin──> begun (the list of targets and the rules are fixed) ──submit──> started (last_due_ms has moved)
+ *
+ * Each step replaces the record, with a check of its version. The id of the run depends on tenant, name and due time only, so any
+ * number of workers may repeat the second step. Time is that of the store of the record.
+ */
+#ifndef TS_RUNTIME_CORE_FLEET_SCHEDULE_H
+#define TS_RUNTIME_CORE_FLEET_SCHEDULE_H
+
+#include "coord/core/run_config.h"
+#include "runtime/core/fleet_page.h"
+#include "runtime/core/fleet_record.h"
+
+#define TS_SCHEDULE_EVERY_MIN_MS UINT64_C(1000)
+#define TS_SCHEDULE_EVERY_MAX_MS (UINT64_C(366) * 24 * 3600 * 1000)
+#define TS_SCHEDULE_DAY_MS       (UINT64_C(24) * 3600 * 1000)
+
+enum {
+    TS_FLEET_SCHEDULE_MAX = 12288,
+    TS_SCHEDULE_REQUESTS = 16, /* requests to forges */
+    TS_SCHEDULE_REQUEST_MAX = 512,
+    TS_SCHEDULE_SELECTION_MAX = 1500,
+    TS_SCHEDULE_WHY_MAX = 240,
+    TS_SCHEDULE_RUNS = 100, /* runs that the record names */
+    TS_SCHEDULE_KEEP = 30,  /* default of `keep` */
+    TS_SCHEDULE_KEEP_MAX = 90,
+    TS_SCHEDULE_PAGES_MAX = 64,
+};
+
+/* A stored list of targets; {0}: none. */
+struct ts_schedule_list {
+    uint64_t id; /* a random number; part of the keys of its pages */
+    uint32_t pages;
+    uint64_t targets;
+};
+
+struct ts_fleet_schedule {
+    bool is_paused;
+    bool is_daily; /* for people: `first_ms` is at the wanted time of the day */
+    uint64_t made_at_ms;
+    uint64_t first_ms;    /* the first due time */
+    uint64_t every_ms;    /* interval between due times */
+    uint64_t last_due_ms; /* due times up to this one are started or skipped; 0: none */
+
+    /* The targets: a list, and requests to forges, which are asked again for every run. */
+    struct ts_schedule_list list;
+    struct ts_bytes requests[TS_SCHEDULE_REQUESTS];
+    size_t request_count;
+    bool no_archived, no_forks, ssh; /* for the requests; discover/discover.h */
+    struct ts_bytes selection;
+    bool is_sha256;
+
+    /* The runs. */
+    uint64_t lease_ms;
+    uint32_t attempts;
+    uint32_t keep;                   /* older runs are deleted; 0: none is */
+    uint64_t runs[TS_SCHEDULE_RUNS]; /* due times of the last runs, the newest first */
+    size_t run_count;
+
+    /* A run whose submission has begun. */
+    bool has_begun;
+    uint64_t begun_due_ms;
+    struct ts_schedule_list begun;
+    struct ts_pin pin;
+
+    /* Why the last try to start a run failed. The next successful one clears it. */
+    uint64_t failures; /* in a row */
+    uint64_t failed_at_ms;
+    uint64_t again_at_ms; /* no earlier try */
+    struct ts_bytes why;
+};
+
+/* Returns 0 if the texts are too long. */
+size_t ts_fleet_schedule_encode(const struct ts_fleet_schedule *schedule,
+                                uint8_t ret_bytes[static TS_FLEET_SCHEDULE_MAX]);
+enum ts_fleet_error ts_fleet_schedule_decode(struct ts_bytes bytes, struct ts_fleet_schedule *ret_schedule);
+
+/* A name: 1 to 32 printable ASCII characters without blanks and '/'. */
+bool ts_schedule_name_from_text(struct ts_bytes text, struct ts_schedule_name *ret_name);
+struct ts_bytes ts_schedule_name_text(const struct ts_schedule_name *name);
+
+/* The latest due time that is not started or skipped. Earlier ones that nobody started are covered by it. Returns 0 if nothing is due,
+ * also while the schedule is paused. */
+uint64_t ts_schedule_due(const struct ts_fleet_schedule *schedule, uint64_t now_ms);
+
+/* The first due time after now. */
+uint64_t ts_schedule_next(const struct ts_fleet_schedule *schedule, uint64_t now_ms);
+
+/* The latest due time up to now; 0: none. */
+uint64_t ts_schedule_latest(const struct ts_fleet_schedule *schedule, uint64_t now_ms);
+
+/* The first time at or after now that is this many milliseconds after midnight (UTC). */
+uint64_t ts_schedule_first_daily(uint64_t now_ms, uint64_t of_day_ms);
+
+/* The id of the run for a due time. */
+struct ts_run_id ts_schedule_run(const struct ts_tenant_id *tenant, const struct ts_schedule_name *name,
+                                 uint64_t due_ms);
+
+/* Notes that the run of the begun due time exists. */
+void ts_schedule_started(struct ts_fleet_schedule *schedule);
+
+/* Notes that a try failed: the pause before the next one doubles from 5 seconds to 30 minutes. `why` is cut. */
+void ts_schedule_failed(struct ts_fleet_schedule *schedule, uint64_t now_ms, struct ts_bytes why);
+
+/* ---- pages of a list ---- */
+
+struct ts_fleet_listing {
+    uint8_t *bytes;
+    size_t len;
+};
+
+/* memory has TS_FLEET_PAGE_MAX bytes. */
+void ts_fleet_listing_begin(struct ts_fleet_listing *page, uint8_t *memory);
+/* Returns false if the page has no room; it is then unchanged. An empty page has room for every unit that can be encoded. */
+bool ts_fleet_listing_add(struct ts_fleet_listing *page, const struct ts_fleet_unit *unit);
+size_t ts_fleet_listing_seal(struct ts_fleet_listing *page); /* returns the length */
+
+/* Visits the units of a page, which borrow from its bytes, until visit returns false. */
+enum ts_fleet_error ts_fleet_listing_read(struct ts_bytes bytes,
+                                          bool (*visit)(void *context, const struct ts_fleet_unit *unit),
+                                          void *context);
+
+#endif

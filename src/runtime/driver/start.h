@@ -1,0 +1,30 @@
+/*
+ * Starts the runs of schedules that are due (runtime/core/fleet_schedule.h), for a worker that has nothing to do.
+ *
+ *     due ──(forges are asked, the list is stored)──> begun ──(submit)──> started ──> old runs are deleted
+ *
+ * Any number of workers may do this at the same time, and each may be killed at any moment: the record of the schedule is replaced only
+ * in the version that was read, the run's id depends on the due time only, and the run is created only while the record says that it
+ * has begun. So there is exactly one run for each due time that is reached.
+ */
+#ifndef TS_RUNTIME_DRIVER_START_H
+#define TS_RUNTIME_DRIVER_START_H
+
+#include "coord/driver/coord.h"
+#include "discover/discover.h"
+
+struct ts_starter {
+    struct ts_coord *coord;
+    struct ts_tenant_id tenant;
+    struct ts_pin pin;                /* the rules of this worker */
+    struct ts_discover_options forge; /* tokens, certificates and limits; the schedule has the filters */
+    /* Called once for a run, by the worker that has started it; and for each try that failed, with one line that is safe to print. */
+    void (*started)(void *context, struct ts_run_id run, uint64_t targets);
+    void (*failed)(void *context, struct ts_run_id run, const char *why);
+    void *context;
+};
+
+/* Starts everything that is due. Returns false if a store failed; then some runs may have been started. */
+bool ts_start_due(const struct ts_starter *starter, struct ts_infra_error *ret_error);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * Notices of findings that came (runtime/core/fleet_notice.h): taking one, reading what it is about, and ending it.
+ *
+ * On failure every function returns false, and ret_error says why.
+ */
+#ifndef TS_RUNTIME_DURABLE_NOTICES_H
+#define TS_RUNTIME_DURABLE_NOTICES_H
+
+#include "coord/core/error.h"
+#include "runtime/core/fleet_notice.h"
+#include "runtime/durable/findings.h"
+
+struct ts_coord;
+
+struct ts_notice_ref {
+    struct ts_tenant_id tenant;
+    struct ts_fleet_notice_key key;
+};
+
+struct ts_notice_refs {
+    struct ts_notice_ref *list;
+    size_t count, capacity;
+    size_t waiting; /* all notices, with those that nobody may take yet */
+};
+
+/* Lists the notices that may be taken now, the oldest runs first, at most `limit`. Removes damaged and very old ones; with a limit of 0 it
+ * does only that. The caller
+ * frees the list. */
+bool ts_notices_list(struct ts_coord *coord, const struct ts_tenant_id *tenant, size_t limit,
+                     struct ts_notice_refs *refs, struct ts_infra_error *ret_error);
+
+/* A notice that was taken. It borrows from its own bytes, so do not copy it. */
+struct ts_notice_taken {
+    struct ts_notice_ref ref;
+    uint64_t version;
+    struct ts_fleet_notice notice;
+    uint8_t bytes[TS_FLEET_NOTICE_MAX];
+};
+
+/* Takes a notice for this time, by the clock of its store: nobody else takes it meanwhile. ret_is_taken is false if somebody else has
+ * it, or if it is gone. */
+bool ts_notice_take(struct ts_coord *coord, const struct ts_notice_ref *ref, uint64_t hold_ms,
+                    struct ts_notice_taken *ret_taken, bool *ret_is_taken, struct ts_infra_error *ret_error);
+
+/* Ends a notice that everybody has received. */
+bool ts_notice_end(struct ts_coord *coord, const struct ts_notice_taken *taken,
+                   struct ts_infra_error *ret_error);
+
+/* Returns it, with those who have received it, for another try after the pause. */
+bool ts_notice_return(struct ts_coord *coord, const struct ts_notice_taken *taken,
+                      const struct ts_fleet_notice *notice, uint64_t pause_ms,
+                      struct ts_infra_error *ret_error);
+
+/* A finding that came, as far as it is known now. */
+struct ts_noticed {
+    struct ts_fleet_finding id;
+    struct ts_bytes rule;
+    struct ts_bytes name;
+    enum ts_fleet_finding_state state;
+    uint8_t severity;
+    uint8_t confidence;
+    uint64_t occurrences; /* 0: a later scan has replaced them */
+};
+
+/* The most findings that are read for a notice. */
+enum { TS_NOTICED_MAX = 1000 };
+
+/* Visits the findings, borrowed until visit returns, in any order. */
+bool ts_notice_findings(struct ts_coord *coord, const struct ts_notice_taken *taken,
+                        void (*visit)(void *context, const struct ts_noticed *noticed), void *context,
+                        struct ts_infra_error *ret_error);
+
+#endif

@@ -1,0 +1,179 @@
+#include "classify.h"
+
+#include "base/number.h"
+
+#include <string.h>
+
+/* The first row whose text occurs decides, so the special rows come first. The texts are messages of git 2.31
+ * to 2.50 (in the language "C"), curl and OpenSSH. */
+static const struct row {
+    const char *text;
+    enum ts_unit_reason reason;
+} rows[] = {
+    {"returned error: 429", TS_UNIT_RATE_LIMITED},
+    {"Too Many Requests", TS_UNIT_RATE_LIMITED},
+    {"rate limit", TS_UNIT_RATE_LIMITED},
+    {"returned error: 30", TS_UNIT_MOVED},
+    {"unable to update url base from redirection", TS_UNIT_MOVED},
+    {"Authentication failed", TS_UNIT_AUTHENTICATION_FAILED},
+    {"returned error: 401", TS_UNIT_AUTHENTICATION_FAILED},
+    {"Permission denied (", TS_UNIT_AUTHENTICATION_FAILED},
+    {"Too many authentication failures", TS_UNIT_AUTHENTICATION_FAILED},
+    {"could not read Username", TS_UNIT_CREDENTIALS_MISSING},
+    {"could not read Password", TS_UNIT_CREDENTIALS_MISSING},
+    {"returned error: 403", TS_UNIT_PERMISSION_DENIED},
+    {"access denied", TS_UNIT_PERMISSION_DENIED},
+    {"returned error: 404", TS_UNIT_NOT_FOUND},
+    {"returned error: 410", TS_UNIT_NOT_FOUND},
+    {"epository not found", TS_UNIT_NOT_FOUND},
+    {"does not appear to be a git repository", TS_UNIT_NOT_FOUND},
+    {"' not found", TS_UNIT_NOT_FOUND},
+    {"Host key verification failed", TS_UNIT_UNTRUSTED_HOST},
+    {"SSL certificate problem", TS_UNIT_UNTRUSTED_HOST},
+    {"server certificate verification failed", TS_UNIT_UNTRUSTED_HOST},
+    {"no alternative certificate subject name", TS_UNIT_UNTRUSTED_HOST},
+    {"' not allowed", TS_UNIT_UNSUPPORTED_PROTOCOL},
+    {"Unsupported protocol", TS_UNIT_UNSUPPORTED_PROTOCOL},
+    {"couldn't find remote ref", TS_UNIT_REFS_MOVED}, /* the ref was listed a moment ago */
+    {"not our ref", TS_UNIT_SELECTION_NOT_FOUND},
+    {"does not allow request for unadvertised object", TS_UNIT_UNSUPPORTED_SELECTION},
+    {"mismatched algorithms", TS_UNIT_UNSUPPORTED_FORMAT},
+    {"unknown object format", TS_UNIT_UNSUPPORTED_FORMAT},
+    {"File too large", TS_UNIT_TOO_LARGE},
+    {"exceeds maximum allowed size", TS_UNIT_TOO_LARGE},
+    {"possible repository corruption on the remote side", TS_UNIT_DAMAGED_ORIGIN},
+    {"Operation too slow", TS_UNIT_TIMED_OUT},
+    {"timed out", TS_UNIT_TIMED_OUT},
+    {"Timeout was reached", TS_UNIT_TIMED_OUT},
+    {"Could not resolve", TS_UNIT_UNREACHABLE},
+    {"Failed to connect", TS_UNIT_UNREACHABLE},
+    {"Couldn't connect", TS_UNIT_UNREACHABLE},
+    {"Connection refused", TS_UNIT_UNREACHABLE},
+    {"No route to host", TS_UNIT_UNREACHABLE},
+    {"Network is unreachable", TS_UNIT_UNREACHABLE},
+    {"returned error: 5", TS_UNIT_UNREACHABLE},
+    {"early EOF", TS_UNIT_BROKEN_OFF},
+    {"unexpected disconnect", TS_UNIT_BROKEN_OFF},
+    {"hung up", TS_UNIT_BROKEN_OFF},
+    {"RPC failed", TS_UNIT_BROKEN_OFF},
+    {"Connection reset", TS_UNIT_BROKEN_OFF},
+    {"Connection closed", TS_UNIT_BROKEN_OFF},
+    {"Empty reply from server", TS_UNIT_BROKEN_OFF},
+    {"index-pack", TS_UNIT_BROKEN_OFF},
+    {"bad pack header", TS_UNIT_BROKEN_OFF},
+    {"protocol error", TS_UNIT_BROKEN_OFF},
+    {"did not send all necessary objects", TS_UNIT_DAMAGED_ORIGIN},
+};
+
+/* Faults of this machine, which are searched for first. Lack of memory is not among them, because a server
+ * decides for how large an object git needs memory. */
+static const struct own_row {
+    const char *text;
+    enum ts_fleet_worker_fault_kind kind;
+} own_rows[] = {
+    {"No space left on device", TS_FLEET_WORKER_FAULT_DISK_FULL},
+    {"Disk quota exceeded", TS_FLEET_WORKER_FAULT_DISK_FULL},
+    {"Read-only file system", TS_FLEET_WORKER_FAULT_MIRROR_FOLDER},
+    {"Too many open files", TS_FLEET_WORKER_FAULT_NO_DESCRIPTORS},
+    {"cannot fork", TS_FLEET_WORKER_FAULT_NO_PROCESS},
+    {"unable to fork", TS_FLEET_WORKER_FAULT_NO_PROCESS},
+    {"is not a git command", TS_FLEET_WORKER_FAULT_NO_GIT},
+    {"unable to find remote helper", TS_FLEET_WORKER_FAULT_NO_GIT},
+    {"cannot run ssh", TS_FLEET_WORKER_FAULT_NO_GIT},
+};
+
+static bool has(struct ts_bytes text, const char *what) {
+    return memmem(text.data, text.len, what, strlen(what)) != NULL;
+}
+
+/* One line; `rest` begins after it. Progress ends lines with \r. */
+static struct ts_bytes next_line(struct ts_bytes *rest) {
+    size_t len = 0;
+    while (len < rest->len && rest->data[len] != '\n' && rest->data[len] != '\r')
+        len++;
+    const struct ts_bytes line = ts_bytes_first(*rest, len);
+    *rest = ts_bytes_skip(*rest, len < rest->len ? len + 1 : len);
+    return line;
+}
+
+static bool is_header(struct ts_bytes line) {
+    return has(line, " http.c:");
+}
+
+/* Whether a server wrote the line: its own lines, headers, and texts after "remote error:", which may have
+ * several lines. */
+static bool is_of_server(struct ts_bytes line) {
+    return ts_bytes_starts_with(line, TS_BYTES("remote: ")) || is_header(line);
+}
+
+static bool is_own(struct ts_bytes text, enum ts_fleet_worker_fault_kind *ret_kind) {
+    while (text.len > 0) {
+        const struct ts_bytes line = next_line(&text);
+        if (has(line, "remote error:"))
+            return false;
+        for (size_t i = 0; i < sizeof own_rows / sizeof own_rows[0]; i++)
+            if (!is_of_server(line) && has(line, own_rows[i].text)) {
+                *ret_kind = own_rows[i].kind;
+                return true;
+            }
+    }
+    return false;
+}
+
+/* Ignores headers, because they say nothing about a response that git understands. */
+static const struct row *find_row(struct ts_bytes text) {
+    const struct row *found = NULL;
+    while (text.len > 0) {
+        const struct ts_bytes line = next_line(&text);
+        const size_t count = found == NULL ? sizeof rows / sizeof rows[0] : (size_t)(found - rows);
+        for (size_t i = 0; i < count; i++)
+            if (!is_header(line) && has(line, rows[i].text)) {
+                found = &rows[i];
+                break;
+            }
+    }
+    return found;
+}
+
+/* The value of the last header with this name that a server sent; `name` is in lower case. */
+static struct ts_bytes header(struct ts_bytes text, const char *name) {
+    static const char received[] = "<= Recv header: ";
+    const size_t name_len = strlen(name);
+    struct ts_bytes value = {.len = 0};
+    while (text.len > 0) {
+        const struct ts_bytes line = next_line(&text);
+        const uint8_t *at = is_header(line) ? memmem(line.data, line.len, received, strlen(received)) : NULL;
+        if (at == NULL)
+            continue;
+        const struct ts_bytes rest = ts_bytes_skip(line, (size_t)(at - line.data) + strlen(received));
+        if (rest.len > name_len && strncasecmp((const char *)rest.data, name, name_len) == 0)
+            value = ts_bytes_skip(rest, name_len);
+    }
+    while (value.len > 0 && value.data[0] == ' ')
+        value = ts_bytes_skip(value, 1);
+    while (value.len > 0 && value.data[value.len - 1] == ' ')
+        value.len--;
+    return value;
+}
+
+/* Ignores a date, and a number above one day. */
+static uint64_t retry_after_ms(struct ts_bytes text) {
+    static const uint64_t day_s = UINT64_C(24) * 60 * 60;
+    uint64_t seconds = 0;
+    return ts_u64_parse(header(text, "retry-after:"), &seconds) == TS_NUMBER_OK && seconds <= day_s
+               ? seconds * 1000
+               : 0;
+}
+
+struct mirror__verdict mirror__classify(struct ts_bytes text, bool may_be_own) {
+    enum ts_fleet_worker_fault_kind kind;
+    if (may_be_own && is_own(text, &kind))
+        return (struct mirror__verdict){.failure = mirror__own_fault(kind)};
+    const struct row *row = find_row(text);
+    struct mirror__verdict verdict = {
+        .failure = mirror__failure_of(row != NULL ? row->reason : TS_UNIT_UNCLASSIFIED)};
+    verdict.is_name = row != NULL && strcmp(row->text, "Could not resolve") == 0;
+    if (verdict.failure.error.reason == TS_UNIT_RATE_LIMITED)
+        verdict.failure.error.retry_after_ms = retry_after_ms(text);
+    return verdict;
+}

@@ -1,0 +1,61 @@
+/*
+ * Runs git for a mirror, and makes sure that it ends.
+ *
+ *     worker ──fork──> guard ──fork──> git ──> git-remote-https, ssh, index-pack, …
+ *
+ * The guard and everything after it are one process group. The group is killed when the caller is asked to
+ * stop, when the time is over, and when the worker dies, which the kernel signals to the guard. All of them
+ * inherit the lock of the mirror and one end of a pipe. So nobody else touches the mirror, and the call does
+ * not return, before the last process of the group has gone.
+ *
+ * Output and messages are kept up to a limit. They may contain addresses: they are classified (classify.h), never logged.
+ */
+#ifndef TS_RUNTIME_MIRROR_GIT_RUN_H
+#define TS_RUNTIME_MIRROR_GIT_RUN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MIRROR__MESSAGES_MAX ((size_t)1 << 16)
+
+struct mirror__git {
+    const char *const *arguments;   /* the words after "git"; ends with NULL */
+    const char *const *environment; /* NAME=VALUE, ends with NULL; git gets no other variables */
+    int input_fd;                   /* its standard input; -1: empty */
+    int lock_fd;                    /* inherited; -1: none */
+    int secret_fd;                  /* inherited; -1: none */
+    uint64_t time_max_ms;
+    /* Bytes of the largest file that it may write; writing more is an error for git. 0: no limit. */
+    uint64_t file_max;
+    size_t output_max; /* bytes of its standard output */
+    const atomic_bool *stop;
+};
+
+enum mirror__git_end {
+    MIRROR__GIT_EXITED,  /* `status` is its exit status */
+    MIRROR__GIT_STOPPED, /* the caller was asked to stop */
+    MIRROR__GIT_TIMED_OUT,
+    MIRROR__GIT_TOO_LARGE, /* its output is larger than output_max */
+    MIRROR__GIT_NO_PROCESS,
+    MIRROR__GIT_NO_MEMORY,
+    MIRROR__GIT_NO_GIT, /* the program cannot be run */
+};
+
+/* Zero-initialise it; release it. */
+struct mirror__git_result {
+    enum mirror__git_end end;
+    int status;
+    char *output; /* owned */
+    size_t output_len;
+    size_t output_capacity;
+    size_t messages_len;
+    char messages[MIRROR__MESSAGES_MAX]; /* the last bytes */
+};
+
+/* Blocks until the whole group has ended. The result of an earlier run is overwritten. */
+void mirror__git_run(const struct mirror__git *git, struct mirror__git_result *ret_result);
+void mirror__git_result_release(struct mirror__git_result *result);
+
+#endif

@@ -1,0 +1,16 @@
+/*
+ * Finds out why a host name was not resolved.
+ */
+#ifndef TS_RUNTIME_MIRROR_RESOLVE_H
+#define TS_RUNTIME_MIRROR_RESOLVE_H
+
+#include "base/bytes.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* Returns true if the resolver says that no such host exists. Returns false if no resolver says so: then this
+ * machine or its network has a fault. Ends when `stop` is set. */
+bool mirror__is_no_host(struct ts_bytes name, const atomic_bool *stop);
+
+#endif
