@@ -8,10 +8,17 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct ts_bytes {
     const uint8_t *data;
     size_t len;
 };
+
+/* The bytes of a text, without its terminator. */
+static inline struct ts_bytes ts_bytes_of_cstring(const char *text) {
+    struct ts_bytes bytes = {(const uint8_t *)text, strlen(text)};
+    return bytes;
+}
 
 #endif

@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* Stores of one cluster. */
+/* The maximum number of stores of one cluster. */
 #define TS_CLUSTER_STORES_MAX 256
 
 struct ts_cluster;
@@ -31,14 +31,14 @@ struct ts_store_clock;
 struct ts_store_options {
     uint64_t wait_ms; /* rocksdb: how long to wait for a directory that another process has open */
     bool must_exist;  /* rocksdb: a directory without a store is an error instead of a new store */
-    /* postgresql: connections of this process to this store; 0: 32. Further calls wait in order */
+    /* postgresql: most connections of this process to this store; 0: 32. Further calls wait in a queue */
     size_t connections_max;
     /* postgresql: timeout for making a connection, within the call's deadline; 0: 10 s */
     uint64_t connect_timeout_ms;
     /* rocksdb, memory: freeze the store's clock at this time; 0: the real clock. BAD_USAGE when it is earlier
      * than the latest time in the store. Writing at this time makes it permanent. */
     uint64_t now_ms;
-    /* NULL: the real clocks. Other clocks are for simulations inside the library. */
+    /* NULL selects the real clocks. Other clocks are for simulations inside the library. */
     const struct ts_store_clock *clock;
 };
 
@@ -46,17 +46,17 @@ struct ts_store_options {
 struct ts_cluster_options {
     struct ts_store_options store;
     uint64_t timeout_ms; /* for all stores together; 0: 10 s. Does not include waiting for a directory */
-    bool any_step;       /* accept stores in different epochs and steps: for fence, recover and status */
-    bool accept_copy;    /* accept copies of stores: for ts_txn_accept_copy, which must follow */
-    /* Accept servers that do not answer, as long as one store does. A server that is silent half a second after the first
-     * answer is opened when it is first needed. Calls to it fail until it is back. */
+    bool any_step;    /* accept stores in different epochs or being fenced: for fence, recover and status */
+    bool accept_copy; /* accept copies of stores; the caller must then call ts_txn_accept_copy */
+    /* Accept servers that do not answer, as long as one store does. A server that is silent half a second
+     * after the first answer is opened when it is first needed. Calls to it fail until it is back. */
     bool some_down;
 };
 
 /*
- * Opens the stores of a list. They must be all stores of one cluster, in its order, in the same epoch, and
- * open. From then on every call checks that its store still has the same cluster and epoch. The caller closes
- * the cluster. options may be NULL.
+ * Opens the stores of a list. The list must name all stores of one cluster in their order, and all must be
+ * open in the same epoch. From then on every call checks that its store still has the same cluster and epoch.
+ * The caller closes the cluster. options may be NULL.
  *
  * BAD_USAGE: the list is wrong, has more than TS_CLUSTER_STORES_MAX stores, names one store twice, or mixes
  * memory: stores with others. BAD_CONFIGURATION: a store is not initialised, or cannot be opened. FOREIGN: a
@@ -71,25 +71,25 @@ TS_API enum ts_store_result ts_cluster_open(const char *urls, const struct ts_cl
 /*
  * Initialises stores as a cluster and opens it. routing is "xxh64", "single", "fnv1a", "jump" or
  * "range:LIST"; the cluster remembers it. If it is empty, existing stores keep their routing, and new ones
- * get "xxh64". Repeat an interrupted init with the same list and routing to finish it. On an existing cluster
- * it changes nothing. Stores of another cluster are refused as FOREIGN. options may be NULL.
+ * get "xxh64". Repeat an interrupted init with the same list and routing to finish it. An existing cluster
+ * stays unchanged. Stores of another cluster are refused as FOREIGN. options may be NULL.
  */
 TS_API enum ts_store_result ts_cluster_init(const char *urls, const char *routing,
                                             const struct ts_cluster_options *options,
                                             struct ts_cluster **ret_cluster,
                                             struct ts_store_error *ret_error);
 
-/* No call may be in progress, and no coordinator open. NULL is allowed. */
+/* No call may be in progress, and no coordinator may be open. NULL is allowed. */
 TS_API void ts_cluster_close(struct ts_cluster *cluster);
 
-/* The stores, by place: 0 to count - 1. A store lives as long as the cluster. */
+/* The stores by place, from 0 to count - 1. A store lives as long as the cluster. */
 TS_API size_t ts_cluster_count(const struct ts_cluster *cluster);
 TS_API struct ts_store *ts_cluster_store(const struct ts_cluster *cluster, size_t place);
 
 /* Maps keys to stores. The router lives as long as the cluster. */
 TS_API const struct ts_router *ts_cluster_router(const struct ts_cluster *cluster);
 
-/* The place of the store that holds a key: its id is XXH64 of its bytes. */
+/* The place of the store that holds a key. The id of a key is the XXH64 of its bytes. */
 TS_API size_t ts_cluster_place_of_key(const struct ts_cluster *cluster, struct ts_bytes key);
 
 #ifdef __cplusplus

@@ -26,7 +26,14 @@ struct ts_fence_epoch {
     uint64_t v;
 };
 
-/* Milliseconds of a store's clock. 0 means no time: a clock that shows it is broken. */
+/* The id of something that all workers of a run must share, such as their detection rules. Coordination only
+ * compares pins. All zeros: the run has no pin, or the worker presents none. */
+#define TS_PIN_LEN 32
+struct ts_pin {
+    uint8_t b[TS_PIN_LEN];
+};
+
+/* Milliseconds of a store's clock. 0 means "no time"; a clock that shows 0 is broken. */
 struct ts_logical_time {
     uint64_t ms;
 };
@@ -68,7 +75,8 @@ enum ts_run_status { TS_RUN_STATUSES(TS_COORD__MEMBER) };
 
 /* ---- errors ---- */
 
-/* X(SUFFIX, name, Renew, Checkpoint, Complete, Park, Split, Release, Write) */
+/* The errors that several operations share, with a column for each operation that can return them. X(SUFFIX,
+ * name, Renew, Checkpoint, Complete, Park, Split, Release, Write) */
 #define TS_COORD_ERRORS(X)                                                                                   \
     X(SHARD_NOT_FOUND, "ShardNotFound", YES, YES, YES, YES, YES, YES, YES)                                   \
     X(TENANT_MISMATCH, "TenantMismatch", YES, YES, YES, YES, YES, YES, YES)                                  \
@@ -83,7 +91,7 @@ enum ts_run_status { TS_RUN_STATUSES(TS_COORD__MEMBER) };
     X(SPLIT_INVALID, "SplitInvalid", NO, NO, NO, NO, YES, NO, NO)                                            \
     X(CHECKPOINT_MISSING_KEY, "CheckpointMissingKey", NO, YES, YES, NO, NO, NO, NO)
 
-/* Errors that are not shared. X(SUFFIX, name) */
+/* Errors of one operation only. X(SUFFIX, name) */
 #define TS_OTHER_VARIANTS(X)                                                                                 \
     X(ALREADY_LEASED, "AlreadyLeased")                                                                       \
     X(RESOURCE_EXHAUSTED, "ResourceExhausted")                                                               \
@@ -176,7 +184,7 @@ enum ts_error_variant {
 #undef TS_ERROR__COORD_VARIANT
 #undef TS_ERROR__OTHER_VARIANT
 
-/* The matrix as enums. TS_ERROR__YES and TS_ERROR__NO are what the columns become. */
+/* The errors of each operation as an enum. A column of the table above is TS_ERROR__YES or TS_ERROR__NO. */
 #define TS_ERROR__YES(...) __VA_ARGS__
 #define TS_ERROR__NO(...)
 #define TS_ERROR__COORD(suffix, name, renew, checkpoint, complete, park, split, release, write)              \
@@ -196,7 +204,7 @@ enum ts_error_variant {
 #define TS_ERROR__WRITE(suffix, name, renew, checkpoint, complete, park, split, release, write)              \
     TS_ERROR__##write(TS_WRITE_##suffix, )
 
-/* The name after the last one is the number of variants, since OK comes first. */
+/* OK comes first, so the member after the last error is the number of errors. */
 enum ts_coord_error { TS_COORD_OK, TS_COORD_ERRORS(TS_ERROR__COORD) };
 enum ts_renew_error { TS_RENEW_OK, TS_COORD_ERRORS(TS_ERROR__RENEW) TS_RENEW_BACKEND_ERROR };
 enum ts_checkpoint_error {
@@ -229,19 +237,19 @@ enum ts_delete_run_error { TS_DELETE_RUN_OK, TS_DELETE_RUN_ERRORS(TS_ERROR__MEMB
 enum ts_unpark_error { TS_UNPARK_OK, TS_UNPARK_ERRORS(TS_ERROR__MEMBER) };
 enum ts_claim_error { TS_CLAIM_OK, TS_CLAIM_ERRORS(TS_ERROR__MEMBER) };
 
-/* What a store said, of a BackendError. */
+/* The kinds of a BackendError, by the store's answer. */
 enum ts_infra_kind {
     TS_INFRA_RETRYABLE, /* nothing was changed, and trying again may help */
-    TS_INFRA_UNKNOWN,   /* it may have been done: repeat with the same op id, the op-log makes that safe */
+    TS_INFRA_UNKNOWN,   /* may have been done; repeating it with the same op id is safe */
     TS_INFRA_PERMANENT, /* nothing was changed, and trying again would not help */
-    TS_INFRA_DAMAGED,   /* a record that cannot be used */
+    TS_INFRA_DAMAGED,   /* a stored record is damaged */
 };
 
 /* What to do about an error. */
 enum ts_coord_class {
     TS_COORD_CLASS_NONE,      /* no error */
-    TS_COORD_CLASS_RETRYABLE, /* back off, then try again; LeaseExpired after a new acquire */
-    TS_COORD_CLASS_FATAL,     /* stop: for shard operations work on the shard, otherwise this call */
+    TS_COORD_CLASS_RETRYABLE, /* back off, then try again; after LeaseExpired, acquire the shard first */
+    TS_COORD_CLASS_FATAL,     /* stop the work on the shard; if the call has no shard, do not repeat it */
     TS_COORD_CLASS_ESCALATE,  /* a bug, a wrong configuration or damage: report it */
 };
 

@@ -59,8 +59,7 @@ enum { TS_ROUTER_STRATEGY_COUNT = 0 TS_ROUTER_STRATEGIES(TS_ROUTER_STRATEGY_ONE)
 /* The name, as in the table; NULL for a number that is not a strategy. */
 TS_API const char *ts_router_strategy_name(enum ts_router_strategy strategy);
 
-/* The strategy with exactly this name, or `hash` for the default hash. Returns false when the name is
- * unknown. */
+/* The strategy with this exact name; `hash` means the default hash. Returns false when the name is unknown. */
 TS_API bool ts_router_strategy_from_name(const char *name, enum ts_router_strategy *ret_strategy);
 
 /*
@@ -69,7 +68,7 @@ TS_API bool ts_router_strategy_from_name(const char *name, enum ts_router_strate
  */
 #define TS_ROUTER_ERRORS(X)                                                                                  \
     X(OK, "ok")                                                                                              \
-    /* strategy: a hash, of no stores */                                                                     \
+    /* strategy: a hash without stores */                                                                    \
     X(ZERO_STORES, "zero stores")                                                                            \
     /* strategy: not one of the hashes */                                                                    \
     X(NOT_A_HASH, "not a hash")                                                                              \
@@ -116,7 +115,7 @@ TS_API const char *ts_router_error_text(enum ts_router_error error);
 
 /*
  * One line without a line end, such as "gap: expected a range that starts at 1000, found 2000". Returns the
- * length of the whole line like snprintf; what is written is cut to size - 1 bytes and ends with a NUL
+ * length of the whole line like snprintf; the written text is cut to size - 1 bytes and ends with a NUL
  * (nothing is written at size 0).
  */
 TS_API size_t ts_router_error_describe(const struct ts_router_error_detail *detail, char *ret_text,
@@ -137,12 +136,12 @@ struct ts_router_range {
  */
 struct ts_router {
     enum ts_router_strategy strategy;
-    uint32_t count;             /* hashes: stores; single: 1 */
+    uint32_t count;             /* hashes: the number of stores; single: 1 */
     uint64_t reciprocal;        /* xxh64: UINT64_MAX / count */
-    size_t range_count;         /* range: the rest; src/route/ranges.c says how they are laid out */
-    const uint64_t *starts;     /* range_count + 1, in search order */
-    const uint32_t *stores;     /* of the ranges in starts */
-    const uint32_t *all_stores; /* range_count, ascending */
+    size_t range_count;         /* for range only, like the fields below; src/route/ranges.c describes them */
+    const uint64_t *starts;     /* range_count + 1 starts, in search order */
+    const uint32_t *stores;     /* the store of each range, in the order of `starts` */
+    const uint32_t *all_stores; /* range_count stores, ascending */
 };
 
 /* Routes every id to store 0. */
@@ -166,9 +165,9 @@ TS_API size_t ts_router_range_memory(size_t count);
  * The memory may be overwritten even on failure. `ranges` is not modified, and not needed afterwards. Takes
  * O(count log count).
  *
- * The first check that fails is the answer: empty list; memory too small; an empty range, in the given order;
- * a store twice (the lowest such store is reported); then, in the order of their starts, a range that does
- * not begin where the one before ended (gap, overlap); the last range does not reach the end (incomplete
+ * The first check that fails decides the error: empty list; memory too small; an empty range, in the given
+ * order; a store twice (the lowest such store is reported); then, in the order of their starts, a range that
+ * does not begin where the one before ended (gap, overlap); the last range does not reach the end (incomplete
  * coverage).
  */
 TS_API enum ts_router_error ts_router_init_range(const struct ts_router_range *ranges, size_t count,
@@ -196,8 +195,9 @@ TS_API enum ts_router_strategy ts_router_strategy_of(const struct ts_router *rou
 TS_API size_t ts_router_store_count(const struct ts_router *router);
 TS_API struct ts_store_id ts_router_store_at(const struct ts_router *router, size_t index);
 
-/* The hashes alone, the same as a router's. A count of 0 or 1 gives store 0, without hashing. */
-TS_API struct ts_store_id ts_router_store_for(uint64_t id, uint32_t count); /* by xxh64 */
+/* The hashes without a router; they give the same store as a router. A count of 0 or 1 gives store 0, without
+ * hashing. */
+TS_API struct ts_store_id ts_router_store_for(uint64_t id, uint32_t count); /* chooses by xxh64 */
 TS_API struct ts_store_id ts_router_store_for_fnv1a(uint64_t id, uint32_t count);
 TS_API struct ts_store_id ts_router_store_for_jump(uint64_t id, uint32_t count);
 
@@ -251,16 +251,15 @@ TS_API size_t ts_router_list_error_describe(const struct ts_router_list_error_de
 TS_API size_t ts_router_list_count(const char *text, size_t length);
 
 /*
- * Reads a list into the caller's array of `capacity` ranges and says how many there are. Only the text is
- * checked: whether the ranges make sense together is for ts_router_init_range. The first bad item is the
- * answer.
+ * Reads a list into the caller's array of `capacity` ranges and says how many there are. Checks only the
+ * text; ts_router_init_range checks whether the ranges fit together. Reports the first bad item.
  */
 TS_API enum ts_router_list_error ts_router_list_parse(const char *text, size_t length,
                                                       struct ts_router_range *ret_ranges, size_t capacity,
                                                       size_t *ret_count,
                                                       struct ts_router_list_error_detail *ret_detail);
 
-/* Ownership: a process that serves one of `count` equal stores, and the ids that it owns by xxh64. */
+/* Ownership: the ids of a process that serves one of `count` equal stores. The ids are routed by xxh64. */
 struct ts_ownership {
     struct ts_store_id index;
     uint32_t count;
@@ -303,7 +302,8 @@ TS_API enum ts_ownership_error ts_ownership_init(struct ts_store_id index, uint3
                                                  struct ts_ownership *ret_ownership,
                                                  struct ts_ownership_error_detail *ret_detail);
 
-/* Whether ts_router_store_for sends the id here; always, without hashing, when there is one store. */
+/* Whether ts_router_store_for returns this store for the id. With one store it is always true, without
+ * hashing. */
 TS_API bool ts_ownership_owns(const struct ts_ownership *ownership, uint64_t id);
 
 #ifdef __cplusplus

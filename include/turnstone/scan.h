@@ -7,15 +7,15 @@
  *     enum ts_scan_result result = ts_scan_run(scan, print_finding, NULL);
  *     ts_scan_free(scan);
  *
- * A finding is one secret, however often it occurs. It has the same id in every scan, on every machine, that uses the
- * same rule and salt. The command 'turnstone scan' finds the same, because both run the same code.
+ * A finding is one secret, however often it occurs. It has the same id in every scan, on every machine, that
+ * uses the same rule and salt. The command 'turnstone scan' runs the same code, and finds the same secrets.
  *
- * Secrets. Nothing that this library returns contains a secret that it found: excerpts, paths, names and error texts are
- * masked. With TS_SCAN_SWITCH_SHOW_SECRETS, and only then, ts_scan_finding_secret returns the secret itself and excerpts
- * show it.
+ * Secrets. Nothing that this library returns contains a secret that it found: excerpts, paths, names and
+ * error texts are masked. With TS_SCAN_SWITCH_SHOW_SECRETS, and only then, ts_scan_finding_secret returns the
+ * secret itself and excerpts show it.
  *
- * Trust. Paths, author names and excerpts are bytes of what was scanned: escape them before they go to a terminal, a page
- * or a query. Such text has no fixed encoding.
+ * Trust. Paths, author names and excerpts are bytes of what was scanned: escape them before they go to a
+ * terminal, a page or a query. Such text has no fixed encoding.
  *
  * Files. A scan writes unnamed temporary files into TMPDIR (or /tmp) when its findings exceed their share of
  * memory. It writes elsewhere only into folders that the caller sets: TS_SCAN_TEXT_STATE_FOLDER and
@@ -42,22 +42,21 @@ extern "C" {
 #endif
 
 /* How a call ended. X(SUFFIX, text). Unless it is OK, ts_scan_error_text says more. */
-#define TS_SCAN_RESULTS(X)                                                                                    \
-    X(OK, "ok")                                                                                               \
-    /* run: there are findings of everything that could be read, but something could not be read, or a      \
-     * limit ended the scan; ts_scan_fault says what is missing */ \
-    X(INCOMPLETE, "incomplete")                                                                               \
-    /* run: ts_scan_cancel or the callback ended it. What was found until then was reported */                \
-    X(CANCELLED, "cancelled")                                                                                 \
-    /* run: no target could be scanned: not there, not a repository, unknown ref */                           \
-    X(BAD_TARGET, "bad target")                                                                               \
-    /* run: a rule file or configuration is not valid */                                                      \
-    X(BAD_CONFIG, "bad configuration")                                                                        \
-    /* an argument is not valid; the scan is unchanged */                                                     \
-    X(BAD_USAGE, "bad usage")                                                                                 \
-    /* setters: the scan is unchanged */                                                                      \
-    X(NO_MEMORY, "out of memory")                                                                             \
-    /* run: memory, threads or temporary files */                                                             \
+#define TS_SCAN_RESULTS(X)                                                                                   \
+    X(OK, "ok")                                                                                              \
+    /* run: something could not be read, or a limit ended the scan. ts_scan_fault says what is missing */    \
+    X(INCOMPLETE, "incomplete")                                                                              \
+    /* run: ts_scan_cancel or the callback ended it. Findings until then were reported */                    \
+    X(CANCELLED, "cancelled")                                                                                \
+    /* run: no target could be scanned: it is missing, is not a repository, or lacks a ref */                \
+    X(BAD_TARGET, "bad target")                                                                              \
+    /* run: a rule file or configuration is not valid */                                                     \
+    X(BAD_CONFIG, "bad configuration")                                                                       \
+    /* an argument is not valid; the scan is unchanged */                                                    \
+    X(BAD_USAGE, "bad usage")                                                                                \
+    /* setters: the scan is unchanged */                                                                     \
+    X(NO_MEMORY, "out of memory")                                                                            \
+    /* run: memory, threads or temporary files were not available */                                         \
     X(FAILED, "failed")
 
 #define TS_SCAN_RESULT_ENUM(suffix, text) TS_SCAN_RESULT_##suffix,
@@ -103,14 +102,15 @@ TS_API void ts_scan_clear_targets(struct ts_scan *scan);
 
 /* Limits. 0 means the default. */
 enum ts_scan_limit {
-    TS_SCAN_LIMIT_MEMORY_BYTES,  /* memory besides mapped files; default: 1 GiB, at least 64 MiB */
-    TS_SCAN_LIMIT_TIME_MS,       /* after this time the run ends as INCOMPLETE; default: no limit */
-    TS_SCAN_LIMIT_JOBS,          /* threads, at most 256; default: the number of processors */
-    TS_SCAN_LIMIT_RATIO,         /* a repository that unpacks to more than this many times its size on disk,
-                                 * and to more than 1 GiB, is not scanned to its end; default: 10,000 */
+    TS_SCAN_LIMIT_MEMORY_BYTES, /* memory besides mapped files; default: 1 GiB, at least 64 MiB */
+    TS_SCAN_LIMIT_TIME_MS,      /* after this time the run ends as INCOMPLETE; default: no limit */
+    TS_SCAN_LIMIT_JOBS,         /* threads, at most 256; default: the number of processors */
+    /* The highest ratio of unpacked size to size on disk. The scan of a repository stops when it exceeds this
+     * ratio and 1 GiB; default: 10,000. */
+    TS_SCAN_LIMIT_RATIO,
     TS_SCAN_LIMIT_OCCURRENCES,   /* occurrences listed for a finding; default: 100 */
     TS_SCAN_LIMIT_ARCHIVE_DEPTH, /* archives inside archives that are looked into, at most 8; default: 3 */
-    TS_SCAN_LIMIT_ARCHIVE_BYTES, /* what one archive may unpack to; more is INCOMPLETE; default: 1 GiB */
+    TS_SCAN_LIMIT_ARCHIVE_BYTES, /* bytes that one archive may unpack to; more: INCOMPLETE; default: 1 GiB */
 };
 
 /* BAD_USAGE for an unknown limit, or a value out of its range. */
@@ -121,14 +121,15 @@ enum ts_scan_switch {
     TS_SCAN_SWITCH_SHOW_SECRETS,     /* findings have their secret, and excerpts show it */
     TS_SCAN_SWITCH_NO_TARGET_CONFIG, /* ignore the .turnstone.yml of targets */
     TS_SCAN_SWITCH_NO_BUILTIN_RULES, /* use only the rules of TS_SCAN_TEXT_RULE_FILE and of configurations */
-    /* repositories: report the secrets that a commit of the staged files would add, those that HEAD does not have */
+    /* repositories: report the secrets that committing the staged files would add, compared with HEAD */
     TS_SCAN_SWITCH_STAGED,
     TS_SCAN_SWITCH_WORKING_TREE,  /* repositories: scan the files of the work tree instead of the history */
     TS_SCAN_SWITCH_UNREACHABLE,   /* repositories: also scan objects that no ref reaches */
     TS_SCAN_SWITCH_ALLOW_MISSING, /* repositories: objects that a partial clone omits are not faults */
-    TS_SCAN_SWITCH_FULL,          /* scan every byte of every blob again; finds the same, slower */
+    TS_SCAN_SWITCH_FULL,          /* scan every byte of every blob again; slower, with the same findings */
     TS_SCAN_SWITCH_NO_ARCHIVES,   /* do not look into archives */
-    TS_SCAN_SWITCH_STRICT, /* submodules, encrypted archives and missing LFS objects are faults, not only counted */
+    /* Submodules, encrypted archives and missing LFS objects are faults, not only counted. */
+    TS_SCAN_SWITCH_STRICT,
 };
 
 /* BAD_USAGE for an unknown switch, or for STAGED and WORKING_TREE together. */
@@ -136,19 +137,49 @@ TS_API enum ts_scan_result ts_scan_set_switch(struct ts_scan *scan, enum ts_scan
 
 /* Texts. They are copied. */
 enum ts_scan_text {
-    TS_SCAN_TEXT_CONFIG_FILE,  /* this configuration instead of those of the targets */
-    TS_SCAN_TEXT_STATE_FOLDER, /* keep the results of scans here, so that the next run reads only what is new; created if missing. Default: none */
+    TS_SCAN_TEXT_CONFIG_FILE, /* this configuration instead of those of the targets */
+    /* Keep the results of scans here, so that the next run reads only what is new; created if missing.
+     * Default: none. */
+    TS_SCAN_TEXT_STATE_FOLDER,
     TS_SCAN_TEXT_CACHE_FOLDER, /* keep compiled rules here, for other processes too. Default: none */
     TS_SCAN_TEXT_RULE_FILE,    /* adds the rules of this file */
     TS_SCAN_TEXT_REF,    /* adds a revision, as git writes it: scan only what the added revisions reach */
     TS_SCAN_TEXT_BRANCH, /* adds a local or remote branch to these revisions */
-    TS_SCAN_TEXT_COMMIT, /* adds a revision: report only what these commits bring, secrets that no parent has */
-    TS_SCAN_TEXT_RANGE, /* the same for a range of commits: A..B, A...B or A^!. Not with REF, BRANCH or COMMIT */
+    /* Adds a commit: report only secrets that these commits bring and that no parent has. */
+    TS_SCAN_TEXT_COMMIT,
+    /* The same for a range of commits: A..B, A...B or A^!. Not with REF, BRANCH, COMMIT or ts_scan_set_since. */
+    TS_SCAN_TEXT_RANGE,
+    /* Known findings, a file of 'turnstone baseline': they are counted (TS_SCAN_COUNT_KNOWN), and not
+     * reported. The ids of findings are made with the salt of this file. */
+    TS_SCAN_TEXT_BASELINE_FILE,
 };
 
-/* A second CONFIG_FILE, STATE_FOLDER, CACHE_FOLDER or RANGE replaces the first; NULL removes it. The others add to their list; NULL empties the list.
- * BAD_USAGE for an unknown text. Rules and configurations are read by ts_scan_run, once for all runs. */
+/* A second RULE_FILE, REF, BRANCH or COMMIT adds to a list; NULL empties the list. A second one of the other
+ * texts replaces the first; NULL removes it. BAD_USAGE for an unknown text. The first ts_scan_run reads
+ * rules, configurations and baseline; later runs reuse them until one of these texts is set again. */
 TS_API enum ts_scan_result ts_scan_set_text(struct ts_scan *scan, enum ts_scan_text which, const char *text);
+
+/* Repositories: report only secrets that commits since this time bring, in seconds since 1970 UTC; no earlier
+ * commit has them. The committer's time counts. 0 removes the selection. */
+TS_API void ts_scan_set_since(struct ts_scan *scan, int64_t time_s);
+
+/* How likely a finding is a real secret, from the least to the most likely. X(SUFFIX, text) */
+#define TS_SCAN_CONFIDENCES(X)                                                                               \
+    X(LOW, "low")                                                                                            \
+    X(MEDIUM, "medium")                                                                                      \
+    X(HIGH, "high")
+
+#define TS_SCAN_CONFIDENCE_ENUM(suffix, text) TS_SCAN_CONFIDENCE_##suffix,
+enum ts_scan_confidence { TS_SCAN_CONFIDENCES(TS_SCAN_CONFIDENCE_ENUM) };
+#undef TS_SCAN_CONFIDENCE_ENUM
+
+/* The text of a confidence, as in the table; NULL for a number that is not one. */
+TS_API const char *ts_scan_confidence_text(enum ts_scan_confidence confidence);
+
+/* Findings below this confidence are not reported; they count as suppressed. Default: LOW, which reports all.
+ * BAD_USAGE for a number that is not a confidence. */
+TS_API enum ts_scan_result ts_scan_set_min_confidence(struct ts_scan *scan,
+                                                      enum ts_scan_confidence confidence);
 
 /* ---- a run ---- */
 
@@ -156,10 +187,10 @@ struct ts_scan_finding;
 struct ts_scan_occurrence;
 
 /*
- * Called once for each finding, by the thread that called ts_scan_run, the most severe first. It is called
- * after all targets were scanned: only then are all occurrences of a finding known, and all secrets to mask.
- * Returning false ends the run as CANCELLED. The finding stays valid until the scan runs again, changes or is
- * freed; the callback must do none of these.
+ * Called once for each finding, by the thread that called ts_scan_run. The most severe finding comes first;
+ * those of low confidence come last. All calls come after the last target was scanned, because only then are
+ * all occurrences, and all secrets to mask, known. Returning false ends the run as CANCELLED. The finding
+ * stays valid until the scan runs again, changes or is freed; the callback must do none of these.
  */
 typedef bool ts_scan_on_finding(void *context, const struct ts_scan_finding *finding);
 
@@ -175,22 +206,32 @@ TS_API enum ts_scan_result ts_scan_run(struct ts_scan *scan, ts_scan_on_finding 
  * may call it. */
 TS_API void ts_scan_cancel(struct ts_scan *scan);
 
-/* One line that says why the last call on this scan did not end as OK; "" if it did. If it names an option of
- * the command, such as --max-time, it means the corresponding option above. Valid until the next call. */
+/* Lets a cancelled scan run again. No run may be in progress. */
+TS_API void ts_scan_clear_cancel(struct ts_scan *scan);
+
+/* One line that says why the last call on this scan did not end as OK; "" if it did. It names options as they
+ * are declared above. Valid until the next call. */
 TS_API const char *ts_scan_error_text(const struct ts_scan *scan);
 
-/* A part that the last run could not scan, as one line; NULL if the index is too large. Valid as long as
- * findings are. A run keeps a limited number of lines; TS_SCAN_COUNT_FAULTS is the number of faults. */
+/* A part that the last run could not scan, as one line; NULL if the index is too large. Valid as long as the
+ * findings of the run. A run keeps a limited number of lines; TS_SCAN_COUNT_FAULTS is the number of faults. */
 TS_API const char *ts_scan_fault(const struct ts_scan *scan, size_t index);
+
+/* A note about the last run that is not a fault, as one line, such as a configuration that is not used. NULL
+ * if the index is too large. Valid as long as the findings of the run. */
+TS_API const char *ts_scan_note(const struct ts_scan *scan, size_t index);
 
 /* Counts from the start of the last run. */
 enum ts_scan_counter {
     TS_SCAN_COUNT_OBJECTS,       /* blobs, messages and files scanned so far */
     TS_SCAN_COUNT_OBJECTS_TOTAL, /* all that are to be scanned; 0 if unknown */
     TS_SCAN_COUNT_BYTES,         /* scanned so far */
-    TS_SCAN_COUNT_FINDINGS,      /* during a run: found so far, before allow entries count */
-    TS_SCAN_COUNT_FAULTS,        /* 0 during a run */
-    TS_SCAN_COUNT_SUPPRESSED,    /* findings that allow entries or marks suppressed; 0 during a run */
+    /* Reported to the callback; during a run: found so far, before allow entries and the baseline apply. */
+    TS_SCAN_COUNT_FINDINGS,
+    TS_SCAN_COUNT_FAULTS, /* 0 during a run */
+    /* Findings that allow entries, marks or their low confidence suppressed; 0 during a run. */
+    TS_SCAN_COUNT_SUPPRESSED,
+    TS_SCAN_COUNT_KNOWN, /* findings in the baseline; 0 during a run */
 };
 
 /* 0 for an unknown counter. */
@@ -215,43 +256,52 @@ TS_API const char *ts_scan_severity_text(enum ts_scan_severity severity);
 /* 32 hexadecimal digits; the same for the same rule, secret and salt. */
 TS_API const char *ts_scan_finding_id(const struct ts_scan_finding *finding);
 
-/* The rule that found it: its id, such as "github-pat", and its name for people. */
+/* The id of the rule, such as "github-pat", and its name for people. */
 TS_API const char *ts_scan_finding_rule(const struct ts_scan_finding *finding);
 TS_API const char *ts_scan_finding_rule_name(const struct ts_scan_finding *finding);
 
-TS_API enum ts_scan_severity ts_scan_finding_severity(const struct ts_scan_finding *finding);
+/* The rule's help: what the secret gives access to, how to revoke it, and a page of the issuer. "" if the
+ * rule does not say. */
+TS_API const char *ts_scan_finding_description(const struct ts_scan_finding *finding);
+TS_API const char *ts_scan_finding_revoke(const struct ts_scan_finding *finding);
+TS_API const char *ts_scan_finding_url(const struct ts_scan_finding *finding);
 
-/* The confidence of the finding: "low", "medium" or "high". */
-TS_API const char *ts_scan_finding_confidence(const struct ts_scan_finding *finding);
+TS_API enum ts_scan_severity ts_scan_finding_severity(const struct ts_scan_finding *finding);
+TS_API enum ts_scan_confidence ts_scan_finding_confidence(const struct ts_scan_finding *finding);
 
 /* The secret shortened for people, such as "ghp_…9f3a"; UTF-8, one line, safe to print. */
 TS_API const char *ts_scan_finding_redacted(const struct ts_scan_finding *finding);
 
-/* The line of the first occurrence, cut, with every known secret in it masked (see above). */
+/* The line of the first occurrence, shortened. Every known secret in it is masked (see above). */
 TS_API struct ts_bytes ts_scan_finding_excerpt(const struct ts_scan_finding *finding);
 
 /* The secret itself, decoded when it was encoded; empty without TS_SCAN_SWITCH_SHOW_SECRETS. */
 TS_API struct ts_bytes ts_scan_finding_secret(const struct ts_scan_finding *finding);
 
+/* The key id that belongs to the secret and was found near it, such as the access key id of an AWS secret;
+ * NULL if there is none. It is not reported as a finding of its own. Lives as long as the finding. */
+TS_API const struct ts_scan_finding *ts_scan_finding_pair(const struct ts_scan_finding *finding);
+
 /* The exact number of occurrences, at least 1. */
 TS_API uint64_t ts_scan_finding_occurrence_count(const struct ts_scan_finding *finding);
 
 /* The listed occurrences, from index 0, ordered by target, then by the time of their commit, then by path and
- * line. NULL for an index beyond the listed ones (TS_SCAN_LIMIT_OCCURRENCES). There is always one. Lives as
- * long as the finding. */
+ * line. NULL for an index beyond the listed ones (TS_SCAN_LIMIT_OCCURRENCES). At least one is listed. Lives
+ * as long as the finding. */
 TS_API const struct ts_scan_occurrence *ts_scan_finding_occurrence(const struct ts_scan_finding *finding,
                                                                    size_t index);
 
-/* Whether HEAD has it. UNKNOWN: a target is no repository, or its HEAD was not among the scanned commits. */
+/* Whether HEAD contains the secret, also if only other commits were scanned. UNKNOWN: a target is not a
+ * repository, has no commit in HEAD, or HEAD could not be read. */
 enum ts_scan_head { TS_SCAN_HEAD_UNKNOWN, TS_SCAN_HEAD_GONE, TS_SCAN_HEAD_HAS };
 TS_API enum ts_scan_head ts_scan_finding_in_head(const struct ts_scan_finding *finding);
 
-/* Where HEAD has it, the first place by path; its commit is HEAD. NULL unless ts_scan_finding_in_head is HAS. Lives as long as the
- * finding. */
+/* The place in HEAD that contains the secret, the first one by path; its commit is HEAD. NULL unless
+ * ts_scan_finding_in_head is HAS. Lives as long as the finding. */
 TS_API const struct ts_scan_occurrence *ts_scan_finding_head(const struct ts_scan_finding *finding);
 
-/* How many branches and tags reach a commit that brought it, and the full names of the first of them, from index 0: local branches, then
- * remote ones, then tags. NULL for an index beyond the listed ones. */
+/* How many branches and tags reach a commit that brought the secret, and the full names of some of them, from
+ * index 0: local branches, then remote ones, then tags. NULL for an index beyond the listed ones. */
 TS_API uint64_t ts_scan_finding_ref_count(const struct ts_scan_finding *finding);
 TS_API const char *ts_scan_finding_ref(const struct ts_scan_finding *finding, size_t index);
 
@@ -264,25 +314,30 @@ TS_API size_t ts_scan_occurrence_target(const struct ts_scan_occurrence *occurre
  * "unreachable object". */
 TS_API const char *ts_scan_occurrence_place(const struct ts_scan_occurrence *occurrence);
 
-/* Relative to the target; in an archive "deploy.zip!/etc/app.env"; for bytes their name; for a tag its name; empty for other messages. */
+/* Relative to the target; in an archive "deploy.zip!/etc/app.env"; for bytes their name; for a tag its name;
+ * empty for other messages. */
 TS_API struct ts_bytes ts_scan_occurrence_path(const struct ts_scan_occurrence *occurrence);
 
-/* Where the secret begins; both count from 1, columns in bytes. */
+/* Where the secret begins, and the line of its last byte with the column after that byte. All count from 1,
+ * columns in bytes. */
 TS_API uint64_t ts_scan_occurrence_line(const struct ts_scan_occurrence *occurrence);
 TS_API uint64_t ts_scan_occurrence_column(const struct ts_scan_occurrence *occurrence);
+TS_API uint64_t ts_scan_occurrence_end_line(const struct ts_scan_occurrence *occurrence);
+TS_API uint64_t ts_scan_occurrence_end_column(const struct ts_scan_occurrence *occurrence);
 
-/* The blob, commit or tag that has it, as hexadecimal digits; "" when it is not a git object. */
+/* The blob, commit or tag that contains the occurrence, as hexadecimal digits; "" when it is not a git
+ * object. */
 TS_API const char *ts_scan_occurrence_object(const struct ts_scan_occurrence *occurrence);
 
-/* The first commit that has it at this path, as hexadecimal digits; "" if there is none. Its author, and the
- * author's time in seconds since 1970 UTC: empty and 0 without a commit. */
+/* The first commit that has the secret at this path, as hexadecimal digits; "" if there is none. Its author,
+ * and the author's time in seconds since 1970 UTC: empty and 0 without a commit. */
 TS_API const char *ts_scan_occurrence_commit(const struct ts_scan_occurrence *occurrence);
 TS_API struct ts_bytes ts_scan_occurrence_author_name(const struct ts_scan_occurrence *occurrence);
 TS_API struct ts_bytes ts_scan_occurrence_author_mail(const struct ts_scan_occurrence *occurrence);
 TS_API int64_t ts_scan_occurrence_author_time_s(const struct ts_scan_occurrence *occurrence);
 
-/* Its page at the code host of the remote `origin`, with a terminator. Returns the length of the URL; 0 if there is none. If `size` is not larger than the length,
- * ret_link is unchanged. */
+/* Writes the URL of the occurrence at the code host of the remote `origin`, with a terminator. Returns the
+ * length of the URL; 0 if there is none. If `size` is not larger than the length, ret_link is unchanged. */
 TS_API size_t ts_scan_occurrence_link(const struct ts_scan_occurrence *occurrence, char *ret_link,
                                       size_t size);
 

@@ -41,7 +41,7 @@ extern "C" {
  * batch; a batch that breaks this is bad. Keys have 1 to TS_STORE_KEY_MAX bytes of any value. A batch without
  * operations succeeds.
  *
- *   CHECK   Fails with CHECK_FAILED unless the key's version is `version`. A shared lock until the batch or
+ *   CHECK   Fails with CHECK_FAILED unless the key's version is `version`. Holds a shared lock until the batch or
  *           promise ends. Version 0 is "absent", and is allowed only together with a PUT of the same key: an insert,
  *           which waits for a promise that creates the key. Another version of an absent key may fail without waiting.
  *   BEFORE  Fails with LATE unless the store's time, read under the locks, is below `time_ms`. Has no key.
@@ -60,11 +60,11 @@ enum ts_op_kind { TS_OP_CHECK, TS_OP_BEFORE, TS_OP_PUT, TS_OP_DEL, TS_OP_ADD };
 struct ts_op {
     enum ts_op_kind kind;
     struct ts_bytes key;
-    struct ts_bytes value; /* PUT */
-    uint64_t version;      /* CHECK */
-    uint64_t time_ms;      /* BEFORE */
-    int64_t delta;         /* ADD */
-    uint64_t max;          /* ADD; at most INT64_MAX */
+    struct ts_bytes value; /* for PUT */
+    uint64_t version;      /* for CHECK */
+    uint64_t time_ms;      /* for BEFORE */
+    int64_t delta;         /* for ADD */
+    uint64_t max;          /* for ADD; at most INT64_MAX */
 };
 
 struct ts_batch {
@@ -78,7 +78,7 @@ enum ts_store_fault {
     TS_STORE_FAULT_STATE,   /* the store's contents or concurrent calls prevent it */
     TS_STORE_FAULT_CALLER,  /* the call itself is wrong */
     TS_STORE_FAULT_LOAD,    /* the store has too much to do */
-    TS_STORE_FAULT_SETUP,   /* the store answers, but is not set up for this call: for its operator */
+    TS_STORE_FAULT_SETUP,   /* the store answers, but its operator must set it up for this call */
     TS_STORE_FAULT_STORE,   /* the store is unreachable or failing */
     TS_STORE_FAULT_UNKNOWN, /* the reply was lost */
 };
@@ -86,14 +86,14 @@ enum ts_store_fault {
 /* Whether trying again makes sense. */
 enum ts_store_retry {
     TS_STORE_RETRY_NONE,  /* it would not help */
-    TS_STORE_RETRY_READ,  /* after reading and deciding again */
-    TS_STORE_RETRY_SAME,  /* the same batch */
-    TS_STORE_RETRY_LATER, /* the same batch, when the caller has time: it may take long */
+    TS_STORE_RETRY_READ,  /* only after the caller has read and decided again */
+    TS_STORE_RETRY_SAME,  /* the same batch again */
+    TS_STORE_RETRY_LATER, /* the same batch again, but not soon: the store may need a long time */
 };
 
 /*
- * How a call ended. X(SUFFIX, text, SQLSTATE if the database has not given one, fault, retry). Of the
- * failures, only UNKNOWN may have changed something. The layers above decide by these columns.
+ * How a call ended. X(SUFFIX, text, SQLSTATE (used if the database gave none), fault, retry). Of the
+ * failures, only UNKNOWN may have changed something. Callers base their decisions on these columns.
  */
 #define TS_STORE_RESULTS(X)                                                                                  \
     X(OK, "ok", "00000", NONE, NONE)                                                                         \
@@ -115,12 +115,12 @@ enum ts_store_retry {
     X(BAD_BATCH, "bad batch", "22023", CALLER, NONE)                                                         \
     X(TOO_LARGE, "too large", "54000", CALLER, NONE)                                                         \
     X(FULL, "disk full", "53100", STORE, NONE)                                                               \
-    X(FOREIGN, "of another cluster, place or epoch", "58000", SETUP, NONE)                                   \
+    X(FOREIGN, "wrong cluster, place or epoch", "58000", SETUP, NONE)                                        \
     X(CLOSING, "closing: no new promises", "58000", SETUP, LATER)                                            \
     X(BAD_USAGE, "bad usage", "F0000", CALLER, NONE)                                                         \
     X(BAD_CONFIGURATION, "bad configuration", "F0000", SETUP, NONE)                                          \
     X(DAMAGED, "damaged", "XX001", STORE, NONE)                                                              \
-    /* only the database's own SQLSTATE says more */                                                         \
+    /* the database's own SQLSTATE says more */                                                              \
     X(FAILED, "failed", "XX000", STORE, NONE)
 
 #define TS_STORE_RESULT_ENUM(suffix, text, sqlstate, fault, retry) TS_STORE_##suffix,
@@ -146,13 +146,14 @@ static inline const struct ts_store_meaning *ts_store_result_meaning(enum ts_sto
 /* The error of a failed call. Never contains a password, a key or a value. */
 struct ts_store_error {
     enum ts_store_result result;
-    char sqlstate[6]; /* of the database, or the one of the result; "00000" on success */
+    char sqlstate[6]; /* from the database, or from the table of results; "00000" on success */
     size_t op;        /* index of the operation whose key or time caused the failure, or SIZE_MAX */
     bool down;        /* UNAVAILABLE: no connection could be made, so every other call would fail as well */
+    bool in_use;      /* BAD_CONFIGURATION: another process has the directory open */
     char text[240];   /* one line: what is wrong, why, and how to fix it */
 };
 
-/* Columns of the table, for callers that cannot use the function above. */
+/* The columns of the table as functions, for callers that cannot use the inline function above. */
 TS_API const char *ts_store_result_text(enum ts_store_result result);
 TS_API const char *ts_store_result_sqlstate(enum ts_store_result result);
 
@@ -161,7 +162,7 @@ TS_API const char *ts_store_result_sqlstate(enum ts_store_result result);
 struct ts_row {
     struct ts_bytes key;
     struct ts_bytes value;
-    uint64_t version; /* 0: absent (read). For promises: the store's time in ms when it was prepared */
+    uint64_t version; /* read: 0 means absent. Promises: the store's time in ms at PREPARE */
 };
 
 struct ts_rows {
@@ -181,8 +182,8 @@ TS_API void ts_rows_release(struct ts_rows *rows);
  *
  *   READ      One row for each of `keys`, in the order asked for, from one snapshot; an absent key has version 0.
  *             TOO_LARGE when the values together exceed TS_STORE_ANSWER_BYTES_MAX.
- *   SCAN      Rows with from <= key < to (an empty `to` is the end), ordered, at most `limit` (0: no rows are
- *             asked for), from one snapshot. Ends early, with `more`, before the bytes of its rows exceed
+ *   SCAN      Rows with from <= key < to (an empty `to` is the end), ordered, at most `limit` (0: no rows at
+ *             all), from one snapshot. Ends early, with `more`, before the bytes of its rows exceed
  *             TS_STORE_ANSWER_BYTES_MAX.
  *   APPLY     All of the batch or nothing; durable when it is OK.
  *   PREPARE   The batch as a promise named `gid`; durable when it is OK. Its checks were made, its BEFORE was
@@ -190,7 +191,7 @@ TS_API void ts_rows_release(struct ts_rows *rows);
  *   COMMIT    Finishes the promise `gid` by applying its batch; durable with the next SYNC or durable call.
  *   ABORT     Finishes the promise `gid` by dropping its batch; durable likewise.
  *   PREPARED  The promises that are not finished, ordered by gid: key is the gid, version the store's time at
- *             PREPARE, the value empty.
+ *             PREPARE, the value is empty.
  *   NOW       The store's time: the only clock that decides about leases. Never goes back for one process.
  *   SYNC      Everything that succeeded before this call is durable.
  *   LAG       The lag, in ms, of the slowest connected standby in replaying what this store has
@@ -222,35 +223,35 @@ struct ts_store;
  */
 struct ts_call {
     enum ts_call_kind kind;
-    struct ts_batch batch;       /* APPLY, PREPARE */
-    const char *gid;             /* PREPARE, COMMIT, ABORT */
-    const struct ts_bytes *keys; /* READ */
+    struct ts_batch batch;       /* for APPLY, PREPARE */
+    const char *gid;             /* for PREPARE, COMMIT, ABORT */
+    const struct ts_bytes *keys; /* for READ */
     size_t key_count;
-    struct ts_bytes from; /* SCAN */
+    struct ts_bytes from; /* for SCAN */
     struct ts_bytes to;
     size_t limit;
-    struct ts_rows *rows; /* READ, SCAN, PREPARED: receives the answer; cleared first */
-    uint64_t deadline_ns; /* by ts_clock_monotonic_ns; 0: none */
+    struct ts_rows *rows; /* for READ, SCAN, PREPARED: receives the answer; cleared first */
+    uint64_t deadline_ns; /* a time of ts_clock_monotonic_ns; 0: no deadline */
     /* APPLY, PREPARE: how long to wait for one lock before the call ends with LOCK_CONFLICT.
      * 0: until the deadline, which ends the call with TIMED_OUT. */
     uint64_t lock_wait_max_us;
 
     bool done;
     struct ts_store_error error;
-    /* APPLY: the version of every key that it has put or added to; 0 when it wrote nothing */
+    /* APPLY: the version of every key that the batch put or added to; 0 when it wrote nothing */
     uint64_t version;
-    uint64_t time_ms;      /* NOW; also the store's time at the end of READ, SCAN and PREPARED */
-    uint64_t lag_ms;       /* LAG */
+    uint64_t time_ms;      /* for NOW; also the store's time at the end of READ, SCAN and PREPARED */
+    uint64_t lag_ms;       /* for LAG */
     uint64_t lock_wait_us; /* time spent waiting for locks; 0 on PostgreSQL, which does not report it */
     uint64_t stall_us;     /* time spent in write stalls, if the engine reports it */
 
     struct ts_store *store;
     void *engine_state;
     uint64_t engine_words[6];
-    uint64_t poll_by_ns; /* must be polled by then in any case; 0: no limit */
+    uint64_t poll_by_ns; /* poll the call by this time in any case; 0: no limit */
 };
 
-/* Starts a call. It may be done on return. */
+/* Starts a call. It may already be done on return. */
 TS_API void ts_store_start(struct ts_store *store, struct ts_call *call);
 
 /* Lets a call make progress without waiting, and ends it when its deadline has passed. Returns call->done. */
@@ -263,8 +264,8 @@ TS_API bool ts_store_poll(struct ts_call *call);
 TS_API void ts_store_wait(struct ts_call *const *calls, size_t count, uint64_t until_ns);
 
 /*
- * Ends an unfinished call as if its deadline had passed: TIMED_OUT when nothing was changed, UNKNOWN when it
- * may have been, or may still be, carried out.
+ * Ends an unfinished call as if its deadline had passed: TIMED_OUT when nothing was changed, UNKNOWN when the
+ * store may have carried it out, or may still do so.
  */
 TS_API void ts_store_cancel(struct ts_call *call);
 

@@ -1,6 +1,6 @@
 /*
- * Transactions over the stores of a cluster: a list of operations is applied completely or not at all,
- * wherever the keys are.
+ * Transactions over the stores of a cluster: a list of operations is applied completely or not at all, on
+ * whichever stores the keys are.
  *
  * A transaction on one store is local: one atomic write there. A transaction on several stores is global:
  * every store but one promises its part; the remaining one, the decider, applies its part together with the
@@ -41,13 +41,13 @@ struct ts_coordinator; /* this process's side of the protocol */
 
 /* X(SUFFIX, text) */
 #define TS_TXN_OUTCOMES(X)                                                                                   \
-    /* on every store */                                                                                     \
+    /* applied on every store */                                                                             \
     X(COMMITTED, "committed")                                                                                \
     /* decided, and can no longer be lost; some stores will apply it later, without further action */        \
     X(COMMITTED_PENDING, "committed, pending")                                                               \
     /* nothing is applied anywhere, now or later */                                                          \
     X(ABORTED, "aborted")                                                                                    \
-    /* as aborted, and no store was asked: admission, breaker, or a list that can never be applied */        \
+    /* like aborted, but no store was called: admission, breaker, or a list that can never be applied */     \
     X(REFUSED, "refused")                                                                                    \
     /* it may have been committed, or may still be: ask ts_txn_status */                                     \
     X(UNKNOWN, "unknown")
@@ -58,14 +58,14 @@ enum ts_txn_outcome { TS_TXN_OUTCOMES(TS_TXN_OUTCOME_ENUM) };
 
 TS_API const char *ts_txn_outcome_text(enum ts_txn_outcome outcome);
 
-/* Microseconds, all attempts together. The fields are those of the specification. */
+/* Microseconds, the sum of all attempts. The names of the fields come from the specification. */
 struct ts_txn_latency {
     uint64_t coord_queue_us;
     uint64_t route_plan_us;
-    /* The longest round trip to a store, for any purpose: the maximum of places[].rpc_us. */
+    /* The longest round trip to a store in any phase: the maximum of places[].rpc_us. */
     uint64_t shard_rpc_max_us;
-    /* Calls that belong to no other phase (registering, looking up a lost reply, cleaning up), on the store
-     * where they took longest. The phases and this add up to the total, except for the time between calls. */
+    /* Calls outside the phases (registering, looking up a lost reply, cleaning up), on the store where they
+     * took longest. This field and the phases add up to the total, except for the time between calls. */
     uint64_t other_rpc_us;
     uint64_t read_phase_us;
     uint64_t lock_validate_us;
@@ -85,7 +85,7 @@ struct ts_txn_latency {
 TS_API size_t ts_txn_latency_waterfall(const struct ts_txn_latency *latency,
                                        char ret_line[TS_TXN_WATERFALL_SIZE]);
 
-/* The field of the specification with the largest share of the time, such as "prepare_wal_us". */
+/* The field with the largest share of the time, by its name in the specification, such as "prepare_wal_us". */
 TS_API const char *ts_txn_latency_dominant(const struct ts_txn_latency *latency);
 
 /* One store of a transaction. */
@@ -99,27 +99,30 @@ struct ts_txn_place {
 struct ts_txn_result {
     enum ts_txn_outcome outcome;
     char sqlstate[6];            /* "00000", or one of section 1.4 of the specification */
-    char id[TS_TXN_ID_SIZE];     /* of the last attempt; empty when none was made */
-    bool global;                 /* of several stores */
+    char id[TS_TXN_ID_SIZE];     /* id of the last attempt; empty without an attempt */
+    bool global;                 /* the transaction has several stores */
     size_t op;                   /* index of the failed operation in the caller's list, or SIZE_MAX */
     enum ts_store_result reason; /* the store's answer, for outcomes other than committed */
-    const char *cause;           /* what ended it, when that was no answer of a store: "timeout", "deadlock",
-                                    "admission", "circuit_breaker", "replication_lag", "resolver", "fenced" */
-    const char *timeout; /* the phase whose timeout ended it, such as "Prepare", or, when it is committed and
-                                    pending, the wait for the stores; NULL when none did */
-    uint32_t attempts;   /* 0: refused before the first */
-    uint64_t version;    /* committed on one store: of every key that was put or added to; otherwise 0 */
+    /* What ended the transaction, if it was not the answer of a store: "timeout", "deadlock", "admission",
+     * "circuit_breaker", "replication_lag", "resolver", "fenced". */
+    const char *cause;
+    /* The phase whose timeout ended the transaction, such as "Prepare". If the transaction is committed and
+     * pending, the phase whose timeout ended the wait for the stores. NULL: no timeout. */
+    const char *timeout;
+    uint32_t attempts; /* 0: refused before the first attempt */
+    /* If committed on one store: the version of every key that was put or added to; otherwise 0. */
+    uint64_t version;
     struct ts_txn_latency latency;
     size_t place_count;
-    struct ts_txn_place places[TS_TXN_PLACES_MAX]; /* the first place_count, ascending */
+    struct ts_txn_place places[TS_TXN_PLACES_MAX]; /* the first place_count are set, ascending */
     char text[240];                                /* one line: what is wrong, why, and how to fix it */
 };
 
 struct ts_txn_options {
-    /* Record the outcome, so that ts_txn_status can always return it. Also applies a transaction on one store
-     * at most once. */
+    /* Record the outcome, so that ts_txn_status can always return it. A recorded transaction on one store is
+     * also applied at most once. */
     bool record;
-    bool degrade; /* return at the commit point: committed, pending */
+    bool degrade; /* return at the commit point, with the outcome "committed, pending" */
     bool once;    /* no retries: the result of the first attempt is final */
     /* the caller is another layer of this library, and may write keys with the reserved first byte */
     bool system;
@@ -140,29 +143,29 @@ struct ts_txn_part {
     struct ts_batch batch;
 };
 
-/* The same with parts for particular stores; each place at most once. Operations are counted through all
- * parts, in order. */
+/* The same with parts for particular stores, at most one part for each place. The index of an operation
+ * counts through all parts, in order. */
 TS_API void ts_txn_run_parts(struct ts_coordinator *coordinator, const struct ts_txn_part *parts,
                              size_t count, const struct ts_txn_options *options,
                              struct ts_txn_result *ret_result);
 
 /*
- * The same with one part, which makes it local: one APPLY, with everything around a transaction (lag limit,
- * breaker, timeouts, retries, metrics). The operations are not copied, and nothing is allocated.
+ * The same with one part. The transaction is therefore local: one APPLY, with the usual lag limit, breaker,
+ * timeouts, retries and metrics. The operations are not copied, and nothing is allocated.
  */
 TS_API void ts_txn_apply(struct ts_coordinator *coordinator, const struct ts_txn_part *part,
                          const struct ts_txn_options *options, struct ts_txn_result *ret_result);
 
-/* Why something other than a transaction failed. X(SUFFIX, text) */
+/* Errors of all functions except those that run a transaction. X(SUFFIX, text) */
 #define TS_TXN_ERRORS(X)                                                                                     \
     X(OK, "ok")                                                                                              \
-    /* a store could not be asked or did not answer in time; `place` and the text name it */                 \
+    /* a store could not be reached or did not answer in time; `place` and the text name it */               \
     X(STORE, "store")                                                                                        \
     /* not an id of this cluster */                                                                          \
     X(BAD_ID, "bad id")                                                                                      \
     /* the stores disagree about the epoch, or another process is changing it */                             \
     X(EPOCH, "epoch")                                                                                        \
-    /* some promises could not be settled; repeat it when their deciders answer */                           \
+    /* some promises could not be settled; repeat the call when their deciders answer */                     \
     X(UNSETTLED, "unsettled")                                                                                \
     X(BAD_CONFIG, "bad configuration")                                                                       \
     X(NO_MEMORY, "out of memory")                                                                            \
@@ -174,7 +177,7 @@ enum ts_txn_error { TS_TXN_ERRORS(TS_TXN_ERROR_ENUM) };
 
 struct ts_txn_error_detail {
     enum ts_txn_error error;
-    uint32_t place; /* STORE: which; else UINT32_MAX */
+    uint32_t place; /* STORE: the store's place; otherwise UINT32_MAX */
     enum ts_store_result reason;
     char sqlstate[6];
     char text[240];
@@ -193,12 +196,14 @@ TS_API enum ts_txn_error ts_coordinator_open(struct ts_cluster *cluster, const s
 /* The configuration, borrowed until the coordinator is closed. */
 TS_API const struct ts_txn_config *ts_coordinator_config(const struct ts_coordinator *coordinator);
 
-/* No transaction may be in progress. Finishes what is pending and removes its registrations, within the
- * configured total time; resolvers handle stores that do not answer. NULL is allowed. */
+/* No transaction may be in progress. Finishes pending transactions and removes the coordinator's
+ * registrations, within the configured total time; resolvers handle stores that do not answer. NULL is
+ * allowed. */
 TS_API void ts_coordinator_close(struct ts_coordinator *coordinator);
 
 /*
- * All metrics as Prometheus text, in parts. Returns false when `write` did, or when memory runs out.
+ * Writes all metrics as Prometheus text, in parts. Returns false when `write` returned false, or when memory
+ * runs out.
  */
 TS_API bool ts_coordinator_metrics(struct ts_coordinator *coordinator,
                                    bool (*write)(void *context, struct ts_bytes text), void *context);
@@ -207,7 +212,7 @@ TS_API bool ts_coordinator_metrics(struct ts_coordinator *coordinator,
 #define TS_TXN_STATES(X)                                                                                     \
     X(COMMITTED, "committed")                                                                                \
     X(ABORTED, "aborted")                                                                                    \
-    /* promised somewhere and not decided yet */                                                             \
+    /* promised on some store, and not decided yet */                                                        \
     X(PENDING, "pending")                                                                                    \
     /* no trace of it is left, or it was never recorded, or it is not decided yet */                         \
     X(UNKNOWN, "unknown")
@@ -220,9 +225,9 @@ TS_API const char *ts_txn_state_text(enum ts_txn_state state);
 
 struct ts_txn_status {
     enum ts_txn_state state;
-    bool recorded;        /* its outcome is recorded: the state is certain, or will be */
+    bool recorded;        /* its outcome is or will be recorded, so the state is certain */
     uint32_t promises;    /* stores that still hold a promise of it */
-    uint32_t unreachable; /* stores that could not be asked for one */
+    uint32_t unreachable; /* stores that could not be asked for their promises */
 };
 
 /* Asks the stores about an id, and changes nothing. timeout_ms bounds each call. STORE when the store that
@@ -231,15 +236,15 @@ TS_API enum ts_txn_error ts_txn_status(struct ts_cluster *cluster, const char *i
                                        struct ts_txn_status *ret_status,
                                        struct ts_txn_error_detail *ret_detail);
 
-/* The results of a pass over the promises. */
+/* The result of a pass over the promises. */
 struct ts_txn_settled {
     uint64_t seen;
     uint64_t committed;
     uint64_t aborted;
-    uint64_t left;    /* young, with a live coordinator: it will finish them itself */
-    uint64_t stuck;   /* their decider, or their own store, did not answer */
-    uint64_t foreign; /* of another cluster, and not changed */
-    uint64_t fenced;  /* coordinators fenced */
+    uint64_t left;    /* young promises of a live coordinator, which will finish them */
+    uint64_t stuck;   /* promises whose decider, or whose own store, did not answer */
+    uint64_t foreign; /* promises of another cluster, which stay unchanged */
+    uint64_t fenced;  /* coordinators that this pass fenced */
     uint64_t removed; /* decision records that were no longer needed */
 };
 
@@ -256,8 +261,9 @@ TS_API enum ts_txn_error ts_txn_recover(struct ts_cluster *cluster, uint64_t tim
 
 /*
  * For a cluster that was opened with accept_copy: raises the epoch above those of the copies, settles all
- * promises, and makes the copies the stores of the cluster. Until it has returned OK, the cluster cannot be
- * opened in another way; it can be repeated. A transaction with a missing half cannot be recovered.
+ * promises, and makes the copies the stores of the cluster. Until it has returned OK, the cluster can only be
+ * opened with accept_copy; the call can be repeated. A transaction that is missing on one of its stores
+ * cannot be recovered.
  */
 TS_API enum ts_txn_error ts_txn_accept_copy(struct ts_cluster *cluster, uint64_t timeout_ms,
                                             uint64_t *ret_epoch, struct ts_txn_settled *ret_settled,
@@ -273,51 +279,51 @@ TS_API enum ts_txn_error ts_txn_fence(struct ts_cluster *cluster, uint64_t timeo
                                       struct ts_txn_error_detail *ret_detail);
 
 /* The state of a cluster. Each row names its store. */
-struct ts_cluster_status_store {
+struct ts_txn_cluster_status_store {
     uint32_t place;
-    enum ts_store_result result; /* OK, or why the store could not be asked; then the other fields are 0 */
+    enum ts_store_result result; /* OK, or why the store could not be reached; then the other fields are 0 */
     char text[240];
     uint64_t epoch;
     const char *state; /* "open", "closing", "initialising" or "none" */
     uint64_t promises;
     uint64_t commit_decisions;
     uint64_t abort_decisions;
-    uint64_t coordinators; /* registered and not fenced */
+    uint64_t coordinators; /* registered coordinators that are not fenced */
     uint64_t fence_marks;
 };
 
-struct ts_cluster_status_coordinator {
+struct ts_txn_cluster_status_coordinator {
     uint32_t place;
     char uuid[33];
     bool fenced;
-    uint64_t heartbeat_age_ms; /* by the store's clock */
+    uint64_t heartbeat_age_ms; /* age of the last heartbeat, by the store's clock */
     uint64_t low_water_mark;
     uint64_t total_timeout_ms;
 };
 
-struct ts_cluster_status_promise {
+struct ts_txn_cluster_status_promise {
     uint32_t place;
     char id[TS_STORE_GID_MAX + 1];
-    bool foreign; /* of another cluster */
+    bool foreign; /* the promise belongs to another cluster */
     uint32_t decider;
     uint64_t age_ms;
     const char *decision; /* "commit", "abort", "none", or "unknown" when the decider did not answer */
 };
 
-struct ts_cluster_status {
-    struct ts_cluster_status_store *stores;
+struct ts_txn_cluster_status {
+    struct ts_txn_cluster_status_store *stores;
     size_t store_count;
-    struct ts_cluster_status_coordinator *coordinators;
+    struct ts_txn_cluster_status_coordinator *coordinators;
     size_t coordinator_count;
-    struct ts_cluster_status_promise *promises;
+    struct ts_txn_cluster_status_promise *promises;
     size_t promise_count;
 };
 
 /* Fills *ret_status, which the caller releases. Stores that do not answer are rows in it, not errors. */
-TS_API enum ts_txn_error ts_cluster_status_read(struct ts_cluster *cluster, uint64_t timeout_ms,
-                                                struct ts_cluster_status *ret_status,
-                                                struct ts_txn_error_detail *ret_detail);
-TS_API void ts_cluster_status_release(struct ts_cluster_status *status);
+TS_API enum ts_txn_error ts_txn_cluster_status_read(struct ts_cluster *cluster, uint64_t timeout_ms,
+                                                    struct ts_txn_cluster_status *ret_status,
+                                                    struct ts_txn_error_detail *ret_detail);
+TS_API void ts_txn_cluster_status_release(struct ts_txn_cluster_status *status);
 
 #ifdef __cplusplus
 }

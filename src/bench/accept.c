@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* A thread may sleep longer than asked for, and be woken late on a machine that is busy. */
+/* A thread may sleep longer than requested, because a busy machine wakes it late. */
 static const uint64_t oversleep_us = 100000, late_us = 500000;
 
 struct checks {
@@ -57,7 +57,7 @@ static void check_divergence(const struct bench_evidence *evidence, struct check
         used += (size_t)len < sizeof check->found - used ? (size_t)len : 0;
     }
     check->pass = !bench__grows(p999, BENCH_SLICES);
-    snprintf(check->threshold, sizeof check->threshold, "does not grow by half %d times in a row",
+    snprintf(check->threshold, sizeof check->threshold, "does not grow by 50 %% or more %d times in a row",
              BENCH_GROWTH_RUN);
     snprintf(check->found + used, sizeof check->found - used, " us");
 }
@@ -96,7 +96,7 @@ static void check_faults(const struct bench_evidence *evidence, struct checks *c
     snprintf(check->threshold, sizeof check->threshold,
              "existing ids are refused, replies are lost, a store dies");
     snprintf(check->found, sizeof check->found,
-             "%llu refused, %llu committed, %llu calls struck, %llu deaths",
+             "%llu refused, %llu committed, %llu calls with faults, %llu deaths",
              (unsigned long long)tally->check_failed, (unsigned long long)tally->duplicates_committed,
              (unsigned long long)evidence->faults_struck, (unsigned long long)evidence->stores_died);
 }

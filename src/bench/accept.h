@@ -9,7 +9,7 @@
  *                     again at the end
  *   circuit_breaker   faults: it tripped when the store died, and is closed again
  *   faults_injected   faults: existing ids were inserted and refused, replies were lost, a store died
- *   total_kept        bank: the accounts add up to what they began with
+ *   total_kept        bank: the total of the accounts has not changed
  */
 #ifndef TS_BENCH_ACCEPT_H
 #define TS_BENCH_ACCEPT_H
@@ -41,7 +41,7 @@ struct bench_evidence {
     bool breaker_closed;
     uint64_t faults_struck;
     uint64_t stores_died;
-    bool bank_checked; /* false: the accounts could not be read as of one moment */
+    bool bank_checked; /* false: the accounts could not all be read at the same moment */
     int64_t bank_off;  /* the actual total minus the expected one */
 };
 

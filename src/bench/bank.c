@@ -1,5 +1,5 @@
 /*
- * The accounts: finds them, makes them and looks at them. bank_transfer.c moves money between them.
+ * Finds, makes and reads the accounts. bank_transfer.c moves money between them.
  */
 #include "bench/bank.h"
 
@@ -18,13 +18,13 @@ static const struct ts_bytes accounts_to = TS_BYTES_INIT("bench/bank/account0");
 static const struct ts_bytes total_key = TS_BYTES_INIT("bench/bank/total");
 
 enum { FOUNDING_PATIENCE_MS = 30000 };
-/* Longer than a resolver waits before it settles the transactions of a coordinator without heartbeat. */
+/* Longer than the time after which a resolver settles transactions of a coordinator without heartbeats. */
 enum { PART_PATIENCE_MS = 12000 };
 
 /* All rows of the bank: one list for each store, and one for the total. */
 struct bank_rows {
     struct ts_rows *lists;
-    size_t count; /* of lists; the last is the total's */
+    size_t count; /* number of lists; the last is the total's */
 };
 
 static void release_rows(struct bank_rows *rows) {
@@ -52,7 +52,7 @@ static enum ts_store_result run(const struct bench_bank_access *access, size_t p
     return result;
 }
 
-/* Returns false with one line of text. */
+/* On failure returns false, with one line of text. */
 static bool read_rows(const struct bench_bank_access *access, struct bank_rows *ret_rows,
                       char ret_text[240]) {
     size_t places = ts_cluster_count(access->cluster);
@@ -97,7 +97,7 @@ static void add_up(const struct bank_rows *rows, struct bench_bank_look *look) {
     look->has_total = total->version != 0 && ts_u64_parse(total->value, &look->expected) == TS_NUMBER_OK;
 }
 
-/* Returns true if all rows were current at one moment: commits a transaction of nothing but checks. */
+/* Returns true if all rows were current at one moment: commits a transaction that consists only of checks. */
 static bool was_one_moment(const struct bench_bank_access *access, const struct bank_rows *rows,
                            char ret_text[240]) {
     size_t count = 0;
@@ -127,7 +127,7 @@ static bool was_one_moment(const struct bench_bank_access *access, const struct 
     return ok;
 }
 
-/* Returns true if a store may have prepared transactions, also when it does not answer. */
+/* Returns true if a store may have prepared transactions, or does not answer. */
 static bool promises_left(const struct bench_bank_access *access) {
     struct ts_rows rows = {0};
     bool left = false;
@@ -157,11 +157,11 @@ static void look_once(const struct bench_bank_access *access, struct bench_bank_
             look->state = BENCH_BANK_BUSY;
     }
     release_rows(&rows);
-    /* Prepared accounts are not visible. If the founder was killed between its decision and the last commit,
-     * the bank looks smaller than it is. */
+    /* Prepared accounts are not visible. If the process that made the bank was killed between its decision
+     * and the last commit, the bank looks smaller than it is. */
     if (look->state == BENCH_BANK_SEEN && !adds_up(look) && promises_left(access)) {
         look->state = BENCH_BANK_BUSY;
-        snprintf(look->text, sizeof look->text, "promises of transactions that were cut off are not settled");
+        snprintf(look->text, sizeof look->text, "promises of interrupted transactions are not settled");
     }
 }
 
@@ -205,7 +205,7 @@ static void insert(struct founding *founding, struct ts_bytes key, const char *v
         (struct ts_op){.kind = TS_OP_PUT, .key = key, .value = ts_bytes_of_cstring(value)};
 }
 
-/* Tries numbers from 0 upwards, until every store has its share or has had enough tries. */
+/* Tries numbers from 0 upwards, until every store has its share or the limit of tries is reached. */
 static void choose_accounts(const struct ts_cluster *cluster, size_t *counts, struct founding *founding) {
     size_t places = ts_cluster_count(cluster), wanted = places * BENCH_ACCOUNTS_PER_STORE;
     for (size_t number = 0; number < 16 * wanted && founding->count < wanted; number++) {
@@ -223,8 +223,8 @@ static void choose_accounts(const struct ts_cluster *cluster, size_t *counts, st
     insert(founding, total_key, founding->total);
 }
 
-/* Returns false, with one line of text, when another attempt is of no use. In any case list the existing
- * accounts next: another process may have been faster. */
+/* Returns false, with one line of text, when another attempt would not help. In any case, list the existing
+ * accounts next, because another process may have been faster. */
 static bool found_bank(const struct bench_bank_access *access, struct bench_bank_error *ret_error) {
     size_t places = ts_cluster_count(access->cluster), wanted = places * BENCH_ACCOUNTS_PER_STORE;
     struct founding founding = {.accounts = calloc(wanted, sizeof *founding.accounts),
@@ -288,7 +288,7 @@ bool bench__bank_open(struct bench_bank *ret_bank, const struct bench_bank_acces
     struct bench_bank bank = {0};
     if (!list_accounts(access, &bank, ret_error->text))
         return false;
-    /* Prepared transactions of a killed founder must be settled first. */
+    /* Prepared transactions of a killed process must be settled first. */
     while (bank.count < 2) {
         bench__bank_release(&bank);
         if (!found_bank(access, ret_error) || ts_clock_monotonic_ns() > until_ns)

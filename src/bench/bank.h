@@ -2,7 +2,7 @@
  * A bank whose accounts are spread over all stores, and whose total never changes.
  *
  *   bench/bank/account/NNNNNN   the balance, a decimal number
- *   bench/bank/total            what all balances add up to, written once
+ *   bench/bank/total            the sum of all balances, written once
  *
  * One transaction makes the accounts and the total, so that a killed process leaves all of them or none. A
  * transfer is one transaction of two accounts: half of the transfers are two additions; the other half read
@@ -10,7 +10,7 @@
  *
  * Reads of several stores are not a snapshot. A look at the bank therefore ends with a transaction that
  * checks every version that was read: when it commits, all of them were current at one moment. Prepared
- * transactions of killed processes hold it up, so it looks again until they are settled.
+ * transactions of killed processes prevent this, so it looks again until they are settled.
  */
 #ifndef TS_BENCH_BANK_H
 #define TS_BENCH_BANK_H
@@ -25,13 +25,13 @@
 
 enum {
     BENCH_ACCOUNTS_PER_STORE = 64,
-    BENCH_ACCOUNTS_MAX = 50000, /* on one store */
+    BENCH_ACCOUNTS_MAX = 50000, /* the most accounts on one store */
     BENCH_ACCOUNT_BALANCE = 1000,
     BENCH_TRANSFER_MAX = 100,
     BENCH_ACCOUNT_KEY_SIZE = 40,
 };
 
-/* Access to the cluster; everything in it outlives the bank. */
+/* Access to the cluster. Everything in it must stay valid as long as the bank. */
 struct bench_bank_access {
     struct ts_cluster *cluster;
     struct ts_coordinator *coordinator;
@@ -40,7 +40,7 @@ struct bench_bank_access {
 
 enum bench_bank_state {
     BENCH_BANK_NONE, /* no accounts */
-    BENCH_BANK_SEEN, /* the figures below are of one moment */
+    BENCH_BANK_SEEN, /* the figures below belong to one moment */
     BENCH_BANK_BUSY, /* not of one moment: accounts kept changing, or prepared transactions of others remained */
     BENCH_BANK_FAILED, /* a store could not be read */
 };
@@ -67,11 +67,11 @@ struct bench_bank {
     size_t count;
 };
 
-/* Looks until the figures are of one moment, for patience_ms at most. */
+/* Looks until the figures belong to one moment, at most for patience_ms. */
 void bench__bank_look(const struct bench_bank_access *access, uint64_t patience_ms,
                       struct bench_bank_look *ret_look);
 
-/* Finds the accounts, or makes them. Returns false with one line of text. */
+/* Finds the accounts, or makes them. On failure returns false, with one line of text. */
 struct bench_bank_error {
     char text[240];
 };

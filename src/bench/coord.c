@@ -19,11 +19,11 @@ struct stage {
     struct ts_tenant_id tenant;
     atomic_uint_least64_t claims_left;
     atomic_bool stopped;   /* the time is over, or a worker failed */
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the fields below */
     pthread_cond_t opened;
-    uint32_t expected; /* workers that must arrive at the gate */
+    uint32_t expected; /* workers that must arrive before all continue */
     uint32_t arrived;
-    uint32_t turn; /* how often the gate has opened */
+    uint32_t turn; /* how often all workers have met */
     struct bench_coord_error error;
 };
 
@@ -37,7 +37,7 @@ struct worker {
     struct ts_hist checkpoints_ns;
 };
 
-/* Keys of shard number n lie between "nnnnnnnn" and the next. */
+/* The keys of shard number n begin with n as eight digits. */
 static struct ts_bytes key_of(uint64_t shard, uint64_t step, char text[static KEY_LEN + 1]) {
     snprintf(text, KEY_LEN + 1, "%08llx%08llx", (unsigned long long)(shard & UINT32_MAX),
              (unsigned long long)(step & UINT32_MAX));
@@ -76,11 +76,12 @@ static void meet(struct stage *stage) {
     pthread_mutex_unlock(&stage->mutex);
 }
 
-/* Called when not all threads could start: those that did start pass the gate and do nothing. */
+/* Called when not all threads could be started: those that were started continue and do nothing. */
 static void give_up(struct stage *stage, uint32_t begun) {
     atomic_store(&stage->stopped, true);
     pthread_mutex_lock(&stage->mutex);
-    snprintf(stage->error.text, sizeof stage->error.text, "the system gives no thread for worker %u", begun);
+    snprintf(stage->error.text, sizeof stage->error.text, "the system cannot start a thread for worker %u",
+             begun);
     stage->expected = begun;
     open_when_all_are_there(stage);
     pthread_mutex_unlock(&stage->mutex);
@@ -224,7 +225,7 @@ static void *work(void *context) {
     snprintf((char *)who.worker.b, sizeof who.worker.b, "bench-%u", worker->number);
     struct ts_coord_session *session = ts_coord_session_new(stage->options->coord, &who);
     bool ok = session != NULL;
-    /* Every worker's first claim opens connections, too, and is not measured. */
+    /* Every worker's first claim also opens connections, so it is not measured. */
     ok = ok && claim(worker, session);
     ts_hist_clear(&worker->claims_ns);
     meet(stage);
@@ -269,8 +270,8 @@ bool bench__coord(const struct bench_coord_options *options, struct bench_coord_
     pthread_mutex_init(&stage.mutex, NULL);
     pthread_cond_init(&stage.opened, NULL);
     memcpy(stage.tenant.b, tenant_name, sizeof tenant_name - 1);
-    /* Every worker has a shard already. Claims take only a quarter of the others, so that the last claims
-     * find free shards as easily as the first. */
+    /* Every worker already has a shard. The measured claims take only a quarter of the others, so that the
+     * last claims find free shards as easily as the first. */
     uint64_t spare = (options->shards - options->workers) / 4;
     atomic_store(&stage.claims_left, spare < BENCH_COORD_CLAIMS ? spare : BENCH_COORD_CLAIMS);
     struct worker *workers = calloc(options->workers, sizeof *workers);

@@ -9,7 +9,7 @@ static uint64_t most(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-/* Keeps a setting that the user has configured. */
+/* Does not change a setting that the user has configured. */
 static void shorten(uint64_t *setting_us, uint64_t default_us, uint64_t most_us) {
     if (*setting_us == default_us && most_us < default_us)
         *setting_us = most_us;
@@ -21,7 +21,7 @@ void bench__faults_shorten(struct ts_txn_config *config, struct bench_faults_spa
     const uint64_t total_us = most(duration_us / 40, span.servers ? 500000 : 50000);
     struct ts_txn_config defaults;
     ts_txn_config_init(&defaults);
-    struct ts_timeouts *timeouts = &config->timeouts;
+    struct ts_txn_timeouts *timeouts = &config->timeouts;
     shorten(&timeouts->shard_rpc_us, defaults.timeouts.shard_rpc_us, call_us);
     shorten(&timeouts->prepare_us, defaults.timeouts.prepare_us, call_us);
     shorten(&timeouts->commit_us, defaults.timeouts.commit_us, call_us);

@@ -2,9 +2,9 @@
  * The faults that the fault scenario injects into the first two stores, with the fault decorator:
  *
  *     0 ───────────── 6/16 ──── 7/16 ──────── 11/16 ──────────── 1   of the time
- *     │ one reply of 200 of every call that changes something is lost, on both, all the time
- *                     │ store 1 dies: the call that meets its end, and all after it, get no answer
- *                               │ its place is known to be empty: calls are refused at once (unavailable)
+ *     │ on both, all the time: one in 200 replies to calls that change something is lost
+ *                     │ store 1 dies: this call and all later ones get no answer
+ *                               │ its absence is known: calls are refused at once (unavailable)
  *                                             │ it answers again
  *
  * The scenario itself inserts existing ids all the time (scenario.h).
@@ -42,8 +42,8 @@ void bench__faults_shorten(struct ts_txn_config *config, struct bench_faults_spa
 
 /* Starts losing replies. */
 void bench__faults_begin(struct bench_faults *faults);
-/* Store 1 (store 0 if it is the only one) dies at its next change; then its place is empty; then it is
- * back. */
+/* Store 1 (store 0 if it is the only one) dies at its next change (kill). Later its calls are refused at once
+ * (bury), and then it answers again (revive). */
 void bench__faults_kill(struct bench_faults *faults);
 void bench__faults_bury(struct bench_faults *faults);
 void bench__faults_revive(struct bench_faults *faults);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many numbers to try for each key of the pools. A store whose pool is still empty then is an error. */
+/* How many numbers to try for each key of the pools. If a store's pool is still empty then, that is an error. */
 enum { TRIES_PER_KEY = 16 };
 
 static const struct ts_bytes prefix = TS_BYTES_INIT("bench/");

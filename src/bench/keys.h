@@ -1,6 +1,6 @@
 /*
- * Keys for each store of a cluster, as its own router assigns them, so that the benchmark measures what a
- * user's transaction does, routing included.
+ * Keys for each store of a cluster, assigned by the cluster's own router, so that the benchmark measures the
+ * same work as a user's transaction, including routing.
  *
  * A key is "bench/" and eight hexadecimal digits. Numbers are tried from 0 upwards, and each goes to the pool
  * of the store that its key routes to, so that every process has the same pools for the same cluster.
@@ -22,11 +22,11 @@ struct bench_key {
 
 struct bench_keys {
     uint32_t *numbers; /* BENCH_POOL_MAX for each store */
-    size_t *counts;    /* how many of them there are */
+    size_t *counts;    /* number of keys of each store */
     size_t place_count;
 };
 
-/* Why keys could not be made: memory ran out, or a store gets no keys. */
+/* Why keys could not be made: memory ran out, or no key routes to a store. */
 struct bench_keys_error {
     bool no_memory;
     size_t empty_place; /* the router sends no key to this store */

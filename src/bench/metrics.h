@@ -1,6 +1,6 @@
 /*
- * Values that the benchmark reads from the public metrics of a coordinator: its circuit breaker, and for
- * each store the results of transactions and the limit that follows from their conflicts.
+ * Values that the benchmark reads from the public metrics of a coordinator: its circuit breaker, and for each
+ * store the results of transactions and its adaptive limit.
  */
 #ifndef TS_BENCH_METRICS_H
 #define TS_BENCH_METRICS_H
@@ -13,8 +13,8 @@
 
 struct bench_store_metrics {
     uint64_t txns;
-    uint64_t conflicts;         /* of these: aborted by conflicts */
-    uint64_t concurrency_limit; /* the current one */
+    uint64_t conflicts;         /* transactions that conflicts aborted */
+    uint64_t concurrency_limit; /* the current limit */
 };
 
 struct bench_metrics {

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Shared by all threads. They wait at the gate until all have arrived, so that all begin at the same time. */
+/* Shared by all threads. They wait until all have arrived, so that all begin at the same time. */
 struct run {
     const struct bench_run_options *options;
     uint64_t begin_ns;
     uint64_t duration_ns;
     atomic_bool cancelled;
     pthread_mutex_t lock;
-    pthread_cond_t gate;
+    pthread_cond_t start;
     bool open;
 };
 
@@ -36,23 +36,23 @@ static void pause_ns(uint64_t ns) {
     (void)nanosleep(&pause, NULL);
 }
 
-static void wait_at_gate(struct run *run) {
+static void wait_for_start(struct run *run) {
     pthread_mutex_lock(&run->lock);
     while (!run->open)
-        pthread_cond_wait(&run->gate, &run->lock);
+        pthread_cond_wait(&run->start, &run->lock);
     pthread_mutex_unlock(&run->lock);
 }
 
-static void open_gate(struct run *run) {
+static void start_all(struct run *run) {
     pthread_mutex_lock(&run->lock);
     run->begin_ns = ts_clock_monotonic_ns();
     run->open = true;
-    pthread_cond_broadcast(&run->gate);
+    pthread_cond_broadcast(&run->start);
     pthread_mutex_unlock(&run->lock);
 }
 
-/* Gives every check the current version of its key. Returns false, with an aborted transaction, when a store
- * does not answer. */
+/* Sets the version of each check to the current version of its key. Returns false, with an aborted
+ * transaction, when a store does not answer. */
 static bool read_versions(struct worker *worker) {
     const struct bench_bank_access *access = &worker->run->options->access;
     for (size_t i = 0; i < worker->txn.count; i++) {
@@ -89,7 +89,7 @@ static void transact(struct worker *worker) {
 static void *work(void *context) {
     struct worker *worker = context;
     struct run *run = worker->run;
-    wait_at_gate(run);
+    wait_for_start(run);
     if (atomic_load(&run->cancelled))
         return NULL;
     uint64_t end_ns = run->begin_ns + run->duration_ns;
@@ -159,11 +159,11 @@ bool bench__run(const struct bench_run_options *options, struct bench_run_result
     struct run run = {.options = options,
                       .duration_ns = options->duration_ms * 1000000,
                       .lock = PTHREAD_MUTEX_INITIALIZER,
-                      .gate = PTHREAD_COND_INITIALIZER};
+                      .start = PTHREAD_COND_INITIALIZER};
     uint32_t started = start_workers(&run, workers);
     bool ok = started == threads;
     atomic_store(&run.cancelled, !ok);
-    open_gate(&run);
+    start_all(&run);
     if (ok && options->faults != NULL)
         inflict(&run, options->faults);
     bench__tally_init(&ret_result->tally);
@@ -176,7 +176,7 @@ bool bench__run(const struct bench_run_options *options, struct bench_run_result
     ret_result->took_ns = ts_clock_monotonic_ns() - run.begin_ns;
     if (options->faults != NULL)
         bench__faults_end(options->faults);
-    pthread_cond_destroy(&run.gate);
+    pthread_cond_destroy(&run.start);
     pthread_mutex_destroy(&run.lock);
     free(workers);
     return ok;

@@ -1,7 +1,7 @@
 /*
  * A run: threads make transactions one after another until the time is over, and record the results.
  *
- * After a refusal a client pauses, as the answer asks, and tries again.
+ * After a refusal a client pauses and tries again.
  */
 #ifndef TS_BENCH_RUN_H
 #define TS_BENCH_RUN_H
@@ -21,7 +21,7 @@ struct bench_run_options {
     const struct bench_bank *bank;   /* bank only */
     struct bench_faults *faults;     /* faults only */
     uint64_t duration_ms;
-    uint64_t pause_us; /* after a refusal */
+    uint64_t pause_us; /* pause after a refusal */
 };
 
 struct bench_run_result {

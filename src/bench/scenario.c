@@ -49,7 +49,7 @@ static void put(const struct bench_plan *plan, struct bench_key_at at, struct be
     };
 }
 
-/* The index of the n-th key in the stretch of a store's keys that belongs to a thread. */
+/* The index of the n-th key in the part of a store's keys that belongs to a thread. */
 static size_t own_index(const struct bench_walk *walk, size_t place, uint64_t n) {
     size_t stretch = walk->plan->keys.counts[place] / walk->plan->threads;
     if (stretch == 0)
@@ -96,7 +96,7 @@ static void put_own(const struct bench_walk *walk, size_t place, struct bench_tx
     put(walk->plan, (struct bench_key_at){place, own_index(walk, place, walk->turn)}, txn);
 }
 
-/* Inserts an existing id as if it were new: the check fails on store 0, whatever happens on the others. */
+/* Inserts an existing id as if it were new: the check fails on store 0, whatever the other stores answer. */
 static void insert_existing(struct bench_walk *walk, struct bench_txn *txn) {
     size_t index = (size_t)ts_prng_below(&walk->prng, BENCH_EXISTING);
     put(walk->plan, (struct bench_key_at){0, index}, txn);

@@ -54,8 +54,8 @@ enum {
     BENCH_VALUE_LEN = 64,
     BENCH_THREADS_MAX = 1024,
     BENCH_EXISTING = 64,      /* faults: existing ids of store 0 */
-    BENCH_SHARED = 64,        /* mixed: keys of a store for each thread, which all threads use */
-    BENCH_CONTENDED_KEYS = 2, /* contended: keys of a store */
+    BENCH_SHARED = 64,        /* mixed: keys of a store for each thread; every thread uses all of them */
+    BENCH_CONTENDED_KEYS = 2, /* contended: number of keys of each store */
 };
 
 /* Shared by all threads, and constant while they run. */

@@ -2,8 +2,8 @@
  * Results of the transactions: each thread counts its own, and they are merged at the end.
  *
  * The time of a run is cut into BENCH_SLICES equal slices, each with a histogram of its own, which
- * distinguishes a latency that grows during the run from one that is merely high. Latencies are those of
- * transactions that committed, from the caller's side, in nanoseconds.
+ * distinguishes a latency that grows during the run from one that is merely high. Latencies are measured by
+ * the caller, in nanoseconds, for committed transactions only.
  */
 #ifndef TS_BENCH_TALLY_H
 #define TS_BENCH_TALLY_H
@@ -16,7 +16,7 @@
 
 enum { BENCH_SLICES = 8 };
 
-/* How often a phase took most of the time, by the name that ts_txn_latency_dominant gives it. */
+/* How often a phase took most of the time, by its name from ts_txn_latency_dominant. */
 enum { BENCH_PHASES_MAX = 16 };
 struct bench_phase {
     const char *name; /* NULL: this entry and all after it are free */
@@ -26,19 +26,19 @@ struct bench_phase {
 struct bench_tally {
     uint64_t total;
     uint64_t committed;
-    uint64_t pending; /* of the committed: not applied on every store yet when the answer came */
+    uint64_t pending; /* committed, but not yet applied on every store when the answer came */
     uint64_t aborted; /* refused ones included */
-    uint64_t refused; /* of the aborted: before any store was asked */
+    uint64_t refused; /* aborted before any store was asked */
     uint64_t unknown;
-    uint64_t retried;      /* tried more than once */
-    uint64_t global;       /* on several stores */
-    uint64_t check_failed; /* of the aborted: by a check on a store */
+    uint64_t retried;      /* transactions that were tried more than once */
+    uint64_t global;       /* transactions on several stores */
+    uint64_t check_failed; /* aborted by a check on a store */
     uint64_t limit;
     uint64_t duplicates; /* inserts of existing ids; the store must not commit them */
     uint64_t duplicates_committed;
     uint32_t most_attempts;
-    uint64_t most_backoff_us; /* of one transaction */
-    uint64_t longest_ns;      /* of any transaction, whatever its result */
+    uint64_t most_backoff_us; /* the longest time that one transaction backed off */
+    uint64_t longest_ns;      /* the longest transaction, with any result */
     struct bench_phase phases[BENCH_PHASES_MAX];
     uint64_t slice_total[BENCH_SLICES];
     struct ts_hist slices[BENCH_SLICES];
@@ -56,7 +56,7 @@ void bench__tally_record(struct bench_tally *tally, const struct bench_sample *s
 
 void bench__tally_merge(struct bench_tally *tally, const struct bench_tally *from);
 
-/* All slices together. */
+/* The latencies of all slices together. */
 void bench__tally_latency(const struct bench_tally *tally, struct ts_hist *ret_hist);
 
 #endif

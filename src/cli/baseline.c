@@ -25,7 +25,8 @@ static bool is_there(const char *path) {
     return stat(path, &status) == 0 || errno != ENOENT;
 }
 
-/* Finds the salt of the ids by their key: that of the baseline, that of the project, or none. */
+/* Returns the baseline whose salt the ids were made with: the old one, or the drawn one if the report's key
+ * comes from its salt. NULL: neither; the ids use the project's salt, if any. */
 static const struct ts_baseline *salt_of(const struct ts_baseline *old, const struct ts_baseline *drawn,
                                          const struct ts_report *report) {
     if (old->salt_len > 0)
@@ -114,7 +115,7 @@ static enum cli_exit run_baseline(const struct cli_arguments *arguments) {
     enum cli_exit status = cli__scan_options_read("baseline", arguments, &options);
     if (status != CLI_EXIT_DONE)
         return status;
-    options.scan.min_confidence = TS_CONFIDENCE_LOW; /* what is known stays known, whatever a scan lists */
+    options.scan.min_confidence = TS_CONFIDENCE_LOW; /* known findings stay known, even unlisted */
     status = cli__scan_check_outputs(&options);
     if (status == CLI_EXIT_DONE)
         status = make(path, &options);
@@ -128,18 +129,18 @@ static const struct cli_example examples[] = {
 
 const struct cli_verb cli__verb_baseline = {
     .name = "baseline",
-    .summary = "record the present findings as known",
+    .summary = "record the current findings as known",
     .operands = "[TARGET…]",
     .description =
-        "Scans like 'turnstone scan' and writes the ids and rules of all findings, of every confidence, to a file, for "
-        "'turnstone scan --baseline'. The file contains no secrets, dates, paths or lines, so that it can "
-        "be committed and changes only when findings appear or disappear. An existing file is updated and "
-        "keeps its salt. If the scan is incomplete, nothing is written.\n\nIds are keyed by the salt of "
-        "the project (.turnstone.yml). Without one, a new baseline draws a salt and stores it, and scans "
-        "with that baseline use it. The ids of such scans differ from those of other scans. "
-        "docs/formats/baseline.md explains what the salt protects.\n\nExit status: 0 the file was "
-        "written; 2 a wrong target or option; 4 an incomplete scan; 6 memory, threads, temporary files or "
-        "the output failed.",
+        "Scans like 'turnstone scan' and writes the ids and rules of all findings, of every confidence, to a "
+        "file, for 'turnstone scan --baseline'. The file contains no secrets, dates, paths or lines, so that "
+        "it can be committed and changes only when findings appear or disappear. An existing file is updated "
+        "and keeps its salt. If the scan is incomplete, nothing is written.\n\n"
+        "Ids are keyed by the salt of the project (.turnstone.yml). Without one, a new baseline draws a salt "
+        "and stores it, and scans with that baseline use it. The ids of such scans differ from those of other "
+        "scans. docs/formats/baseline.md explains what the salt protects.\n\n"
+        "Exit status: 0 the file was written; 2 a wrong target or option; 4 an incomplete scan; 6 no memory, "
+        "threads or temporary files, or the output cannot be written.",
     .options = cli__baseline_option_table,
     .option_count = SCAN_COMMON_COUNT,
     .examples = examples,

@@ -1,5 +1,5 @@
 /*
- * turnstone bench coord: how fast workers claim and checkpoint on a cluster.
+ * turnstone bench coord: measures how fast workers claim and checkpoint on a cluster.
  */
 #include "cluster_option.h"
 #include "complain.h"
@@ -29,7 +29,7 @@ struct request {
     uint32_t seconds;
 };
 
-/* A whole number from least to most, or the default in *value. */
+/* Reads a whole number from least to most; without the option, *value keeps its default. */
 static enum cli_exit read_number(const struct cli_arguments *arguments, size_t option, const char *name,
                                  struct ts_span limits, uint64_t *value) {
     const char *text = arguments->values[option];
@@ -112,7 +112,7 @@ static void print_result(const struct cli_arguments *arguments, const struct req
                stores, stores == 1 ? "store" : "stores");
         say_latency("claims", &result->claims_ns);
         say_latency("checkpoints", &result->checkpoints_ns);
-        printf("%-12s %.0f a second; %.0f shards registered a second\n", "", per_second, registered);
+        printf("%-12s %.0f per second; %.0f shards registered per second\n", "", per_second, registered);
         return;
     }
     printf("{\"bench\":\"coord\",\"stores\":%zu,\"workers\":%u,\"shards\":%llu,\"seconds\":%u,"
@@ -130,7 +130,8 @@ static enum cli_exit measure(const struct cli_arguments *arguments, const struct
     uint8_t drawn[8];
     if (!coord || !ts_entropy_fill(drawn, sizeof drawn)) {
         ts_coord_free(coord);
-        return cli__complain(CLI_EXIT_INFRASTRUCTURE, "bench coord: out of memory or random numbers");
+        return cli__complain(CLI_EXIT_INFRASTRUCTURE,
+                             "bench coord: out of memory, or the system gave no random numbers");
     }
     const struct bench_coord_options options = {.coord = coord,
                                                 .run = {ts_le64_load(drawn) >> 11},
@@ -177,7 +178,9 @@ static const struct cli_option options[] = {
     [COORD_SHARDS] = {.name = "shards",
                       .argument = "N",
                       .help = "number of shards, at least two for each worker (default: 1000)"},
-    [COORD_SECONDS] = {.name = "seconds", .argument = "N", .help = "how long to checkpoint (default: 3)"},
+    [COORD_SECONDS] = {.name = "seconds",
+                       .argument = "N",
+                       .help = "duration of the checkpoints (default: 3)"},
 };
 
 static const struct cli_example examples[] = {
@@ -189,9 +192,9 @@ const struct cli_verb cli__verb_bench_coord = {
     .name = "bench coord",
     .summary = "measure claims and checkpoints",
     .description =
-        "Makes a run with this many shards. The workers claim a fixed number of times, then checkpoint "
-        "for the given time; then the run is cancelled. Prints how long claims and checkpoints took. The "
-        "records stay in the cluster, so use a cluster that is only for this.",
+        "Creates a run with --shards shards. The workers first make a fixed number of claims, and then make "
+        "checkpoints for --seconds. At the end the run is cancelled. Prints how long claims and checkpoints "
+        "took. The records stay in the cluster, so use a cluster that has no other purpose.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .variables = cli__cluster_variables,

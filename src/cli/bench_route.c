@@ -1,9 +1,9 @@
 /*
- * turnstone bench route: the cost of one call of the router, for each strategy, beside a bare loop that does
- * the same work.
+ * turnstone bench route: measures the cost of one call of the router, for each strategy, compared with a bare
+ * loop that does the same work.
  *
- * Ids are random and drawn before the clock starts. Results are summed, so that the compiler removes nothing.
- * A figure is the best of many short trials: the cost when nothing else runs on the core.
+ * Ids are random and drawn before the clock starts. Results are summed, so that the compiler cannot remove
+ * the calls. A figure is the best of many short trials: the cost when nothing else runs on the core.
  */
 #include "complain.h"
 #include "output.h"
@@ -168,7 +168,7 @@ static bool measure_ranges(struct figure *figure, struct ts_prng *prng) {
         }
         struct ts_router router;
         enum ts_router_error error = ts_router_init_range(ranges, count, memory, memory_size, &router, NULL);
-        ts_assert(error == TS_ROUTER_OK); /* equal borders would need 2^32 draws */
+        ts_assert(error == TS_ROUTER_OK); /* equal borders are practically impossible */
         struct sorted_starts sorted = {starts, count};
         ts_assert(route_all(&router) == figure->bare(&sorted));
         figure->ns = best_ns(route_all, &router);
@@ -199,7 +199,7 @@ static void print_json(const struct figure *figures, size_t count) {
 }
 
 static void print_text(const struct figure *figures, size_t count) {
-    printf("%-14s %8s %8s  %-28s %8s %6s\n", "strategy", "ns", "aim", "beside", "ns", "ratio");
+    printf("%-14s %8s %8s  %-28s %8s %6s\n", "strategy", "ns", "aim", "compared with", "ns", "ratio");
     for (size_t i = 0; i < count; i++) {
         const struct figure *figure = &figures[i];
         char name[32];
@@ -257,10 +257,10 @@ static const struct cli_example bench_examples[] = {
 
 const struct cli_verb cli__verb_bench_route = {
     .name = "bench route",
-    .summary = "measure what routing costs",
+    .summary = "measure the cost of routing",
     .description =
         "Measures each strategy on random ids, and a bare loop that does the same work in the same run. "
-        "Compare the ratio between machines. Figures are nanoseconds per call, the best of many short "
+        "To compare machines, compare the ratio of a strategy to the bare loop. Figures are nanoseconds per call, the best of many short "
         "trials. It takes about a second.",
     .options = bench_options,
     .option_count = sizeof bench_options / sizeof bench_options[0],

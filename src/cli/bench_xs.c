@@ -111,8 +111,7 @@ static enum cli_exit read_request(const struct cli_arguments *arguments, struct 
     if (ret_request->check && ret_request->scenario != BENCH_BANK)
         return cli__complain(CLI_EXIT_USAGE, "bench xs: --check is for --scenario bank");
     if (ret_request->check && ret_request->in_memory)
-        return cli__complain(CLI_EXIT_USAGE,
-                             "bench xs: a memory: store is empty, so there is nothing to check");
+        return cli__complain(CLI_EXIT_USAGE, "bench xs: --check: a store of kind 'memory:' is always empty");
     enum cli_exit status = read_numbers(arguments, ret_request);
     if (status == CLI_EXIT_DONE)
         status = cli__cluster_options("bench xs", arguments, &ret_request->config, &ret_request->cluster);
@@ -216,7 +215,7 @@ static enum cli_exit prepare_stores(struct setup *setup) {
     bench__scenario_first(&setup->plan, &first);
     if (first.count == 0)
         return CLI_EXIT_DONE;
-    /* Directly on the store: the shortened timeouts are not for the first connection. */
+    /* Writes directly to the store, because the shortened timeouts are too short for the first connection. */
     struct ts_call call = {.kind = TS_CALL_APPLY,
                            .batch = {first.ops, first.count},
                            .deadline_ns = ts_clock_monotonic_ns() + UINT64_C(1000000) * FIRST_KEYS_MS};
@@ -237,8 +236,8 @@ static enum cli_exit make_plan(const struct request *request, const struct ts_cl
             return cli__complain(CLI_EXIT_INFRASTRUCTURE, "bench xs: out of memory");
         return cli__complain(
             CLI_EXIT_REFUSED,
-            "bench xs: the cluster's routing sends no keys to store %zu; use a cluster that was "
-            "initialised with a hash",
+            "bench xs: the cluster's routing sends no keys to store %zu; use a cluster that routes "
+            "by a hash",
             error.empty_place);
     }
     if (request->scenario == BENCH_ZIPFIAN && !bench__zipf_init(&plan->zipf, BENCH_POOL_MAX))
@@ -246,16 +245,16 @@ static enum cli_exit make_plan(const struct request *request, const struct ts_cl
     return CLI_EXIT_DONE;
 }
 
-/* By default a transaction waits for a lock until the total timeout: as many retries as fit between the
- * waits, plus the one of an attempt that gave way, which does not wait. */
+/* By default a transaction waits for locks until the total timeout. So it may retry as often as waits fit
+ * into that time, plus once after an attempt that gave way, which does not wait. */
 static uint32_t most_retries(const struct ts_txn_config *config) {
-    struct ts_retry_config waits = config->retry;
+    struct ts_txn_retry_config waits = config->retry;
     struct ts_prng unused;
     waits.jitter_ppm = 0;
     ts_prng_init(&unused, 0);
     uint32_t retries = 0;
     for (uint64_t spent_us = 0; retries < RETRIES_MAX; retries++) {
-        spent_us += ts_retry_backoff_us(&waits, retries, &unused);
+        spent_us += ts_txn_retry_backoff_us(&waits, retries, &unused);
         if (spent_us > config->timeouts.total_us)
             break;
     }
@@ -288,7 +287,7 @@ static void judge(const struct request *request, const struct setup *setup, stru
     report->check_count = bench__accept(&evidence, report->checks);
 }
 
-/* How long a refused client waits: as long as a retry would; or, if an open breaker is part of the scenario,
+/* How long a refused client waits: as long as before a retry. If an open breaker is part of the scenario,
  * long enough to be refused only a few times. */
 static uint64_t pause_of(const struct request *request) {
     uint64_t backoff_us = request->config.retry.initial_backoff_us;
@@ -314,7 +313,8 @@ static enum cli_exit run_scenario(const struct request *request, struct setup *s
     if (!bench__metrics_read(setup->access.coordinator, ts_cluster_count(setup->access.cluster),
                              &report->before) ||
         !bench__run(&options, &report->result))
-        return cli__complain(CLI_EXIT_INFRASTRUCTURE, "bench xs: out of memory or threads");
+        return cli__complain(CLI_EXIT_INFRASTRUCTURE,
+                             "bench xs: out of memory, or a thread cannot be started");
     judge(request, setup, report);
     for (size_t i = 0; i < report->check_count; i++)
         if (!report->checks[i].pass)
@@ -405,15 +405,18 @@ const struct cli_verb cli__verb_bench_xs = {
     .description =
         "Runs transactions over the stores of a cluster and prints how many committed, how fast, and "
         "which phase took most of the time; then whether each acceptance criterion holds. The "
-        "status is 1 if a criterion does not hold.\n\nuniform: any keys, pairs of stores in turn. zipfian: hot keys "
-        "(exponent 0.99) on two stores. mixed: four of five transactions on one store, the fifth on two. "
-        "In zipfian and mixed, a transaction reads its keys and checks that they have not changed, so that some "
-        "transactions conflict. The figures of each store show the conflicts, and how the limit of concurrent "
-        "transactions changed. pure: every transaction on all stores. concurrency: each thread has its own keys and its "
-        "own pair of stores. contended: every transaction writes to all stores, and each store has only two keys. faults: on two "
-        "stores, inserts of ids that exist, lost replies, and a store that is dead for a third of the "
-        "time; timeouts are shortened to parts of the duration. bank: transfers between accounts spread "
-        "over all stores; if there are no accounts, one transaction makes them.\n\nMemory stores are made for the "
+        "status is 1 if a criterion does not hold.\n\nuniform: random keys; each transaction uses the next pair of stores.\n\n"
+        "zipfian: hot keys (exponent 0.99) on two stores.\n\n"
+        "mixed: four of five transactions on one store, the fifth on two.\n\n"
+        "pure: every transaction on all stores.\n\n"
+        "concurrency: each thread has its own keys and its own pair of stores.\n\n"
+        "contended: every transaction writes to all stores, and each store has only two keys.\n\n"
+        "faults: on two stores, inserts of ids that exist, lost replies, and a store that is dead for a third of "
+        "the time; timeouts are shortened to a fraction of --seconds.\n\n"
+        "bank: transfers between accounts spread over all stores; if there are no accounts, one transaction makes "
+        "them.\n\nIn zipfian and mixed, a transaction reads its keys and checks that they have not changed, so "
+        "that some transactions conflict. The figures of each store show the conflicts, and how the limit of "
+        "concurrent transactions changed.\n\nMemory stores are made for the "
         "run. Other clusters must exist ('store init'); keys that begin with bench/ are written and not "
         "removed. Compare figures only within one run on one machine.",
     .options = options,

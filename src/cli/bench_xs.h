@@ -19,7 +19,7 @@ struct bench_xs_report {
     size_t stores;
     struct bench_run_result result;
     struct bench_bank_look look; /* bank only */
-    struct bench_metrics before; /* the run */
+    struct bench_metrics before; /* metrics before the run */
     struct bench_metrics metrics;
     uint64_t faults_struck;
     uint64_t stores_died;

@@ -25,7 +25,7 @@ static bool all_pass(const struct bench_xs_report *report) {
     return true;
 }
 
-/* Numbers of the tally under their names, for both forms. */
+/* A number of the tally and its name, for the text and for JSON. */
 struct count {
     const char *name;
     uint64_t value;
@@ -132,7 +132,8 @@ static void print_text(const struct bench_xs_report *report, const struct ts_his
                (unsigned long long)store->concurrency_limit);
     }
     if (report->scenario == BENCH_FAULTS)
-        printf("faults           %llu inserts of ids that exist, %llu calls struck, %llu deaths of a store\n",
+        printf("faults           %llu inserts of existing ids, %llu calls with faults, %llu deaths of a "
+               "store\n",
                (unsigned long long)report->result.tally.duplicates, (unsigned long long)report->faults_struck,
                (unsigned long long)report->stores_died);
     for (size_t i = 0; i < report->check_count; i++) {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 const struct cli_variable cli__cluster_variables[CLI_CLUSTER_VARIABLES] = {
-    {"TURNSTONE_CLUSTER", "the stores, if there is no --cluster; keeps passwords out of the process list"},
+    CLI_CLUSTER_VARIABLE,
 };
 
 const char *cli__cluster_urls(const char *verb, const struct cli_arguments *arguments) {
@@ -24,10 +24,8 @@ const char *cli__cluster_urls(const char *verb, const struct cli_arguments *argu
     }
     static const char memory[] = "memory:";
     if (strncmp(urls, memory, strlen(memory)) == 0 || strstr(urls, ",memory:")) {
-        cli__complain(
-            CLI_EXIT_USAGE,
-            "%s: a memory: store ends with the process, so the result would be lost; use rocksdb:DIRECTORY",
-            verb);
+        cli__complain(CLI_EXIT_USAGE,
+                      "%s: a 'memory:' store is lost when the process ends; use rocksdb:DIRECTORY", verb);
         return NULL;
     }
     return urls;
@@ -98,7 +96,8 @@ static enum cli_exit exit_of(enum ts_store_result result) {
 
 enum cli_exit cli__complain_store(const char *verb, const struct ts_store_error *error) {
     const enum cli_exit status = exit_of(error->result);
-    return status == CLI_EXIT_DONE ? status : cli__complain(status, "%s: %s", verb, error->text);
+    const char *option = error->in_use ? "; --wait SECONDS waits for it" : "";
+    return status == CLI_EXIT_DONE ? status : cli__complain(status, "%s: %s%s", verb, error->text, option);
 }
 
 enum cli_exit cli__cluster_open(const char *verb, const struct cli_arguments *arguments,

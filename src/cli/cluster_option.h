@@ -16,7 +16,7 @@ enum { CLUSTER_URLS, CLUSTER_WAIT, CLUSTER_JSON, CLUSTER_CONFIG, CLUSTER_SET, CL
     [CLUSTER_URLS] = {.name = "cluster",                                                                     \
                       .argument = "URL,…",                                                                   \
                       .help = "the stores of the cluster, always in the same order: rocksdb:DIRECTORY or "   \
-                              "postgresql://… (default: the variable TURNSTONE_CLUSTER)"},                   \
+                              "postgresql://HOST,…/DATABASE (default: the variable TURNSTONE_CLUSTER)"},     \
     [CLUSTER_WAIT] = {.name = "wait",                                                                        \
                       .argument = "SECONDS",                                                                 \
                       .help =                                                                                \
@@ -25,7 +25,8 @@ enum { CLUSTER_URLS, CLUSTER_WAIT, CLUSTER_JSON, CLUSTER_CONFIG, CLUSTER_SET, CL
     [CLUSTER_CONFIG] =                                                                                       \
         {.name = "config",                                                                                   \
          .argument = "FILE",                                                                                 \
-         .help = "the configuration file (default: the user's turnstone/config.yml, or else the system's)"}, \
+         .help = "the configuration file (default: the user's turnstone/config.yml; if there is none, "      \
+                 "the system's)"},                                                                           \
     [CLUSTER_SET] = {                                                                                        \
         .name = "set",                                                                                       \
         .argument = "NAME=VALUE",                                                                            \
@@ -33,6 +34,8 @@ enum { CLUSTER_URLS, CLUSTER_WAIT, CLUSTER_JSON, CLUSTER_CONFIG, CLUSTER_SET, CL
         .help = "override one setting of the configuration, such as timeouts.prepare=2s; may be repeated"}
 
 /* The variable that replaces --cluster. */
+#define CLI_CLUSTER_VARIABLE                                                                                 \
+    { "TURNSTONE_CLUSTER", "the stores, if there is no --cluster; keeps passwords out of the process list" }
 enum { CLI_CLUSTER_VARIABLES = 1 };
 extern const struct cli_variable cli__cluster_variables[CLI_CLUSTER_VARIABLES];
 
@@ -49,9 +52,10 @@ enum cli_exit cli__cluster_options(const char *verb, const struct cli_arguments 
                                    struct ts_txn_config *ret_config, struct ts_cluster_options *ret_options);
 
 /*
- * How much of the cluster must be available. OPEN: all servers that answer, at least one, and open (a call to
- * one that does not answer says so). ALL: all stores, in any step of changing the epoch. SOME: all that
- * answer, at least one, in any step. COPY: all, in any step, including copies.
+ * How much of the cluster must be available. OPEN: at least one store must answer; those that answer must be
+ * open, and calls to the others fail. ALL: all stores must answer, in any step of changing the epoch. SOME:
+ * at least one store must answer, in any step. COPY: all stores must answer, in any step; copies are
+ * accepted.
  */
 enum cluster_need { CLUSTER_NEED_OPEN, CLUSTER_NEED_ALL, CLUSTER_NEED_SOME, CLUSTER_NEED_COPY };
 

@@ -14,7 +14,7 @@
 __attribute__((format(printf, 2, 3))) enum cli_exit cli__complain(enum cli_exit status, const char *format,
                                                                   ...);
 
-/* The last such message, for an answer that must contain it; "" before the first. */
+/* The last such message, for answers that repeat it; "" before the first. */
 const char *cli__last_complaint(void);
 
 /* A value for such a line: printable, at most about eighty characters; of a URL only the scheme. */

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/endian.h"
+#include "base/hex.h"
 #include "base/number.h"
 #include "base/redact.h"
 #include "os/clock.h"
@@ -47,7 +48,7 @@ static void put_backend_error(struct cli_coord *coord, enum ts_infra_kind kind, 
     cli__object_end(coord);
 }
 
-/* How long a store may take to return its time, for a text. */
+/* The timeout for asking a store for its time, which is only shown to people. */
 enum { ASK_TIME_MAX_MS = 1000 };
 
 /* How far --now may be ahead of the machine's time: a store's time never goes back, so a mistake would be
@@ -64,8 +65,8 @@ static enum cli_exit read_now(const char *verb, const struct cli_arguments *argu
     if (*now_ms > real_ms && *now_ms - real_ms > NOW_AHEAD_MAX_MS)
         return cli__complain(
             CLI_EXIT_USAGE,
-            "%s: --now %llu is more than 24 hours after the time of this machine, %llu; give milliseconds "
-            "since 1970: the time of a store never goes back",
+            "%s: --now %llu is more than 24 hours ahead of this machine's clock (%llu); give milliseconds since "
+            "1970. A store's clock cannot be set back",
             verb, (unsigned long long)*now_ms, (unsigned long long)real_ms);
     return CLI_EXIT_DONE;
 }
@@ -155,8 +156,8 @@ enum cli_exit cli__coord_open(const char *verb, const struct cli_arguments *argu
 enum cli_exit cli__coord_close(struct cli_coord *coord, enum cli_exit status) {
     ts_coord_free(coord->coord);
     const enum cli_exit ended = cli__finish_out(coord->out, status);
-    /* The status is that of the operation, whatever happens to this report: on a failure, users would repeat
-     * the operation. */
+    /* The exit status is that of the operation, even if this report fails. Otherwise users would repeat the
+     * operation. */
     if (coord->coordinator && coord->metrics)
         (void)cli__finish_stdout(cli__metrics_write(coord->verb, coord->metrics, coord->coordinator));
     ts_coordinator_close(coord->coordinator);
@@ -178,6 +179,20 @@ enum cli_exit cli__number_required(const char *verb, const struct cli_arguments 
     if (!arguments->values[option])
         return cli__complain(CLI_EXIT_USAGE, "%s: --%s ID is missing", verb, name);
     return cli__number_optional(verb, arguments, option, name, ret_value);
+}
+
+enum cli_exit cli__pin_optional(const char *verb, const struct cli_arguments *arguments, size_t option,
+                                struct ts_pin *pin) {
+    const char *text = arguments->values[option];
+    struct ts_pin read;
+    if (!text)
+        return CLI_EXIT_DONE;
+    if (strlen(text) != 2 * sizeof read.b || !ts_hex_decode(ts_bytes_of_cstring(text), read.b) ||
+        !ts_pin_is_set(&read))
+        return cli__complain(CLI_EXIT_USAGE, "%s: --pin: '%s' is not a pin: 64 hexadecimal digits, not all 0",
+                             verb, text);
+    *pin = read;
+    return CLI_EXIT_DONE;
 }
 
 enum cli_exit cli__op_id(const char *verb, const struct cli_arguments *arguments, size_t option,
@@ -264,13 +279,14 @@ struct cli_duration cli__show_ms(uint64_t ms) {
     else if (ms < 120000)
         snprintf(shown.text, sizeof shown.text, "%llu.%llu s", (unsigned long long)(ms / 1000),
                  (unsigned long long)(ms / 100 % 10));
-    else
+    else if (ms < 7200000)
         snprintf(shown.text, sizeof shown.text, "%llu min", (unsigned long long)(ms / 60000));
+    else
+        snprintf(shown.text, sizeof shown.text, "%llu h", (unsigned long long)(ms / 3600000));
     return shown;
 }
 
-/* The difference between a time and the stores' time: " (in 29.9 s)". Empty when no store returns its time.
- */
+/* The difference between a time and the stores' time: " (in 29.9 s)". Empty when no store returns its time. */
 static struct cli_duration show_distance(const struct cli_coord *coord, struct ts_logical_time time) {
     struct cli_duration shown = {0};
     struct ts_store *store = ts_cluster_store(coord->cluster, 0);
@@ -336,7 +352,7 @@ static enum cli_exit exit_of(enum ts_error_variant variant, const struct ts_coor
     return detail->infra.kind == TS_INFRA_UNKNOWN ? CLI_EXIT_UNKNOWN : CLI_EXIT_INFRASTRUCTURE;
 }
 
-/* For a refusal with a time to retry at: how far away that is. */
+/* For a refusal that names a time to retry: how far away that time is. */
 static struct cli_duration show_wait(const struct cli_coord *coord, const struct ts_error_field *fields,
                                      size_t count) {
     static const char *const times[] = {"lease_deadline", "earliest_deadline", "retry_after"};
@@ -376,6 +392,6 @@ enum cli_exit cli__coord_refuse(struct cli_coord *coord, enum ts_error_variant v
 enum cli_exit cli__complain_damaged(struct cli_coord *coord, uint64_t count) {
     return cli__complain(
         CLI_EXIT_INFRASTRUCTURE,
-        "%s: %llu %s damaged and missing from the other numbers; restore the store from a backup",
+        "%s: %llu %s damaged and not included in the other counts; restore the store from a backup",
         coord->verb, (unsigned long long)count, count == 1 ? "record is" : "records are");
 }

@@ -27,7 +27,7 @@ enum { COORD_TENANT = CLUSTER_OPTIONS, COORD_NOW, COORD_METRICS, COORD_WATERFALL
                        .argument = "MS",                                                                     \
                        .help =                                                                               \
                            "freeze the clock of RocksDB stores at MS, milliseconds since 1970, for "         \
-                           "reproducible scripts; not earlier than any time in the store, and at most 24 "   \
+                           "reproducible scripts; at or after the latest time in the store, and at most 24 " \
                            "hours from now"},                                                                \
         [COORD_METRICS] = {.name = "metrics",                                                                \
                            .argument = "FILE",                                                               \
@@ -43,8 +43,8 @@ enum { COORD_TENANT = CLUSTER_OPTIONS, COORD_NOW, COORD_METRICS, COORD_WATERFALL
 #define CLI_OP_ID_OPTION                                                                                     \
     {                                                                                                        \
         .name = "op-id", .argument = "ID",                                                                   \
-        .help = "the operation's id, a number; an operation that is repeated with the same id "              \
-                "is done only once (default: drawn at random, and printed)"                                  \
+        .help = "the operation's id, a number; an operation that is repeated with the same id is done "      \
+                "only once (default: a random number, which is printed)"                                     \
     }
 
 struct cli_coord {
@@ -54,19 +54,19 @@ struct cli_coord {
     bool waterfall;
     const char *metrics; /* destination of the metrics, or NULL */
     struct ts_txn_config config;
-    bool has_tenant;              /* from an option, not the default */
-    const struct ts_op_id *op_id; /* of the operation, or NULL */
+    bool has_tenant;              /* the tenant comes from an option, not from the default */
+    const struct ts_op_id *op_id; /* the operation's id; NULL if it has none */
     struct ts_tenant_id tenant;
     struct ts_cluster *cluster;
     struct ts_coordinator *coordinator;
     struct ts_coord *coord;
     struct ts_out *out; /* standard output */
-    size_t members;     /* of the current JSON object, so far */
+    size_t members;     /* members of the current JSON object so far */
 };
 
 /*
- * Opens everything, or prints why not. After DONE the caller ends with cli__coord_close. The op id, or NULL,
- * is kept by address: every refusal prints it, so that the call can be repeated.
+ * Opens everything, or prints why not. After DONE the caller ends with cli__coord_close. Keeps the pointer to
+ * the op id (may be NULL), because every refusal prints it, so that the call can be repeated.
  */
 enum cli_exit cli__coord_open(const char *verb, const struct cli_arguments *arguments,
                               const struct ts_op_id *op_id, struct cli_coord *ret_coord);
@@ -74,7 +74,8 @@ enum cli_exit cli__coord_open(const char *verb, const struct cli_arguments *argu
 /* Returns the exit status. */
 enum cli_exit cli__coord_close(struct cli_coord *coord, enum cli_exit status);
 
-/* A number that is required, optional, or drawn if missing. Each prints an error when it is wrong. */
+/* Reads a number that is required, optional, or random if missing. Each function prints an error when the
+ * number is wrong. */
 enum cli_exit cli__number_required(const char *verb, const struct cli_arguments *arguments, size_t option,
                                    const char *name, uint64_t *ret_value);
 enum cli_exit cli__number_optional(const char *verb, const struct cli_arguments *arguments, size_t option,
@@ -82,11 +83,15 @@ enum cli_exit cli__number_optional(const char *verb, const struct cli_arguments 
 enum cli_exit cli__op_id(const char *verb, const struct cli_arguments *arguments, size_t option,
                          struct ts_op_id *ret_op_id);
 
+/* Reads a pin: 64 hexadecimal digits. Without the option, *ret_pin is unchanged. */
+enum cli_exit cli__pin_optional(const char *verb, const struct cli_arguments *arguments, size_t option,
+                                struct ts_pin *pin);
+
 /* Prints a refusal and returns the exit status: 3, or 5 or 6 for results of the stores. */
 enum cli_exit cli__coord_refuse(struct cli_coord *coord, enum ts_error_variant variant,
                                 const struct ts_coord_detail *detail);
 
-/* After an answer that lacks damaged records: prints how many, and returns the exit status, 6. */
+/* Call it after an answer that omits damaged records: prints how many, and returns the exit status, 6. */
 enum cli_exit cli__complain_damaged(struct cli_coord *coord, uint64_t count);
 
 /* An answer as a JSON object, one member after the other. */
@@ -109,7 +114,7 @@ struct cli_key_shown {
 };
 struct cli_key_shown cli__show_key(struct ts_bytes key);
 
-/* "executed" or "replayed" with the op id, as members, or as the beginning of a line. */
+/* Writes "executed" or "replayed" and the op id, as JSON members or as the beginning of a line. */
 void cli__put_outcome(struct cli_coord *coord, const struct ts_coord_outcome *outcome, struct ts_op_id op_id);
 
 /* Milliseconds for people: "12.3 s". */

@@ -3,7 +3,7 @@
  *
  *     [{"RuleID": …, "File": …, "StartLine": …, "Commit": …, "Secret": …}, …]       gitleaks
  *     {"version": …, "results": {FILE: [{"type": …, "hashed_secret": …, "line_number": …}, …]}}    detect-secrets
- *     {"SourceMetadata": {"Data": {"Git": {"commit": …, "file": …, "line": …}}}, "Raw": …} …       TruffleHog, a line each
+ *     {"SourceMetadata": {"Data": {"Git": {"commit": …, "file": …, "line": …}}}, "Raw": …} …       TruffleHog, one per line
  *     {"path": …, "commitHash": …, "stringsFound": […]} …                           TruffleHog 2
  *
  * A message never quotes the file: it contains secrets.
@@ -26,7 +26,7 @@ struct reader {
     const char *file; /* escaped */
     struct cli_foreign *foreign;
     struct cli_foreign_error *error;
-    size_t number; /* of the entry, from 1 */
+    size_t number; /* number of the entry, from 1 */
 };
 
 __attribute__((format(printf, 2, 3))) static bool fail(struct reader *reader, const char *format, ...) {
@@ -139,7 +139,8 @@ static bool read_trufflehog_2(struct reader *reader, const json_t *item) {
 
 /* ---- detect-secrets ---- */
 
-/* A private key has the hash of its first line, which says nothing: it is compared by its place. */
+/* The hash of a private key covers only its first line, which is always the same. So a private key is
+ * compared by its place. */
 static bool read_detect_secrets(struct reader *reader, const json_t *item, struct ts_bytes path) {
     struct cli_foreign_entry entry = {
         .path = path, .commit = "", .line = line_of(json_object_get(item, "line_number"))};
@@ -188,7 +189,7 @@ static bool read_item(struct reader *reader, const json_t *item) {
         return read_trufflehog_2(reader, item);
     if (is_log(item))
         return true;
-    return fail(reader, "entry %zu is not of a report of gitleaks, detect-secrets or TruffleHog",
+    return fail(reader, "entry %zu does not belong to a report of gitleaks, detect-secrets or TruffleHog",
                 reader->number);
 }
 
@@ -208,7 +209,7 @@ static bool read_values(struct reader *reader, const json_t *values) {
     if (json_array_size(values) != 1 || !first)
         return read_items(reader, values);
     if (json_is_array(first)) {
-        reader->foreign->tool = "gitleaks"; /* an empty report, too */
+        reader->foreign->tool = "gitleaks"; /* even if the report is empty */
         return read_items(reader, first);
     }
     json_t *results = json_object_get(first, "results");

@@ -17,7 +17,7 @@
 #define CLI_FOREIGN_HASH_SIZE 20
 
 struct cli_foreign_entry {
-    struct ts_bytes secret; /* empty: compare by hash, or else by place */
+    struct ts_bytes secret; /* empty: compare by hash; without a hash, by place */
     struct ts_bytes joined; /* TruffleHog: all parts of the secret; empty if absent */
     struct ts_bytes path;   /* without a leading "./" */
     const char *commit;     /* hexadecimal, "" if absent */
@@ -28,16 +28,16 @@ struct cli_foreign_entry {
 };
 
 struct cli_foreign {
-    const char *tool; /* its name */
+    const char *tool; /* name of the tool */
     struct cli_foreign_entry *entries;
     size_t count;
     size_t capacity;
-    size_t *by_name; /* entries in the order of the last part of their paths */
+    size_t *by_name; /* indexes of entries, sorted by the last part of their paths */
     void *memory;    /* the parsed text, which entries point into */
 };
 
 struct cli_foreign_error {
-    bool is_memory; /* memory ran out: not the fault of the file */
+    bool is_memory; /* memory ran out: the file is not to blame */
     char text[300]; /* one line without secrets */
 };
 

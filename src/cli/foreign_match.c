@@ -13,7 +13,7 @@
 #include <nettle/sha1.h>
 #include <string.h>
 
-/* Below this length, a secret inside another one may be there by chance. */
+/* If a secret is shorter than this, another one may contain it by chance. */
 #define PART_MIN 8
 
 static struct ts_bytes trimmed(struct ts_bytes text) {
@@ -29,7 +29,7 @@ static bool contains(struct ts_bytes whole, struct ts_bytes part) {
            memmem(whole.data, whole.len, part.data, part.len);
 }
 
-/* The path of an entry may begin with the folder that the other tool was started in. */
+/* The path of an entry may begin with the folder in which the other tool was started. */
 static bool is_same_path(struct ts_bytes entry, struct ts_bytes path) {
     if (path.len == 0 || entry.len < path.len)
         return false;
@@ -58,7 +58,7 @@ static bool is_equal(const struct question *question, const struct cli_foreign_e
     return entry->has_hash && memcmp(entry->hash, question->hash, sizeof entry->hash) == 0;
 }
 
-/* For an entry whose path is that of the occurrence. */
+/* Compares an entry that has the same path as the occurrence. */
 static bool is_here(const struct question *question, const struct cli_foreign_entry *entry,
                     const struct ts_report_occurrence *occurrence) {
     if (entry->secret.len > 0)

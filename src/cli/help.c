@@ -10,7 +10,7 @@
 
 enum { WIDTH = 80 };
 
-/* Prints paragraphs wrapped to WIDTH columns, each line after `indent` spaces, the first one already at
+/* Prints paragraphs wrapped to WIDTH columns, each line indented by `indent` spaces. The first line begins at
  * `column`. */
 static void print_wrapped(const char *text, int indent, int column) {
     const char *word = text;
@@ -86,7 +86,7 @@ static void print_exit_statuses(void) {
 #undef PRINT_EXIT
 }
 
-/* The purpose of the verbs from here on; NULL within a group. */
+/* The heading of the group that begins with this verb; NULL inside a group. */
 static const char *heading_of(const struct cli_verb *verb) {
     static const struct {
         const struct cli_verb *first;
@@ -101,6 +101,16 @@ static const char *heading_of(const struct cli_verb *verb) {
     return NULL;
 }
 
+/* One line of a list of verbs. The summaries of all lists begin in the same column. */
+static void print_summary(const struct cli_verb *verb) {
+    int width = 0;
+    for (size_t i = 0; i < cli__verb_count; i++) {
+        int len = columns(cli__verbs[i]->name);
+        width = len > width ? len : width;
+    }
+    printf("  %-*s  %s\n", width, verb->name, verb->summary);
+}
+
 static void print_overview(void) {
     puts("Turnstone turns over every commit of every repository it is given and\n"
          "reports each leaked secret once.\n\n"
@@ -109,7 +119,7 @@ static void print_overview(void) {
         const char *heading = heading_of(cli__verbs[i]);
         if (heading)
             printf("%s%s\n", i > 0 ? "\n" : "", heading);
-        printf("  %-14s %s\n", cli__verbs[i]->name, cli__verbs[i]->summary);
+        print_summary(cli__verbs[i]);
     }
     puts("\n'turnstone help VERB' explains a verb; 'turnstone --version' prints the version.");
     print_exit_statuses();
@@ -121,7 +131,7 @@ static void print_group(const char *word) {
         size_t first = cli__verb_first_word(cli__verbs[i]);
         if (cli__verbs[i]->name[first] == ' ' && strlen(word) == first &&
             strncmp(cli__verbs[i]->name, word, first) == 0)
-            printf("  %-14s %s\n", cli__verbs[i]->name, cli__verbs[i]->summary);
+            print_summary(cli__verbs[i]);
     }
 }
 

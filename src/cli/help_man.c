@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Text for roff: escapes backslashes and hyphens, and protects the beginning of lines from being a
+/* Escapes text for roff: backslashes and hyphens. Also prevents that the beginning of a line is read as a
  * request. */
 static void put_roff(FILE *out, const char *text) {
     bool line_begins = true;

@@ -1,8 +1,8 @@
 /*
- * The texts that the expression matches are built from left to right: alternatives and optional parts double them.
+ * Builds the texts that the expression matches, from left to right. Alternatives and optional parts multiply
+ * them.
  *
  *     (?:^|/)conf\.(?:env|ya?ml)$   ──>   conf.env, conf.yml, conf.yaml
- *
  */
 #include "import_glob.h"
 
@@ -42,7 +42,7 @@ static void add(struct reader *r, struct cli_import_globs *globs, const char *te
         memcpy(globs->texts[globs->count++], text, strlen(text) + 1);
 }
 
-/* Every text of the first with every text of the second. */
+/* Joins every text of the first with every text of the second. */
 static void multiply(struct reader *r, struct cli_import_globs *first,
                      const struct cli_import_globs *second) {
     struct cli_import_globs *all = calloc(1, sizeof *all);
@@ -72,7 +72,7 @@ static bool take(struct reader *r, const char *text) {
     return is_there;
 }
 
-/* One character, as a pattern has it. */
+/* Writes one character in the syntax of path patterns. */
 static void read_literal(struct reader *r, char c, char ret_text[static 8]) {
     unsigned char byte = (unsigned char)c;
     size_t len = 0;
@@ -110,7 +110,7 @@ static void read_class(struct reader *r, char *ret_text, size_t size) {
 
 static void read_choice(struct reader *r, struct cli_import_globs *ret_globs);
 
-/* A part and what repeats it; `ret_part` has its texts. */
+/* Reads a part and its repeat; `ret_part` has its texts. */
 static void read_part(struct reader *r, struct cli_import_globs *ret_part) {
     char text[CLI_IMPORT_GLOB_SIZE] = "";
     ret_part->count = 1;
@@ -183,7 +183,8 @@ static void read_choice(struct reader *r, struct cli_import_globs *ret_globs) {
     free(one);
 }
 
-/* An expression matches anywhere in a path; a pattern all of it, or a name in it if it has no slash. */
+/* An expression matches anywhere in a path. A pattern must match the whole path, or, if it has no slash, a
+ * name in it. */
 static void open_ends(struct reader *r, struct cli_import_globs *globs, bool is_start, bool is_name,
                       bool is_end) {
     size_t count = globs->count;
@@ -205,7 +206,7 @@ static void open_ends(struct reader *r, struct cli_import_globs *globs, bool is_
         for (size_t k = 0; k < before_len; k++)
             text[k] = before[k];
         if (is_name && has_slash)
-            add(r, globs, old); /* at the top */
+            add(r, globs, old); /* also at the top */
     }
 }
 
@@ -220,7 +221,7 @@ bool cli__import_globs(const char *regex, struct cli_import_globs *ret_globs) {
     (void)take(&r, "$");
     if (*r.at != '\0')
         fail(&r);
-    /* "^a|b$": only one of them has the end. */
+    /* "^a|b$": the anchors belong to one alternative each, which is not supported. */
     if (!r.failed && (is_start || is_name || is_end) && strchr(regex, '|') != NULL && ret_globs->count > 0) {
         unsigned depth = 0;
         for (const char *at = regex; *at != '\0'; at++) {

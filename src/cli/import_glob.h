@@ -1,5 +1,5 @@
 /*
- * Regular expressions for paths, as other tools have them, as path patterns (detect/glob.h).
+ * Converts regular expressions for paths, as other tools have them, to path patterns (detect/glob.h).
  */
 #ifndef TS_CLI_IMPORT_GLOB_H
 #define TS_CLI_IMPORT_GLOB_H
@@ -10,8 +10,8 @@
 #define CLI_IMPORT_GLOBS_MAX 64
 #define CLI_IMPORT_GLOB_SIZE 200
 
-/* A path that one of the patterns matches is one that the expression matches, and the other way round; except that a pattern which
- * matches a folder matches everything below it. */
+/* The patterns match exactly the paths that the expression matches, with one exception: a pattern that
+ * matches a folder also matches everything below it. */
 struct cli_import_globs {
     size_t count;
     char texts[CLI_IMPORT_GLOBS_MAX][CLI_IMPORT_GLOB_SIZE];

@@ -3,10 +3,9 @@
  *
  *     (…)  (?P<name>…)      (?<secret>…) for the group of the secret, (?:…) for the others
  *     *  +  {3,}            {0,N}  {1,N}  {3,N}
- *     (?x) with its blanks and comments                  gone
+ *     (?x) with its blanks and comments                  removed
  *     \A  \z                ^  $
- *     [\w.-]{0,50}? at the beginning                     gone: it decides nothing, and costs a lot at every byte
- *
+ *     [\w.-]{0,50}? at the beginning                     removed: it does not change what matches, and is slow
  */
 #include "import_pattern.h"
 
@@ -23,11 +22,11 @@ struct walk {
     const struct cli_import_request *request;
     struct cli_import_pattern *to;
     uint32_t wanted;                 /* the group of the secret */
-    unsigned depth;                  /* of groups */
+    unsigned depth;                  /* current nesting depth of groups */
     bool is_extended[DEPTH_MAX + 1]; /* (?x), by depth */
-    bool is_atom;                    /* the last thing can be repeated */
-    bool is_first;                   /* nothing but flags precedes the last atom */
-    size_t atom;                     /* where it begins in the result */
+    bool is_atom;                    /* the last element can be repeated */
+    bool is_first;                   /* only flags precede the last atom */
+    size_t atom;                     /* position of the last atom in the result */
     bool no_memory;
 };
 
@@ -136,7 +135,7 @@ static void walk_class(struct walk *w) {
     put(w, from, (size_t)(w->at - from));
 }
 
-/* A number at a place; returns where it ends, or NULL. */
+/* Reads the number at `at`. Returns its end, or NULL if there is no number. */
 static const uint8_t *read_count(const uint8_t *at, const uint8_t *end, uint32_t *ret_count) {
     uint32_t count = 0;
     const uint8_t *from = at;
@@ -173,7 +172,7 @@ static bool walk_repeat(struct walk *w) {
     const uint8_t *from = w->at;
     w->at = after + (is_lazy ? 1 : 0);
     w->is_atom = false;
-    if (w->is_first && min == 0 && w->wanted > 0) { /* useless, unless everything is the secret */
+    if (w->is_first && min == 0 && w->wanted > 0) { /* useless, unless the secret is the whole match */
         w->to->len = w->atom;
     } else if (max != UINT32_MAX) {
         put(w, from, (size_t)(w->at - from));
@@ -193,7 +192,7 @@ static bool walk_repeat(struct walk *w) {
 
 static void enter(struct walk *w, const char *text) {
     if (w->depth == DEPTH_MAX) {
-        refuse(w, "has too many groups in groups");
+        refuse(w, "has groups that are nested too deep");
         return;
     }
     w->depth++;
@@ -236,7 +235,7 @@ static void walk_flags(struct walk *w) {
     if (is_group || len > 0)
         put_text(w, is_group ? ":" : ")");
     w->is_extended[w->depth] = is_extended;
-    if (!is_group && w->atom == from && !w->is_atom) /* still nothing but flags */
+    if (!is_group && w->atom == from && !w->is_atom) /* only flags so far */
         w->atom = w->to->len;
 }
 
@@ -274,7 +273,7 @@ static void leave(struct walk *w) {
     }
     w->depth--;
     put_text(w, ")");
-    w->is_atom = true; /* the group */
+    w->is_atom = true; /* the group can be repeated */
     w->is_first = false;
 }
 
@@ -350,11 +349,11 @@ bool cli__import_pattern(const struct cli_import_request *request, struct cli_im
             return false;
         }
         if (pattern.wrong == NULL && request->group > pattern.groups)
-            pattern.wrong = "has no group of the number of its secret";
+            pattern.wrong = "has fewer groups than the number of its secret's group";
         *ret_pattern = pattern;
         if (pattern.wrong != NULL || wanted == 0 || pattern.groups > 0)
             return true;
-        cli__import_pattern_release(ret_pattern); /* no group: the secret is everything */
+        cli__import_pattern_release(ret_pattern); /* no group: the whole match is the secret */
     }
 }
 

@@ -1,5 +1,6 @@
 /*
- * Regular expressions of other tools (Go, Rust) as patterns of our rules: one group named `secret`, every repeat bounded, no comments.
+ * Converts regular expressions of other tools (Go, Rust) to patterns of our rules: one group named `secret`,
+ * every repeat bounded, no comments.
  */
 #ifndef TS_CLI_IMPORT_PATTERN_H
 #define TS_CLI_IMPORT_PATTERN_H
@@ -12,17 +13,17 @@
 
 struct cli_import_request {
     struct ts_bytes pattern;
-    uint32_t group; /* the group of the secret, from 1; 0: the first one, or everything if there are none */
-    uint32_t bound; /* the most repetitions, where the pattern has no limit */
+    uint32_t group; /* the secret's group, from 1; 0: the first group; without groups, the match */
+    uint32_t bound; /* the limit for repeats that have none */
 };
 
 struct cli_import_pattern {
     char *text; /* owned */
     size_t len;
     size_t size;
-    uint32_t groups;   /* capturing ones in the original */
+    uint32_t groups;   /* number of capturing groups in the original */
     bool is_bounded;   /* a repeat had no limit */
-    const char *wrong; /* why it cannot be translated; NULL: it can */
+    const char *wrong; /* why it cannot be translated; NULL if it can */
 };
 
 /* Returns false when memory runs out. Otherwise the caller releases it. */

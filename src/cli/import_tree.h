@@ -1,5 +1,5 @@
 /*
- * Rule files of other tools as trees of JSON values: TOML, or YAML.
+ * Reads rule files of other tools, TOML or YAML, as trees of JSON values.
  */
 #ifndef TS_CLI_IMPORT_TREE_H
 #define TS_CLI_IMPORT_TREE_H

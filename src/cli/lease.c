@@ -15,7 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GET_RUN = COORD_OPTIONS, GET_WORKER, GET_SHARD };
+enum { GET_RUN = COORD_OPTIONS, GET_WORKER, GET_OWN };
+enum { CLAIM_PIN = GET_OWN };
+enum { GET_SHARD = GET_OWN };
 enum { USE_LEASE = COORD_OPTIONS, USE_OP_ID, USE_OPTIONS };
 enum { CURSOR_KEY = USE_OPTIONS, CURSOR_TOKEN };
 enum { PARK_REASON = USE_OPTIONS };
@@ -135,6 +137,8 @@ static enum cli_exit run_claim(const struct cli_arguments *arguments) {
     if (status == CLI_EXIT_DONE)
         status = read_worker(verb, arguments, &op.worker);
     if (status == CLI_EXIT_DONE)
+        status = cli__pin_optional(verb, arguments, CLAIM_PIN, &op.pin);
+    if (status == CLI_EXIT_DONE)
         status = cli__coord_open(verb, arguments, NULL, &coord);
     if (status != CLI_EXIT_DONE)
         return status;
@@ -178,7 +182,7 @@ static enum cli_exit run_acquire(const struct cli_arguments *arguments) {
 
 /* ---- with a lease ---- */
 
-/* Opens everything and reads the lease, which names the tenant unless an option does. For the op id see
+/* Opens everything and reads the lease. The lease names the tenant, unless an option does. For the op id see
  * cli__coord_open. */
 static enum cli_exit open_lease(const char *verb, const struct cli_arguments *arguments,
                                 const struct ts_op_id *op_id, struct cli_coord *ret_coord,
@@ -219,7 +223,8 @@ static void print_outcome(struct cli_coord *coord, const struct ts_coord_outcome
         return;
     }
     cli__put_outcome(coord, outcome, op_id);
-    cli__say(coord, outcome->result == TS_OP_RESULT_SUPERSEDED ? ": a later cursor has passed it\n" : "\n");
+    cli__say(coord,
+             outcome->result == TS_OP_RESULT_SUPERSEDED ? ": a later checkpoint has replaced it\n" : "\n");
 }
 
 static enum cli_exit run_renew(const struct cli_arguments *arguments) {
@@ -422,7 +427,7 @@ static enum cli_exit run_split_replace(const struct cli_arguments *arguments) {
     return status;
 }
 
-/* The parent's metadata, which a split-off shard gets unless it has its own. */
+/* The metadata of the parent, for a split-off shard without metadata of its own. */
 struct inherited {
     uint8_t *memory; /* NULL: the parent was not found, or memory ran out */
     size_t len;
@@ -509,12 +514,17 @@ static enum cli_exit run_split_residual(const struct cli_arguments *arguments) {
                     .argument = "KEY",                                                                       \
                     .help = "the last key that was reached; text, or 0x and hexadecimal digits"},            \
     [CURSOR_TOKEN] = {                                                                                       \
-        .name = "token", .argument = "TOKEN", .help = "a text for the next worker, beside the key"}
+        .name = "token", .argument = "TOKEN", .help = "a text for the next worker, in addition to the key"}
 
 static const struct cli_option claim_options[] = {
     CLI_COORD_OPTIONS,
     [GET_RUN] = CLI_RUN_OPTION,
     [GET_WORKER] = {.name = "worker", .argument = "NAME", .help = "the name of the worker, up to 32 bytes"},
+    [CLAIM_PIN] =
+        {.name = "pin",
+         .argument = "HEX",
+         .help = "the worker's pin, 64 hexadecimal digits; a worker gets no shard of a run with another pin "
+                 "(default: none)"},
 };
 static const struct cli_option acquire_options[] = {
     CLI_COORD_OPTIONS,
@@ -532,7 +542,7 @@ static const struct cli_option park_options[] = {
     [PARK_REASON] = {.name = "reason",
                      .argument = "REASON",
                      .choices = "PermissionDenied|NotFound|Poisoned|TooManyErrors|Other",
-                     .help = "why nobody should work on the shard (default: Other)"},
+                     .help = "why no worker should claim the shard (default: Other)"},
 };
 static const struct cli_option release_options[] = {
     LEASE_OPTIONS,
@@ -568,12 +578,12 @@ LEASE_VERB(
     claim, claim_options, cli__cluster_variables, .name = "lease claim",
     .summary = "lease any free shard of a run",
     .description =
-        "Prints the shard with its range, cursor, status, parent, split-off shards, fence and deadline, "
-        "the number of other free shards, and the lease, which the other verbs take. If none is "
-        "available, the error says when the next lease ends.",
+        "Prints the shard with its range, cursor, status, parent, split-off shards, fence and deadline, the "
+        "number of other free shards, and the lease, which the other lease verbs take as --lease. If no shard "
+        "is free, the error says when the next lease ends.",
     .run = run_claim);
 LEASE_VERB(acquire, acquire_options, cli__cluster_variables, .name = "lease acquire",
-           .summary = "lease one shard", .description = "Like 'lease claim', for one given shard.",
+           .summary = "lease one shard", .description = "Like 'lease claim', but for a particular shard.",
            .run = run_acquire);
 LEASE_VERB(renew, renew_options, cli__lease_variables, .name = "lease renew", .summary = "extend a lease",
            .description = "Prints the lease with its new deadline. An expired lease cannot be renewed.",
@@ -581,8 +591,7 @@ LEASE_VERB(renew, renew_options, cli__lease_variables, .name = "lease renew", .s
 LEASE_VERB(checkpoint, cursor_options, cli__lease_variables, .name = "lease checkpoint",
            .summary = "move a shard's cursor forward",
            .description =
-               "The next worker that acquires the shard continues from there. The cursor never goes "
-               "back.",
+               "The next worker that acquires the shard continues at the cursor. The cursor never goes back.",
            .run = run_checkpoint);
 LEASE_VERB(complete, cursor_options, cli__lease_variables, .name = "lease complete",
            .summary = "end a shard as done",
@@ -590,14 +599,15 @@ LEASE_VERB(complete, cursor_options, cli__lease_variables, .name = "lease comple
                           "that was reached.",
            .run = run_complete);
 LEASE_VERB(park, park_options, cli__lease_variables, .name = "lease park",
-           .summary = "take a shard out of work",
+           .summary = "set a shard aside until it is unparked",
            .description = "No worker can claim the shard until 'shard unpark'.", .run = run_park);
-LEASE_VERB(
-    release, release_options, cli__lease_variables, .name = "lease release", .summary = "give a lease back",
-    .description = "Any worker can claim the shard at once, instead of when the lease ends. The attempt "
-                   "counts against the limit of the run, unless nobody is to blame or a checkpoint "
-                   "was made.",
-    .run = run_release);
+LEASE_VERB(release, release_options, cli__lease_variables, .name = "lease release",
+           .summary = "return a lease "
+                      "before it ends",
+           .description =
+               "After this any worker can claim the shard at once. The attempt counts against the limit "
+               "of the run, unless --blame is Nobody or a checkpoint was made.",
+           .run = run_release);
 LEASE_VERB(
     split_replace, replace_options, cli__lease_variables, .name = "lease split-replace",
     .summary = "replace a shard by several that cover its range",

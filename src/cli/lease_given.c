@@ -39,7 +39,7 @@ enum cli_exit cli__lease_given(const char *verb, const char *given, char ret_tex
             verb);
     if (text[0] == '@')
         return read_file(verb, text + 1, ret_text);
-    /* A longer text is not a lease, even if it is truncated. */
+    /* A text that is too long is not a lease, so truncating it is harmless. */
     snprintf(ret_text, CLI_LEASE_SIZE, "%s", text);
     return CLI_EXIT_DONE;
 }

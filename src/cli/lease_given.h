@@ -1,6 +1,6 @@
 /*
- * The lease for a verb: from the command line, which everybody on the machine can read, from a file, or from
- * the environment.
+ * Reads the lease for a verb: from the command line (which every user of the machine can read), from a file,
+ * or from the environment.
  */
 #ifndef TS_CLI_LEASE_GIVEN_H
 #define TS_CLI_LEASE_GIVEN_H

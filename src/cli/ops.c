@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The names of operations, by enum ts_op_kind, and which members each takes beside "op". */
+/* The names of operations, by enum ts_op_kind, and which members each takes in addition to "op". */
 static const struct {
     const char *name;
     const char *members; /* with a space after each */
@@ -46,7 +46,7 @@ static enum cli_exit out_of_memory(const struct reader *reader) {
     return cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: out of memory", reader->verb);
 }
 
-/* Copies the bytes for as long as the operations live. Returns NULL when memory runs out. */
+/* Copies the bytes; the copy lives as long as the operations. Returns NULL when memory runs out. */
 static const uint8_t *keep(struct cli_ops *ops, const void *bytes, size_t len) {
     if (!TS_GROW(ops->memory, ops->memory_capacity, ops->memory_count + 1))
         return NULL;

@@ -3,7 +3,7 @@
  *
  *   {"op":"put","key":"a","value":"1"}        also "value_hex":"00ff" for any bytes
  *   {"op":"del","key":"a"}
- *   {"op":"add","key":"n","delta":-1}         and "max":N, without which only 64 bits are the limit
+ *   {"op":"add","key":"n","delta":-1}         and "max":N (default: the largest 64-bit number)
  *   {"op":"check","key":"a","version":7}      0 is absent
  *   {"op":"before","time_ms":1767225600000}
  *
@@ -23,7 +23,7 @@ struct cli_ops {
     struct ts_op *ops;
     size_t count;
     size_t capacity;
-    uint64_t *lines; /* where each is */
+    uint64_t *lines; /* line of each operation */
     size_t line_capacity;
     void **memory; /* what keys and values point to */
     size_t memory_count;

@@ -19,9 +19,9 @@ struct cli_parse_room {
 };
 
 /*
- * Options come anywhere before "--", as "--name value" or "--name=value", or "-n value" for one with a
- * letter; each once, unless the table allows more. A word that begins with "-" and a digit is an operand,
- * because ids may be negative, and so is "-". ret_arguments points into the memory.
+ * Options may be anywhere before "--", as "--name value" or "--name=value", or "-n value" for an option with
+ * a letter. Each may occur once, unless the table allows more. A word that begins with "-" and a digit is an
+ * operand, because ids may be negative, and so is "-". ret_arguments points into the memory.
  */
 enum cli_parse cli__options_parse(const struct cli_verb *verb, int count, const char *const *words,
                                   struct cli_parse_room room, struct cli_arguments *ret_arguments);

@@ -1,5 +1,5 @@
 /*
- * The output of verbs, and its end: a failed write must not go unnoticed.
+ * The output of verbs. Makes sure that a failed write is reported.
  */
 #ifndef TS_CLI_OUTPUT_H
 #define TS_CLI_OUTPUT_H
@@ -13,7 +13,7 @@
 enum cli_exit cli__finish_out(struct ts_out *out, enum cli_exit status);
 enum cli_exit cli__finish_stdout(enum cli_exit status);
 
-/* All of a text of unknown origin, such as a path, on one printable line. */
+/* Writes a whole text of unknown origin, such as a path, on one printable line. */
 void cli__put_escaped(struct ts_out *out, struct ts_bytes text);
 
 /* A cell of a table: the text, blanks up to the width, and two more. */

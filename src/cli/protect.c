@@ -48,18 +48,20 @@ static const struct cli_option options_table[OPTION_COUNT] = {
     [FAIL_ON] = {.name = "fail-on",
                  .argument = "SEVERITY",
                  .choices = "low|medium|high|critical",
-                 .help = "refuse only findings of this severity or higher (default: low)"},
+                 .help = "refuse the commit only for findings of this severity or higher (default: low)"},
     [MIN_CONFIDENCE] = {.name = "min-confidence",
                         .argument = "CONFIDENCE",
                         .choices = "low|medium|high",
-                        .help = "list only findings of this confidence or higher (default: medium)"},
+                        .help = "list only findings of this confidence or higher (default: low)"},
     [FAIL_ON_CONFIDENCE] = CLI_SCAN_CONFIDENCE_OPTION,
     CLI_SCAN_LIMIT_OPTIONS(MEMORY, MAX_TIME, MAX_RATIO, ARCHIVES, MAX_ARCHIVE),
     [STRICT] = {.name = "strict",
-                .help = "refuse submodules, encrypted archives and missing LFS objects, with status 4"},
+                .help =
+                    "end with status 4 if there are submodules, encrypted archives or missing LFS objects"},
     [FILES] = {.name = "files",
-               .help = "the operands are files, by their paths in the index: scan them even if they are not "
-                       "staged; if one is not staged, also report secrets that HEAD has"},
+               .help = "the operands are paths in the index: scan these files even if they have no staged "
+                       "change. If one of them has no staged change, report all secrets in all scanned "
+                       "files, even those that HEAD already has"},
 };
 
 static const char *variable(const char *name) {
@@ -67,7 +69,7 @@ static const char *variable(const char *name) {
     return value && value[0] ? value : NULL;
 }
 
-/* Git sets these for hooks, which run at the top of the work tree. */
+/* Uses the variables that git sets for hooks, which run at the top of the work tree. */
 static struct ts_scan_target choose_target(const struct cli_arguments *arguments) {
     struct ts_scan_target target = {.path = "."};
     if (arguments->operand_count > 0 && !arguments->values[FILES]) {
@@ -79,7 +81,7 @@ static struct ts_scan_target choose_target(const struct cli_arguments *arguments
     return target;
 }
 
-/* Prints nothing when there is nothing to report: commits are frequent. */
+/* Prints nothing when there is nothing to report, because commits are frequent. */
 static enum cli_exit tell(struct cli_scan_options *options, const struct ts_report *report) {
     enum cli_exit status = cli__scan_status(options, report);
     if (status == CLI_EXIT_INCOMPLETE)
@@ -121,7 +123,7 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
     if (values[CONFIG] && values[NO_REPO_CONFIG])
         return cli__complain(
             CLI_EXIT_USAGE,
-            "protect: --config replaces the target's own configuration; leave out --no-repo-config");
+            "protect: --config already replaces the target's own configuration; leave out --no-repo-config");
     struct ts_scan_target target = choose_target(arguments);
     struct cli_scan_options options = {
         .verb = "protect",
@@ -134,7 +136,7 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
                  .target_count = 1,
                  .extent = TS_SCAN_STAGED,
                  .search_upward = true,
-                 .min_confidence = TS_CONFIDENCE_MEDIUM,
+                 .min_confidence = TS_CONFIDENCE_LOW,
                  .ceilings = variable("GIT_CEILING_DIRECTORIES"),
                  .index_file = arguments->operand_count == 0 || has_files ? variable("GIT_INDEX_FILE") : NULL,
                  .files = arguments->operands,
@@ -166,7 +168,9 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
     if (values[FAIL_ON_CONFIDENCE])
         (void)ts_confidence_parse(ts_bytes_of_cstring(values[FAIL_ON_CONFIDENCE]),
                                   &options.fail_on_confidence);
-    status = scan_and_tell(&options);
+    status = cli__scan_check_confidence(&options, values[FAIL_ON_CONFIDENCE]);
+    if (status == CLI_EXIT_DONE)
+        status = scan_and_tell(&options);
     free(rules);
     return status;
 }
@@ -175,7 +179,7 @@ static const struct cli_variable variables[] = {
     {"GIT_DIR", "the repository, if no operand names one (default: the repository of the current folder)"},
     {"GIT_WORK_TREE", "with GIT_DIR, the folder of its files (default: the current folder)"},
     {"GIT_CEILING_DIRECTORIES",
-     "folders, separated by ':', that the search for a repository does not go up to"},
+     "folders, separated by ':'; the upward search for a repository stops below them"},
     {"GIT_INDEX_FILE", "the index to scan, if no operand names a repository; git sets it for hooks"},
     {"NO_COLOR", "if set and not empty, do not use colours on a terminal"},
     {"XDG_CACHE_HOME", "folder for compiled rules (default: ~/.cache)"},
@@ -186,14 +190,17 @@ const struct cli_verb cli__verb_protect = {
     .summary = "refuse a commit that would add secrets",
     .operands = "[REPOSITORY | --files FILE…]",
     .description =
-        "For a pre-commit hook: scans the staged files that differ from HEAD, and reports the secrets "
-        "that the commit would add, as 'turnstone scan --staged' does. It ignores secrets that HEAD has "
-        "in any file, and secrets of a commit that is being merged; 'turnstone scan' finds those. It prints "
-        "nothing when there is nothing to report.\n\nBy default it uses the repository of the current folder. The .turnstone.yml of the "
-        "work tree and --baseline may allow findings.\n\nAs a git hook, put 'exec turnstone protect' into "
-        ".git/hooks/pre-commit. With the pre-commit framework, use the hook 'turnstone' of this "
-        "repository; it passes --files, so that 'pre-commit run --all-files' scans all files.\n\nExit status: 0 the commit may go ahead; 1 findings; 2 a wrong option or no "
-        "repository; 4 something could not be read; 6 memory or temporary files failed.",
+        "For a pre-commit hook: scans the staged files that differ from HEAD, and reports the secrets that "
+        "the commit would add, as 'turnstone scan --staged' does. It ignores secrets that HEAD already has in "
+        "any file, and secrets of a commit that is being merged; 'turnstone scan' reports those. It prints "
+        "nothing if there are no findings.\n\n"
+        "By default it uses the repository of the current folder. The .turnstone.yml of the work tree and "
+        "--baseline may allow findings.\n\n"
+        "To run it as a git hook, put 'exec turnstone protect' into .git/hooks/pre-commit. With the pre-commit "
+        "framework, use the hook 'turnstone' of this repository; it passes --files, so that 'pre-commit run "
+        "--all-files' scans all files.\n\n"
+        "Exit status: 0 the commit may go ahead; 1 findings; 2 a wrong option or no repository; 4 something "
+        "could not be read; 6 no memory or temporary files.",
     .options = options_table,
     .option_count = OPTION_COUNT,
     .variables = variables,

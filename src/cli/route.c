@@ -96,7 +96,7 @@ static enum cli_exit plan_hash(const struct cli_arguments *arguments, enum ts_ro
     if (from_environment && stores)
         return cli__complain(
             CLI_EXIT_USAGE,
-            "route: --stores does not go with --own env: TURNSTONE_STORE_COUNT has the count");
+            "route: --stores cannot be combined with --own env, which reads TURNSTONE_STORE_COUNT");
     if (from_environment) {
         status = read_environment(&plan->owner.v, &count);
     } else if (stores) {
@@ -148,7 +148,7 @@ static enum cli_exit plan_router(const struct cli_arguments *arguments, struct p
     return cli__complain(CLI_EXIT_USAGE, "route: unknown strategy");
 }
 
-/* The store to ask about: --own INDEX, or already set from the environment with the router. */
+/* The store to ask about: from --own INDEX, or already set from the environment together with the router. */
 static enum cli_exit plan_owner(const struct cli_arguments *arguments, struct plan *plan) {
     const char *own = arguments->values[ROUTE_OWN];
     if (!own)
@@ -182,7 +182,7 @@ static const char *why_not_an_id(enum ts_number_error error) {
 
 static void put_answer(const struct plan *plan, struct ts_bytes text, uint64_t id, struct ts_out *out) {
     if (plan->json) {
-        /* JSON has no leading zeros; the sign stays as it was given. */
+        /* JSON has no leading zeros; the sign stays as the user wrote it. */
         ts_out_put_cstring(out, "{\"id\":");
         if (text.data[0] == '-')
             ts_out_put_i64(out, (int64_t)id);
@@ -241,7 +241,7 @@ static enum cli_exit answer_standard_input(const struct plan *plan, struct ts_ou
         }
         put_answer(plan, token.bytes, id, out);
         if (ts_out_error(out))
-            return CLI_EXIT_DONE; /* the caller says so */
+            return CLI_EXIT_DONE; /* the caller reports it */
     }
 }
 
@@ -302,7 +302,7 @@ static const struct cli_option route_options[] = {
                  "the last id"},
     [ROUTE_OWN] = {.name = "own",
                    .argument = "INDEX",
-                   .help = "print yes or no: whether this store owns the id; 'env' takes the store from "
+                   .help = "print yes or no: whether this store owns the id; 'env' reads the store from "
                            "TURNSTONE_STORE_INDEX and the number of stores from TURNSTONE_STORE_COUNT"},
     [ROUTE_JSON] = {.name = "json", .help = "print one JSON object per line"},
 };
@@ -325,11 +325,12 @@ const struct cli_verb cli__verb_route = {
     .description =
         "Prints one line for each id: the id as given, and its store. Ids are 64-bit numbers, signed or "
         "unsigned (-1 and 18446744073709551615 are the same, the last id). The operand '-' reads ids from "
-        "standard input, separated by white space.\n\nThe same strategy gives the same answer in every "
-        "process, on any machine, in any version. xxh64 spreads all ids evenly. jump does so too, and "
-        "moves only 1/(n+1) of the ids when a store is added to n stores. fnv1a is for compatibility: it "
-        "reaches at most 65,536 stores, and spreads badly when ids share their low bits. range places ids "
-        "by hand. single has one store, 0.",
+        "standard input, separated by white space.\n\n"
+        "The same strategy gives the same answer in every "
+        "process, on any machine, in any version. xxh64 spreads all ids evenly. jump also spreads them "
+        "evenly, and moves only 1/(n+1) of the ids when a store is added to n stores. fnv1a is for "
+        "compatibility: it reaches at most 65,536 stores, and spreads badly when ids share their low bits. "
+        "range uses a list of ranges. single has only store 0.",
     .options = route_options,
     .option_count = sizeof route_options / sizeof route_options[0],
     .variables = route_variables,

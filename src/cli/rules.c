@@ -81,7 +81,7 @@ static void put_json_examples(const struct ts_rule *rule) {
     ts_out_put_cstring(&out, "]}");
 }
 
-/* The names of the fields that the rule's file leaves out and its pattern gives. */
+/* The names of the fields that the rule's file omits, and that were derived from its pattern. */
 static void put_json_derived(const struct ts_rule *rule) {
     const char *names[3];
     struct ts_rule_texts derived = {.texts = names};
@@ -139,6 +139,7 @@ static void put_json_rule(const struct ts_rule *rule) {
     put_json_texts("keywords", &rule->keywords);
     put_json_texts("paths", &rule->paths);
     put_json_texts("not-paths", &rule->not_paths);
+    put_json_texts("pair", &rule->pair);
     put_number(",\"distance\":", rule->distance);
     char entropy[48];
     snprintf(entropy, sizeof entropy, ",\"entropy\":%.15g", rule->entropy);
@@ -151,6 +152,7 @@ static void put_json_rule(const struct ts_rule *rule) {
     put_number("],\"reach\":", rule->reach);
     ts_out_put_cstring(&out, rule->generic ? ",\"generic\":true" : ",\"generic\":false");
     ts_out_put_cstring(&out, rule->scored ? ",\"scored\":true" : ",\"scored\":false");
+    ts_out_put_cstring(&out, rule->context ? ",\"context\":true" : ",\"context\":false");
     put_json_derived(rule);
     put_json_verify(rule->verify);
     put_json_examples(rule);
@@ -280,7 +282,7 @@ static void put_line(const char *label, const char *text) {
     put_bytes(label, ts_bytes_of_cstring(text));
 }
 
-/* As in the file: escaping would double backslashes, which are frequent in patterns. */
+/* Written as in the file, because escaping would double backslashes, which are frequent in patterns. */
 static void put_pattern(const char *label, const char *pattern) {
     cli__put_padded(&out, label, 12);
     const char *rest = pattern;
@@ -367,6 +369,7 @@ static void put_explanation(const struct ts_rule *rule) {
     put_texts("paths", &rule->paths);
     put_texts("not paths", &rule->not_paths);
     put_texts("keywords", &rule->keywords);
+    put_texts("pair", &rule->pair);
     if (rule->keywords.count > 0) {
         snprintf(number, sizeof number, "a keyword within %u bytes before the secret", rule->distance);
         put_line("distance", number);
@@ -379,6 +382,8 @@ static void put_explanation(const struct ts_rule *rule) {
         put_line("validator", ts_validator_name(rule->validators[i]));
     if (rule->generic)
         put_line("generic", "ignored where a rule for a specific issuer matches");
+    if (rule->context)
+        put_line("context", "not a secret; reported only with the secret that it belongs to");
     if (rule->scored)
         put_line("scored", "the scoring model decides the confidence");
     snprintf(number, sizeof number, "at most %u bytes%s", rule->reach, from_pattern(rule->derived.reach));
@@ -505,11 +510,13 @@ const struct cli_verb cli__verb_rules_check = {
     .summary = "check rule files",
     .operands = "[FILE…]",
     .description =
-        "Checks every rule of the files, or the built-in rules if no file is named. A rule is sound if "
-        "its pattern compiles, is bounded and matches at most 'reach' bytes; if its examples match, or do "
-        "not match, as they should; and if its gate passes every match: the examples, and with the gate "
-        "'token' everything that the pattern can match. What the check cannot decide is a warning. Prints "
-        "one line for each problem, each warning and each file.\n\nExit status: 1 for problems; 2 if a "
+        "Checks every rule of the files, or the built-in rules if no file is named. Prints one line for "
+        "each problem, each warning and each file.\n\n"
+        "A rule is sound if: its pattern compiles; the "
+        "pattern is bounded; it matches at most 'reach' bytes; the rule's examples match, or do not match, as they "
+        "should; its gate passes the examples that match; and, if the gate is 'token', it passes everything that "
+        "the pattern can match. If the check cannot decide, it prints a warning.\n\n"
+        "Exit status: 1 for problems; 2 if a "
         "file cannot be read as rules. Warnings do not change the status.",
     .options = check_options,
     .option_count = sizeof check_options / sizeof check_options[0],
@@ -525,15 +532,15 @@ static const struct cli_option explain_options[] = {
                        .many = true},
     [EXPLAIN_VALUE] = {.name = "value",
                        .argument = "TEXT",
-                       .help = "explain what is found in this text, such as 'password = \"...\"'",
+                       .help = "explain the findings in this text, such as 'password = \"...\"'",
                        .many = true},
     [EXPLAIN_FILE] = {.name = "file",
                       .argument = "FILE",
-                      .help = "explain what is found in this file",
+                      .help = "explain the findings in this file",
                       .many = true},
     [EXPLAIN_PATH] = {.name = "path",
                       .argument = "PATH",
-                      .help = "with --value: as if the text were in a file of this path"},
+                      .help = "with --value: treat the text as a file with this path"},
     [EXPLAIN_JSON] = {.name = "json", .help = "print one JSON object per line"},
 };
 
@@ -547,11 +554,13 @@ const struct cli_verb cli__verb_rules_explain = {
     .summary = "explain what a rule looks for",
     .operands = "[ID…]",
     .description =
-        "Prints all fields of a rule, with defaults for those that its file does not set. Among them are how far "
-        "before its gate a match may begin (lead), examples that it finds, and examples that it ignores. The "
-        "examples are made up.\n\nWith --value or --file, explains findings instead: the features of each "
-        "value that a rule with 'scored' found, what each feature adds to the score, and the confidence "
-        "that follows. The score is the logarithm of the odds that the value is a secret.",
+        "Prints all fields of a rule, with defaults for those that its file does not set. The fields "
+        "include: lead (how many bytes before the gate a match may begin), examples that the rule must find, "
+        "and examples that it must ignore. The examples are made up.\n\n"
+        "With --value or --file, explains "
+        "findings instead: for each value found by a rule with 'scored', prints its features, what each "
+        "feature adds to the score, and the resulting confidence. The score is the logarithm of the odds "
+        "that the value is a secret.",
     .options = explain_options,
     .option_count = sizeof explain_options / sizeof explain_options[0],
     .examples = explain_examples,

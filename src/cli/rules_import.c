@@ -1,9 +1,9 @@
 /*
  * turnstone rules import: rules of gitleaks and Nosey Parker as rules of turnstone.
  *
- * A rule is tried as it will be used: written as YAML, read back, which computes its reach and gate, and
- * checked. A repeat without a limit gets the largest limit that works. What cannot be translated is one line
- * on standard error.
+ * A rule is tried as it will be used: it is written as YAML, read back (which computes its reach and gate),
+ * and checked. A repeat without a limit gets the largest limit that works. Rules that cannot be translated
+ * are reported on standard error, one line each.
  */
 #include "complain.h"
 #include "import_glob.h"
@@ -33,7 +33,7 @@ struct rule {
     uint32_t group;
     json_t *keywords; /* NULL if absent */
     double entropy;
-    const json_t *paths; /* regular expressions, or NULL: it reports only there */
+    const json_t *paths; /* regular expressions of the only paths where it reports; or NULL */
     const json_t *not_paths;
 };
 
@@ -100,7 +100,7 @@ static void put_keywords(FILE *to, const json_t *keywords, uint32_t distance) {
     fprintf(to, "    distance: %u\n", distance);
 }
 
-/* Keeps those that are path patterns; `tell_paths` reports the others. */
+/* Writes the expressions that can be path patterns; `tell_paths` reports the others. */
 static void put_paths(FILE *to, const char *name, const json_t *paths) {
     size_t i;
     json_t *path;
@@ -150,7 +150,7 @@ static char *write_rule(const struct rule *rule, const struct attempt *attempt, 
 
 /* ---- trying a rule ---- */
 
-/* Rules of other tools have no examples with secrets: that is no reason to refuse them. */
+/* Rules of other tools have no examples with secrets, so missing examples are accepted. */
 static void note_problem(void *context, const struct ts_detect_error *problem) {
     struct import *import = context;
     if (problem->kind == TS_DETECT_UNDECIDED || strncmp(problem->field, "examples", 8) == 0 ||
@@ -204,8 +204,8 @@ static char *try_once(struct import *import, const struct rule *rule, const stru
     return text;
 }
 
-/* Finds the largest limit for repeats without one, first without keywords: other tools use keywords only to
- * skip files. */
+/* Finds the largest limit for repeats without one. Tries without keywords first, because other tools use
+ * keywords only to skip files. */
 static char *try_all(struct import *import, const struct rule *rule, struct attempt *ret_attempt,
                      size_t *ret_len, struct cli_import_pattern *ret_pattern) {
     static const uint32_t bounds[] = {4096, 1024, 256, 64, 16};
@@ -252,7 +252,7 @@ static void translate(struct import *import, const struct rule *rule) {
         tell(rule->id, "has %u groups; the first one is the secret", pattern.groups);
     if (attempt.distance > 0)
         tell(rule->id,
-             "a keyword must precede the secret within %u bytes; in the original it may be anywhere",
+             "a keyword must be within %u bytes before the secret; in the original it may be anywhere",
              attempt.distance);
 }
 
@@ -280,7 +280,7 @@ static void tell_left_out(const json_t *object, const char *id, const char *key,
         tell(id, "%s: %s", key, why);
 }
 
-/* Names the expressions that no path pattern can say. */
+/* Reports the expressions that cannot be path patterns. */
 static void tell_paths(const char *id, const char *field, const json_t *paths) {
     size_t i;
     json_t *path;
@@ -288,12 +288,14 @@ static void tell_paths(const char *id, const char *field, const json_t *paths) {
     json_array_foreach(paths, i, path) {
         const char *text = json_is_string(path) ? json_string_value(path) : "";
         if (globs == NULL || !cli__import_globs(text, globs))
-            tell(id, "%s: '%s' cannot be a path pattern, and is left out", field, cli__quote_text(text).text);
+            tell(id, "%s: '%s' cannot be written as a path pattern, and is omitted", field,
+                 cli__quote_text(text).text);
     }
     free(globs);
 }
 
-/* The paths of an allowlist that has nothing else, or for which one condition is enough; the rest is reported. */
+/* The paths of an allowlist that has only paths, or for which one condition is enough. Everything else is
+ * reported. */
 static const json_t *take_allowlist(const json_t *list, const char *id) {
     static const char *const others[] = {"regexes", "stopwords", "commits"};
     bool has_others = false;
@@ -305,7 +307,7 @@ static const json_t *take_allowlist(const json_t *list, const char *id) {
     const json_t *paths = json_object_get(list, "paths");
     const char *condition = text_of(list, "condition");
     if (paths != NULL && has_others && (strcasecmp(condition, "AND") == 0 || strcmp(condition, "&&") == 0)) {
-        tell(id, "allowlist paths: not translated, because they apply only together with what is left out");
+        tell(id, "allowlist paths: not translated, because they apply only together with omitted conditions");
         return NULL;
     }
     return paths;
@@ -317,7 +319,7 @@ static json_t *take_allowlists(const json_t *item, const char *id) {
     json_t *list;
     json_t *all = json_array();
     const json_t *lists = json_object_get(item, "allowlists");
-    json_t *one = json_object_get(item, "allowlist"); /* of older versions */
+    json_t *one = json_object_get(item, "allowlist"); /* the form of older versions */
     const json_t *paths = one != NULL ? take_allowlist(one, id) : NULL;
     if (json_is_array(paths))
         (void)json_array_extend(all, json_object_get(one, "paths"));
@@ -352,7 +354,8 @@ static void import_gitleaks(struct import *import, json_t *item) {
     tell_paths(rule.id, "path", paths);
     tell_paths(rule.id, "allowlist paths", not_paths);
     tell_left_out(item, rule.id, "required",
-                  "needs findings of other rules, which is not translated: it reports without them");
+                  "depends on findings of other rules; this condition is not translated, so the rule also "
+                  "reports without those findings");
     translate(import, &rule);
     json_decref(paths);
     json_decref(not_paths);
@@ -390,7 +393,7 @@ static enum cli_exit import_all(struct import *import, const char *path, const j
             cli__quote_text(path).text);
     if (json_object_get(first, "severity"))
         return cli__complain(CLI_EXIT_USAGE,
-                             "rules import: %s: has rules of turnstone already; use it with --rules",
+                             "rules import: %s: already contains rules of turnstone; use it with --rules",
                              cli__quote_text(path).text);
     import->tool = is_gitleaks ? "gitleaks" : "Nosey Parker";
     json_array_foreach(rules, i, item) {
@@ -405,11 +408,10 @@ static enum cli_exit import_all(struct import *import, const char *path, const j
     if (json_object_get(tree, "allowlist") || json_object_get(tree, "allowlists"))
         (void)cli__complain(
             CLI_EXIT_DONE,
-            "rules import: the allowlist of all rules is not translated; write it as 'allow' in .turnstone.yml");
+            "rules import: the global allowlist is not translated; write it as 'allow' in .turnstone.yml");
     if (json_object_get(tree, "extend"))
-        (void)cli__complain(
-            CLI_EXIT_DONE,
-            "rules import: the rules that the file extends are not in it; import their file, too");
+        (void)cli__complain(CLI_EXIT_DONE,
+                            "rules import: the file extends rules of another file; import that file, too");
     (void)cli__complain(CLI_EXIT_DONE, "rules import: %zu of %zu rules translated", import->translated,
                         import->count);
     return import->translated == import->count ? CLI_EXIT_DONE : CLI_EXIT_FINDINGS;
@@ -445,10 +447,12 @@ const struct cli_verb cli__verb_rules_import = {
     .operands = "FILE",
     .description =
         "Reads rules of gitleaks (TOML) or Nosey Parker (YAML), and prints them as rules of turnstone, for "
-        "--rules and for .turnstone.yml. A repeat without a limit gets the largest one that works, at most "
-        "4096; reach and gate follow from the pattern when the rules are used. The severity is high: the "
-        "other tools have none.\n\nWhat cannot be translated is reported on standard error: look-around, "
-        "back references, allowlists of texts, rules without a pattern.\n\nExit status: 0 every rule was "
-        "translated; 1 some were not; 2 a wrong file.",
+        "--rules and for .turnstone.yml. An unbounded repeat gets the largest limit that works, up to 4096. "
+        "Turnstone derives reach and gate from the pattern when it loads the rules. The severity is always "
+        "high, because the other tools have none.\n\n"
+        "Parts that cannot be translated are reported on "
+        "standard error: look-around, back references, allowlists of texts, rules without a pattern.\n\n"
+        "Exit "
+        "status: 0 every rule was translated; 1 some were not; 2 a wrong file.",
     .run = run_import,
 };

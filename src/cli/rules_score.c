@@ -26,7 +26,7 @@ struct cli_scorer {
     size_t count;
     size_t capacity;
     bool no_memory;
-    size_t feature_count; /* printed for the current finding */
+    size_t feature_count; /* features printed for the current finding */
 };
 
 struct cli_scorer *cli__scorer_new(const struct ts_ruleset *rules, struct ts_out *out, bool json) {
@@ -67,7 +67,7 @@ void cli__scorer_free(struct cli_scorer *scorer) {
     free(scorer);
 }
 
-/* The secret is the scanner's only during the call. */
+/* The secret is valid only during the call. */
 static void on_match(void *context, const struct ts_match *match) {
     struct cli_scorer *scorer = context;
     bool has_room = TS_GROW(scorer->matches, scorer->capacity, scorer->count + 1);
@@ -92,7 +92,7 @@ static void put_feature(void *context, const char *feature, int32_t weight) {
     } else {
         snprintf(text, sizeof text, "  %+7.3f  %s\n", (double)weight / 1000, feature);
     }
-    /* Words of the text without a weight say nothing to a reader. */
+    /* Words without a weight are not interesting for people. */
     if (scorer->json || weight != 0)
         ts_out_put_cstring(scorer->out, text);
 }
@@ -178,7 +178,7 @@ static void explain(struct cli_scorer *scorer, const struct finding *finding) {
 }
 
 bool cli__scorer_explain(struct cli_scorer *scorer, const char *path, struct ts_bytes text) {
-    struct ts_scan scan = {.bytes = text};
+    struct ts_scanner_input scan = {.bytes = text};
     scorer->no_memory = false;
     forget_matches(scorer);
     bool done = ts_scanner_scan(scorer->scanner, &scan, on_match, scorer) && !scorer->no_memory;

@@ -1,5 +1,5 @@
 /*
- * Why a finding has its confidence: for turnstone rules explain.
+ * Explains the confidence of findings, for turnstone rules explain.
  */
 #ifndef TS_CLI_RULES_SCORE_H
 #define TS_CLI_RULES_SCORE_H
@@ -14,12 +14,13 @@
 
 struct cli_scorer;
 
-/* Returns NULL when the rules cannot be compiled, which has been said. The rules must outlive it. */
+/* Returns NULL, after an error message, when the rules cannot be compiled. The rules must stay valid as long
+ * as the scorer. */
 struct cli_scorer *cli__scorer_new(const struct ts_ruleset *rules, struct ts_out *out, bool json);
 void cli__scorer_free(struct cli_scorer *scorer);
 
-/* Prints every finding in the text, as if it were in a file of this path, and what its confidence is made of. Returns false when memory
- * runs out. */
+/* Prints every finding in the text, as if it were in a file of this path, and the parts of its confidence.
+ * Returns false when memory runs out. */
 bool cli__scorer_explain(struct cli_scorer *scorer, const char *path, struct ts_bytes text);
 
 /* The same for a file. */

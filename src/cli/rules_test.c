@@ -1,5 +1,5 @@
 /*
- * turnstone rules test: how well the rules do on a folder whose secrets are known.
+ * turnstone rules test: measures the rules on a folder whose secrets are known.
  */
 #include "complain.h"
 #include "output.h"
@@ -40,7 +40,7 @@ static void put_row(const struct ts_score_row *row) {
         ts_score_precision(row));
 }
 
-/* It is unknown which secrets a rule should have found. */
+/* Does not print recall, because it is unknown which secrets a rule should have found. */
 static void put_rule(const struct ts_score_row *row) {
     put("%-*s %8s %8llu %8llu %9s %9.4f\n", NAME_WIDTH, row->name, "", (unsigned long long)row->found,
         (unsigned long long)row->false_positives, "", ts_score_precision(row));
@@ -65,12 +65,12 @@ static void put_misses(const char *what, const struct ts_score_miss *items, size
 static void put_text(const struct ts_score *score, bool lists) {
     put("%-*s %8s %8s %8s %9s %9s\n", NAME_WIDTH, "", "secrets", "found", "wrong", "recall", "precision");
     put_row(&score->all);
-    put("\nfalse positives in the labels: %llu; second findings for a secret: %llu; found by another rule "
+    put("\nfalse positives in the labels: %llu; second findings for a secret: %llu; found by a rule other "
         "than the labelled one: %llu\n",
         (unsigned long long)score->negatives, (unsigned long long)score->doubles,
         (unsigned long long)score->by_another_rule);
     put_head("confidence");
-    for (size_t i = TS_CONFIDENCE_COUNT; i-- > 0;)
+    for (size_t i = TS_REPORT_CONFIDENCE_COUNT; i-- > 0;)
         put_rule(&score->by_confidence[i]);
     put_head("family");
     for (size_t i = 0; i < score->family_count; i++)
@@ -124,7 +124,7 @@ static void put_json(const struct ts_score *score, bool lists) {
     put_json_numbers(&score->all, true);
     put(",\"negatives\":%llu,\"doubles\":%llu,\"by_another_rule\":%llu", (unsigned long long)score->negatives,
         (unsigned long long)score->doubles, (unsigned long long)score->by_another_rule);
-    put_json_rows("confidences", score->by_confidence, TS_CONFIDENCE_COUNT, false);
+    put_json_rows("confidences", score->by_confidence, TS_REPORT_CONFIDENCE_COUNT, false);
     put_json_rows("families", score->families, score->family_count, true);
     put_json_rows("rules", score->rules, score->rule_count, false);
     if (lists) {
@@ -220,7 +220,7 @@ static const struct cli_option options_table[OPTION_COUNT] = {
                .help = "add the rules of this file; a rule replaces an earlier one with the same id",
                .many = true},
     [NO_BUILTIN_RULES] = {.name = "no-builtin-rules", .help = "do not use the built-in rules"},
-    [LIST] = {.name = "list", .help = "also list each missed secret and each false positive, by its place"},
+    [LIST] = {.name = "list", .help = "also list the place of each missed secret and each false positive"},
     [JSON] = {.name = "json", .help = "print one JSON object"},
 };
 
@@ -230,12 +230,13 @@ const struct cli_verb cli__verb_rules_test = {
     .operands = "",
     .description =
         "Scans a folder whose secrets are known, and prints precision and recall: of all findings, by "
-        "confidence, by family and by rule.\n\nEach line of " TS_LABELS_FILE
-        " in the folder labels a place, with tabs between the fields: the path, where the secret begins and "
-        "the place after its end (LINE:COLUMN, from 1, columns in bytes), its family, and optionally the "
-        "rule that should find it. A family that begins with '!' labels a false positive. Files without "
+        "confidence, by family and by rule.\n\n"
+        "Each line of " TS_LABELS_FILE
+        " in the folder labels a place. Its fields, with tabs between them: path; start; end (exclusive); family; "
+        "rule that should find it (optional). Start and end are LINE:COLUMN, from 1, columns in bytes. A family that begins with '!' labels a false positive. Files without "
         "labels contain no secrets. Configuration files in the folder are "
-        "ignored.\n\nExit status: 0 scored; 2 the labels cannot be read; 4 something could not be scanned.",
+        "ignored.\n\n"
+        "Exit status: 0 scored; 2 the labels cannot be read; 4 something could not be scanned.",
     .options = options_table,
     .option_count = OPTION_COUNT,
     .run = run_test,

@@ -3,9 +3,12 @@
  */
 #include "complain.h"
 #include "coord_verb.h"
+#include "forge_option.h"
+#include "run_targets.h"
 #include "shards_file.h"
 #include "verbs.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/number.h"
 #include "os/out_json.h"
@@ -17,12 +20,18 @@
 enum {
     CREATE_RUN = COORD_OPTIONS,
     CREATE_SHARDS,
+    CREATE_TARGETS,
+    CREATE_SELECT,
+    CREATE_FORMAT,
     CREATE_LEASE_MS,
     CREATE_ATTEMPTS,
     CREATE_COOLDOWN_MS,
     CREATE_SEMANTICS,
     CREATE_SHARD_MAX,
+    CREATE_PIN,
+    CREATE_REQUEST,
     CREATE_OP_ID,
+    CREATE_FORGE,
 };
 enum { REGISTER_RUN = COORD_OPTIONS, REGISTER_SHARDS, REGISTER_OP_ID };
 enum { LIST_STATUS = COORD_OPTIONS };
@@ -34,6 +43,8 @@ struct registration {
     struct cli_shards shards;
     struct ts_register_op op;
     struct ts_manifest_memory *memory;
+    struct ts_shard_id *ids; /* the ids of all shards */
+    bool has_request;
 };
 
 static enum cli_exit read_shards(const char *verb, const char *path, struct registration *registration) {
@@ -42,13 +53,16 @@ static enum cli_exit read_shards(const char *verb, const char *path, struct regi
         return status;
     registration->op.shards = (struct ts_new_shards){registration->shards.list, registration->shards.count};
     registration->memory = malloc(sizeof *registration->memory);
-    return registration->memory ? CLI_EXIT_DONE
-                                : cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: out of memory", verb);
+    registration->ids = calloc(registration->shards.count + 1, sizeof *registration->ids);
+    return registration->memory && registration->ids
+               ? CLI_EXIT_DONE
+               : cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: out of memory", verb);
 }
 
 static void release(struct registration *registration) {
     cli__shards_release(&registration->shards);
     free(registration->memory);
+    free(registration->ids);
 }
 
 static void put_shard_ids(struct cli_coord *coord, const struct registration *registration) {
@@ -56,7 +70,7 @@ static void put_shard_ids(struct cli_coord *coord, const struct registration *re
     ts_out_put_char(coord->out, '[');
     for (size_t i = 0; i < registration->op.shards.count; i++) {
         ts_out_put_cstring(coord->out, ts_json_separator(i, ","));
-        ts_out_put_u64(coord->out, registration->memory->ids[i].v);
+        ts_out_put_u64(coord->out, registration->ids[i].v);
     }
     ts_out_put_char(coord->out, ']');
 }
@@ -88,10 +102,29 @@ static enum cli_exit print_registered(struct cli_coord *coord, const struct regi
         cli__say(coord, ": run %llu has %zu more %s\n", (unsigned long long)registration->op.run.v, count,
                  count == 1 ? "shard" : "shards");
     else
-        cli__say(coord, ": run %llu had %s already, %llu registered in all; it is %s\n",
+        cli__say(coord, ": run %llu already had %s, %llu registered in total; it is %s\n",
                  (unsigned long long)registration->op.run.v, count == 1 ? "this shard" : "these shards",
                  (unsigned long long)run.registered, ts_run_status_name(run.status));
     return CLI_EXIT_DONE;
+}
+
+static void keep_ids(struct registration *registration) {
+    ts_assert(registration->ids != NULL && registration->memory != NULL);
+    for (size_t i = 0; i < registration->op.shards.count; i++)
+        registration->ids[i] = registration->memory->ids[i];
+}
+
+static enum cli_exit create_in_steps(struct cli_coord *coord, const struct ts_create_run_op *op,
+                                     struct registration *registration) {
+    const struct ts_coord_list_op list = {
+        .create = *op, .shards = registration->op.shards, .op_id = registration->op.op_id};
+    struct ts_coord_outcome outcome;
+    struct ts_coord_detail detail = {0};
+    const enum ts_create_run_error error =
+        ts_coord_create_run_in_steps(coord->coord, &list, registration->ids, &outcome, &detail);
+    if (error != TS_CREATE_RUN_OK)
+        return cli__coord_refuse(coord, ts_create_run_error_variant(error), &detail);
+    return print_registered(coord, registration, &outcome);
 }
 
 static enum cli_exit create_with_shards(struct cli_coord *coord, const struct ts_create_run_op *op,
@@ -100,10 +133,13 @@ static enum cli_exit create_with_shards(struct cli_coord *coord, const struct ts
     struct ts_coord_detail detail = {0};
     registration->op.tenant = op->tenant;
     registration->op.run = op->run;
+    if (registration->has_request || registration->op.shards.count > TS_REGISTER_MAX)
+        return create_in_steps(coord, op, registration);
     enum ts_create_run_error error = ts_coord_create_run_with_shards(coord->coord, op, &registration->op,
                                                                      registration->memory, &outcome, &detail);
     if (error != TS_CREATE_RUN_OK)
         return cli__coord_refuse(coord, ts_create_run_error_variant(error), &detail);
+    keep_ids(registration);
     return print_registered(coord, registration, &outcome);
 }
 
@@ -120,7 +156,7 @@ static enum cli_exit create_alone(struct cli_coord *coord, const struct ts_creat
         cli__member_text(coord, "status", ts_run_status_name(run.status));
         cli__object_end(coord);
     } else {
-        cli__say(coord, "executed: run %llu is %s; 'run register' gives it shards\n",
+        cli__say(coord, "executed: run %llu is %s; 'run register' adds shards\n",
                  (unsigned long long)run.run.v, ts_run_status_name(run.status));
     }
     return CLI_EXIT_DONE;
@@ -139,9 +175,12 @@ static enum cli_exit read_config(const char *verb, const struct cli_arguments *a
             cli__number_optional(verb, arguments, CREATE_COOLDOWN_MS, "cooldown-ms", &config.cooldown_ms);
     if (status == CLI_EXIT_DONE)
         status = cli__number_optional(verb, arguments, CREATE_SHARD_MAX, "shard-max", &config.shard_max);
+    if (status == CLI_EXIT_DONE)
+        status = cli__pin_optional(verb, arguments, CREATE_PIN, &config.pin);
     if (status != CLI_EXIT_DONE)
         return status;
-    /* A value that is too large for the field is too large for the run, and the check reports it. */
+    /* A value that is too large for the field is too large for the run, too, and the check of the run reports
+     * it. */
     config.attempts = attempts < UINT32_MAX ? (uint32_t)attempts : UINT32_MAX;
     const char *semantics = arguments->values[CREATE_SEMANTICS];
     if (semantics)
@@ -150,19 +189,75 @@ static enum cli_exit read_config(const char *verb, const struct cli_arguments *a
     return CLI_EXIT_DONE;
 }
 
+/* Checks combinations of options. */
+static enum cli_exit check_create(const char *verb, const struct cli_arguments *arguments) {
+    const char *const *values = arguments->values;
+    if (values[CREATE_SHARDS] && values[CREATE_TARGETS])
+        return cli__complain(CLI_EXIT_USAGE, "%s: --shards and --targets exclude each other", verb);
+    if (!values[CREATE_TARGETS] && (values[CREATE_SELECT] || values[CREATE_FORMAT]))
+        return cli__complain(CLI_EXIT_USAGE, "%s: --select and --object-format need --targets", verb);
+    if (!values[CREATE_TARGETS] && cli__forge_options_are_given(arguments, CREATE_FORGE))
+        return cli__complain(CLI_EXIT_USAGE, "%s: options for forges, such as --tokens, need --targets",
+                             verb);
+    if (values[CREATE_PIN] && values[CREATE_TARGETS])
+        return cli__complain(
+            CLI_EXIT_USAGE,
+            "%s: --pin and --targets exclude each other: with --targets, the pin is computed from the rules "
+            "of this program",
+            verb);
+    if (!values[CREATE_RUN] && !values[CREATE_REQUEST])
+        return cli__complain(CLI_EXIT_USAGE,
+                             "%s: --run ID is missing; or give the submission a name with --request", verb);
+    if (values[CREATE_RUN] && values[CREATE_REQUEST])
+        return cli__complain(CLI_EXIT_USAGE,
+                             "%s: --run and --request exclude each other: the run's id is derived from the "
+                             "request",
+                             verb);
+    if (values[CREATE_REQUEST] && !values[CREATE_SHARDS] && !values[CREATE_TARGETS])
+        return cli__complain(CLI_EXIT_USAGE, "%s: --request needs --targets or --shards", verb);
+    if (values[CREATE_REQUEST] && values[CREATE_OP_ID])
+        return cli__complain(
+            CLI_EXIT_USAGE,
+            "%s: --request and --op-id exclude each other: the op id is derived from the request", verb);
+    if (!values[CREATE_SHARDS] && values[CREATE_OP_ID])
+        return cli__complain(CLI_EXIT_USAGE,
+                             "%s: --op-id needs --shards: without shards, creating a run "
+                             "takes no op id",
+                             verb);
+    return CLI_EXIT_DONE;
+}
+
+static enum cli_exit create(struct cli_coord *coord, const struct cli_arguments *arguments,
+                            struct ts_create_run_op *op, struct registration *registration) {
+    const struct cli_run_targets targets = {.arguments = arguments,
+                                            .targets = CREATE_TARGETS,
+                                            .select = CREATE_SELECT,
+                                            .format = CREATE_FORMAT,
+                                            .forge = CREATE_FORGE};
+    const char *request = arguments->values[CREATE_REQUEST];
+    op->tenant = coord->tenant;
+    registration->has_request = request != NULL;
+    if (request &&
+        !ts_request_ids(&op->tenant, ts_bytes_of_cstring(request), &op->run, &registration->op.op_id))
+        return cli__complain(CLI_EXIT_USAGE,
+                             "%s: --request: a name has 1 to 64 printable ASCII characters without blanks",
+                             coord->verb);
+    if (arguments->values[CREATE_TARGETS])
+        return cli__run_create_targets(coord, &targets, op);
+    return arguments->values[CREATE_SHARDS] ? create_with_shards(coord, op, registration)
+                                            : create_alone(coord, op);
+}
+
 static enum cli_exit run_create(const struct cli_arguments *arguments) {
     static const char verb[] = "run create";
     struct ts_create_run_op op = {0};
     struct registration registration = {0};
     const char *shards = arguments->values[CREATE_SHARDS];
-    enum cli_exit status = cli__number_required(verb, arguments, CREATE_RUN, "run", &op.run.v);
+    enum cli_exit status = check_create(verb, arguments);
+    if (status == CLI_EXIT_DONE)
+        status = cli__number_optional(verb, arguments, CREATE_RUN, "run", &op.run.v);
     if (status == CLI_EXIT_DONE)
         status = read_config(verb, arguments, &op.config);
-    if (status == CLI_EXIT_DONE && !shards && arguments->values[CREATE_OP_ID])
-        status = cli__complain(CLI_EXIT_USAGE,
-                               "%s: --op-id needs --shards: without shards, creating a run "
-                               "takes no op id",
-                               verb);
     if (status == CLI_EXIT_DONE)
         status = cli__op_id(verb, arguments, CREATE_OP_ID, &registration.op.op_id);
     if (status == CLI_EXIT_DONE && shards)
@@ -171,8 +266,7 @@ static enum cli_exit run_create(const struct cli_arguments *arguments) {
     if (status == CLI_EXIT_DONE)
         status = cli__coord_open(verb, arguments, shards ? &registration.op.op_id : NULL, &coord);
     if (status == CLI_EXIT_DONE) {
-        op.tenant = coord.tenant;
-        status = shards ? create_with_shards(&coord, &op, &registration) : create_alone(&coord, &op);
+        status = create(&coord, arguments, &op, &registration);
         status = cli__coord_close(&coord, status);
     }
     release(&registration);
@@ -201,8 +295,10 @@ static enum cli_exit run_register(const struct cli_arguments *arguments) {
             ts_coord_register_shards(coord.coord, &registration.op, registration.memory, &outcome, &detail);
         if (error != TS_REGISTER_SHARDS_OK)
             status = cli__coord_refuse(&coord, ts_register_shards_error_variant(error), &detail);
-        else
+        else {
+            keep_ids(&registration);
             status = print_registered(&coord, &registration, &outcome);
+        }
         status = cli__coord_close(&coord, status);
     }
     release(&registration);
@@ -271,7 +367,7 @@ static enum cli_exit run_list(const struct cli_arguments *arguments) {
     return cli__coord_close(coord, status);
 }
 
-/* Prints how a run has ended. If it is done with parked shards, it is done with failures: status 1. */
+/* Prints how a run has ended. A run that is done with parked shards has failures: status 1. */
 static enum cli_exit print_ended(struct cli_coord *coord, const struct ts_end_run_op *op,
                                  const struct ts_coord_outcome *outcome, enum ts_run_status status) {
     const struct ts_coord_run_query query = {.tenant = op->tenant, .run = op->run};
@@ -299,7 +395,7 @@ static enum cli_exit print_ended(struct cli_coord *coord, const struct ts_end_ru
                      counts.parked == 1 ? "shard is" : "shards are");
         cli__say(coord, "\n");
     }
-    /* The run has ended nevertheless. */
+    /* The run has ended, even if it cannot be read. */
     if (error != TS_GET_RUN_OK)
         return cli__complain(
             CLI_EXIT_INFRASTRUCTURE,
@@ -381,27 +477,53 @@ static const struct cli_option create_options[] = {
     [CREATE_RUN] = CLI_RUN_OPTION,
     [CREATE_SHARDS] = {.name = "shards",
                        .argument = "FILE",
-                       .help = "register these shards in the same transaction ('-': standard input)"},
+                       .help = "register these shards ('-': standard input)"},
+    [CREATE_TARGETS] =
+        {.name = "targets",
+         .argument = "FILE|FOLDER|FORGE|ADDRESS|-",
+         .many = true,
+         .help = "register one shard for each of these repositories, for 'turnstone worker'; may be "
+                 "repeated ('-': a list on standard input); see 'turnstone help targets' for forges"},
+    [CREATE_SELECT] = {.name = "select",
+                       .argument = "WHAT",
+                       .help =
+                           "with --targets: which part of each repository (default: default); see 'turnstone "
+                           "help targets'"},
+    [CREATE_FORMAT] = {.name = "object-format",
+                       .argument = "FORMAT",
+                       .choices = "sha1|sha256",
+                       .help =
+                           "with --targets: the object format of repositories on servers (default: sha1)"},
     [CREATE_LEASE_MS] = {.name = "lease-ms",
                          .argument = "N",
-                         .help = "how long a lease lasts, 1000 to 86400000 (default: 30000)"},
+                         .help = "duration of a lease in milliseconds, 1000 to 86400000 (default: 30000)"},
     [CREATE_ATTEMPTS] = {.name = "attempts",
                          .argument = "N",
                          .help = "how often a shard may be acquired without progress before it is parked, 0 "
-                                 "to 1000, 0 for no limit (default: 5)"},
+                                 "to 1000 (default: 5; 0: no limit)"},
     [CREATE_COOLDOWN_MS] = {.name = "cooldown-ms",
                             .argument = "N",
-                            .help = "how long a worker waits between two claims (default: 0)"},
+                            .help = "minimum time between two claims of a worker, in milliseconds (default: "
+                                    "0)"},
     [CREATE_SEMANTICS] = {.name = "semantics",
                           .argument = "NAME",
                           .choices = "completed|dispatched",
-                          .help = "what a cursor's key means: everything up to it is done, or was handed "
-                                  "on (default: completed)"},
+                          .help = "the meaning of a cursor's key: everything up to it is done, or was only "
+                                  "dispatched (default: completed)"},
     [CREATE_SHARD_MAX] = {.name = "shard-max",
                           .argument = "N",
-                          .help =
-                              "how many shards may be registered in total, 1 to 1000000 (default: 100000)"},
+                          .help = "maximum number of registered shards, 1 to 1000000 (default: 100000)"},
+    [CREATE_PIN] =
+        {.name = "pin",
+         .argument = "HEX",
+         .help = "allow only claims with the same pin, 64 hexadecimal digits (default: allow every claim)"},
+    [CREATE_REQUEST] =
+        {.name = "request",
+         .argument = "NAME",
+         .help = "a name for this submission instead of --run, 1 to 64 printable characters: the run's id is "
+                 "derived from tenant and name, so that a repeated command does not create a second run"},
     [CREATE_OP_ID] = CLI_OP_ID_OPTION,
+    CLI_FORGE_OPTIONS(CREATE_FORGE),
 };
 
 static const struct cli_option register_options[] = {
@@ -433,21 +555,28 @@ static const struct cli_option delete_options[] = {
 #define SHARD_LINES                                                                                          \
     "Shards are JSON lines, {\"start\":\"a\",\"end\":\"m\"} optionally with \"metadata\", \"id\", and "      \
     "the \"key\" and \"token\" of a cursor. Keys are text, or any bytes as 0x and hexadecimal digits; "      \
-    "without a start or end the range has no bound there. \"id\" is a number below 2^63, or a string "       \
-    "of its digits. Missing ids are derived from the op id: give --op-id if you may repeat the call. "       \
-    "Without --op-id each call draws a new one, and repeating it registers more shards over the same "       \
-    "ranges."
+    "without a start or end the range has no bound there. \"id\" is a number below 2^63, or a string of "    \
+    "its digits. Missing ids are derived from the op id, so use --op-id if you may repeat the call. "        \
+    "Without --op-id each call uses a new random op id, and a repeated call registers further shards "       \
+    "with the same ranges."
+
+static const struct cli_variable create_variables[] = {CLI_CLUSTER_VARIABLE, CLI_FORGE_VARIABLES};
 
 const struct cli_verb cli__verb_run_create = {
     .name = "run create",
     .summary = "create a run, with or without its shards",
     .description =
-        "A run is a set of shards that workers lease, work on and end. Without --shards it waits for 'run "
-        "register'.\n\n" SHARD_LINES,
+        "A run is a set of shards that workers lease, work on and complete. Without --shards and --targets "
+        "the run waits for 'run register'.\n\n"
+        "Up to 10,000 shards are registered in one transaction. Longer "
+        "lists, targets, and every list with --request are registered in steps; the run becomes Active with "
+        "the last step. If the command is stopped, repeat it, and it continues. Another list, or other "
+        "settings, for the same run are refused as ConfigMismatch. A run whose list is incomplete can be "
+        "cancelled, and then deleted.\n\n" SHARD_LINES,
     .options = create_options,
     .option_count = sizeof create_options / sizeof create_options[0],
-    .variables = cli__cluster_variables,
-    .variable_count = CLI_CLUSTER_VARIABLES,
+    .variables = create_variables,
+    .variable_count = sizeof create_variables / sizeof create_variables[0],
     .run = run_create,
 };
 
@@ -514,12 +643,13 @@ const struct cli_verb cli__verb_run_delete = {
     .name = "run delete",
     .summary = "delete a run that has ended, with its shards",
     .description =
-        "Deletes everything that the stores keep about the run. A run that has not ended is refused as "
-        "WrongStatus: complete, fail or cancel it first. A large run is deleted in batches. When the command "
-        "is stopped half-way, run it again: it continues where it stopped, and the run's id stays in use "
-        "until everything is deleted. A missing run is not an error.\n\n"
-        "With --json, \"deleted\" says whether there was such a run, \"shards\" how many shards this call "
-        "has deleted, and \"units\" how many records of other layers about the run's targets.",
+        "Deletes all records of the run from the stores. A run that has not ended is refused as WrongStatus: "
+        "complete, fail or cancel it first. A large run is deleted in batches. If the command is stopped, "
+        "run it again, and it continues where it stopped. The run's id stays in use until everything is "
+        "deleted. A missing run is not an error.\n\n"
+        "With --json: \"deleted\": whether the run existed; "
+        "\"shards\": number of shards that this call deleted; \"units\": number of deleted records about the "
+        "run's targets.",
     .options = delete_options,
     .option_count = sizeof delete_options / sizeof delete_options[0],
     .variables = cli__cluster_variables,

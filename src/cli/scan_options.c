@@ -16,7 +16,7 @@
     [SCAN_DIR] = {.name = "dir", .help = "the targets are folders; scan the files in them"},                 \
     [SCAN_REF] = {.name = "ref",                                                                             \
                   .argument = "REV",                                                                         \
-                  .help = "scan only what this revision reaches, as git writes it: main, v1.2, HEAD~3, "     \
+                  .help = "scan only what this revision reaches, in git's syntax: main, v1.2, HEAD~3, "      \
                           "topic@{upstream} (default: all refs)",                                            \
                   .many = true},                                                                             \
     [SCAN_BRANCH] = {.name = "branch",                                                                       \
@@ -25,21 +25,22 @@
                      .many = true},                                                                          \
     [SCAN_COMMIT] = {.name = "commit",                                                                       \
                      .argument = "REV",                                                                      \
-                     .help = "report only what this commit brings: secrets that none of its parents has",    \
+                     .help = "report only secrets that this commit adds: none of its parents has them",      \
                      .many = true},                                                                          \
     [SCAN_RANGE] =                                                                                           \
         {.name = "range",                                                                                    \
          .argument = "RANGE",                                                                                \
-         .help = "report only what these commits bring: secrets that no commit before them has; A..B, "      \
-                 "A...B, HEAD~3.. or REV^!, as git writes them"},                                            \
+         .help = "report only secrets that these commits add: no commit before them has them. RANGE is "     \
+                 "in git's syntax: A..B, A...B, HEAD~3.. or REV^!"},                                         \
     [SCAN_SINCE] =                                                                                           \
         {.name = "since",                                                                                    \
          .argument = "DATE",                                                                                 \
-         .help = "report only what commits since this date bring: secrets that nothing before it has; by "   \
-                 "the committer's date: 2026-01-31, 2026-01-31T12:00:00Z, or @SECONDS since 1970"},          \
+         .help = "report only secrets that commits since this date add: no earlier commit has them. The "    \
+                 "committer's date counts. DATE is 2026-01-31, 2026-01-31T12:00:00Z, or @SECONDS since "     \
+                 "1970"},                                                                                    \
     [SCAN_STAGED] = {.name = "staged",                                                                       \
-                     .help = "report only what the next commit would bring: secrets in staged files that "   \
-                             "HEAD does not have"},                                                          \
+                     .help = "report only secrets that the next commit would add: they are in staged "       \
+                             "files, and HEAD does not have them"},                                          \
     [SCAN_WORKING_TREE] =                                                                                    \
         {.name = "working-tree",                                                                             \
          .help = "scan only the files in the work tree, including ignored and untracked files"},             \
@@ -59,8 +60,8 @@
     [SCAN_NO_REPO_CONFIG] = {.name = "no-repo-config", .help = "ignore the .turnstone.yml of each target"},  \
     [SCAN_FULL] =                                                                                            \
         {.name = "full",                                                                                     \
-         .help = "scan every byte of every blob, also bytes that an earlier version of the file has, and "   \
-                 "verify every object's id; same findings, slower"},                                         \
+         .help = "scan every byte of every blob, including bytes that were already scanned in an earlier "   \
+                 "version of the file, and verify every object's id; same findings, slower"},                \
     [SCAN_UNGATED] = {.name = "ungated",                                                                     \
                       .help = "try every rule at every place; same findings, much "                          \
                               "slower"},                                                                     \
@@ -81,13 +82,13 @@
 
 const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT] = {
     COMMON_OPTIONS,
-    [SCAN_OUTPUT] =
-        {.name = "output",
-         .argument = "FILE",
-         .help = "write the report to this file, all of it or nothing ('-': standard output, the default); "
-                 "repeat it for several formats",
-         .many = true,
-         .letter = 'o'},
+    [SCAN_OUTPUT] = {.name = "output",
+                     .argument = "FILE",
+                     .help =
+                         "write the report to this file, completely or not at all ('-': standard output, the "
+                         "default); repeat the option for several formats",
+                     .many = true,
+                     .letter = 'o'},
     [SCAN_FORMAT] =
         {.name = "format",
          .argument = "FORMAT",
@@ -99,8 +100,7 @@ const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT] = {
         {.name = "min-confidence",
          .argument = "CONFIDENCE",
          .choices = "low|medium|high",
-         .help = "report only findings of this confidence or higher, and count the others (default: "
-                 "medium)"},
+         .help = "list only findings of this confidence or higher, and count the others (default: low)"},
     [SCAN_OCCURRENCES] =
         {.name = "occurrences",
          .argument = "COUNT",
@@ -117,9 +117,9 @@ const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT] = {
         {.name = "baseline",
          .argument = "FILE",
          .help =
-             "ignore the findings in this file, which 'turnstone baseline' wrote, or another tool as its "
-             "report: gitleaks (JSON), detect-secrets (.secrets.baseline), TruffleHog (JSON lines); only new "
-             "findings are shown and count for the status"},
+             "ignore the findings in this file: a file of 'turnstone baseline', or a report of gitleaks (JSON), "
+             "detect-secrets (.secrets.baseline) or TruffleHog (JSON lines). Only new findings are shown and "
+             "count for the status"},
     [SCAN_DIFF_BASELINE] = {.name = "diff-baseline",
                             .help = "with --baseline: also list findings of the baseline that the scan "
                                     "did not find"},
@@ -156,7 +156,7 @@ static int64_t days_of_month(int64_t year, int64_t month) {
     return month < 12 ? days_of(year, month + 1, 1) - days_of(year, month, 1) : 31;
 }
 
-/* Exactly `count` digits from *at, which moves past them. Returns -1 if there are none. */
+/* Reads exactly `count` digits at *at, and moves *at past them. Returns -1 if there are fewer. */
 static int64_t digits(const char **at, int count) {
     int64_t value = 0;
     for (int i = 0; i < count; i++, (*at)++) {
@@ -216,7 +216,7 @@ static bool read_date(const char *text, int64_t *ret_seconds) {
     return true;
 }
 
-static bool read_size(const char *text, uint64_t *ret_bytes) {
+bool cli__size_parse(const char *text, uint64_t *ret_bytes) {
     size_t len = strlen(text);
     unsigned shift = 0;
     if (len > 1 && toupper((unsigned char)text[len - 1]) == 'B' && isalpha((unsigned char)text[len - 2]))
@@ -244,8 +244,7 @@ static bool read_size(const char *text, uint64_t *ret_bytes) {
            ts_checked_mul_u64(number, UINT64_C(1) << shift, ret_bytes);
 }
 
-/* A number and ms, s, m or h. */
-static bool read_duration(const char *text, uint64_t *ret_ms) {
+bool cli__duration_parse(const char *text, uint64_t *ret_ms) {
     static const struct {
         const char *unit;
         uint64_t ms;
@@ -263,9 +262,9 @@ enum cli_exit cli__scan_limits_read(const char *verb, const struct cli_scan_limi
                                     struct ts_scan_options *scan) {
     uint32_t ratio;
     if (texts->memory &&
-        (!read_size(texts->memory, &scan->memory_bytes) || scan->memory_bytes < TS_SCAN_MEMORY_MIN))
+        (!cli__size_parse(texts->memory, &scan->memory_bytes) || scan->memory_bytes < TS_SCAN_MEMORY_MIN))
         return refuse(verb, SCAN_MEMORY, texts->memory, "a size of 64M or more");
-    if (texts->max_time && !read_duration(texts->max_time, &scan->max_time_ms))
+    if (texts->max_time && !cli__duration_parse(texts->max_time, &scan->max_time_ms))
         return refuse(verb, SCAN_MAX_TIME, texts->max_time,
                       "a time of up to a year, such as 90s, 15m or "
                       "2h");
@@ -282,12 +281,13 @@ enum cli_exit cli__scan_limits_read(const char *verb, const struct cli_scan_limi
         scan->archive_depth = depth;
         scan->no_archives = depth == 0;
     }
-    if (texts->max_archive && (!read_size(texts->max_archive, &scan->archive_max) || scan->archive_max == 0))
+    if (texts->max_archive &&
+        (!cli__size_parse(texts->max_archive, &scan->archive_max) || scan->archive_max == 0))
         return refuse(verb, SCAN_MAX_ARCHIVE, texts->max_archive, "a size, such as 200M");
     return CLI_EXIT_DONE;
 }
 
-/* ---- all of them ---- */
+/* ---- all options ---- */
 
 static enum cli_exit read_numbers(const struct cli_arguments *arguments, struct cli_scan_options *options) {
     const char *const *values = arguments->values;
@@ -363,7 +363,7 @@ static enum cli_exit check_together(const char *verb, const struct cli_arguments
                              has_range ? "range" : "commit", has_range ? "commit" : "range");
     if (values[SCAN_CONFIG] && values[SCAN_NO_REPO_CONFIG])
         return cli__complain(CLI_EXIT_USAGE,
-                             "%s: --config replaces the target's own configuration; leave out "
+                             "%s: --config already replaces the target's own configuration; leave out "
                              "--no-repo-config",
                              verb);
     if (values[SCAN_STATE] && values[SCAN_STATE][0] == '\0')
@@ -371,8 +371,7 @@ static enum cli_exit check_together(const char *verb, const struct cli_arguments
     if (values[SCAN_STATE] && values[SCAN_NO_STATE])
         return cli__complain(CLI_EXIT_USAGE, "%s: --state and --no-state cannot be combined", verb);
     if (values[SCAN_DIFF_BASELINE] && !values[SCAN_BASELINE])
-        return cli__complain(CLI_EXIT_USAGE,
-                             "%s: --diff-baseline compares with a baseline: give it with --baseline", verb);
+        return cli__complain(CLI_EXIT_USAGE, "%s: --diff-baseline needs --baseline FILE", verb);
     if (values[SCAN_DIR] && has_input(arguments))
         return cli__complain(CLI_EXIT_USAGE,
                              "%s: '-' is standard input and not a folder; with --dir, write './-' for a "
@@ -391,7 +390,7 @@ static enum cli_exit check_together(const char *verb, const struct cli_arguments
     return CLI_EXIT_DONE;
 }
 
-/* All values of an option that may occur several times; they are in texts from *at. */
+/* All values of an option that may occur several times. They are stored in `texts`, starting at *at. */
 static const char *const *collect(const struct cli_arguments *arguments, size_t option, const char **texts,
                                   size_t *at, size_t *ret_count) {
     size_t first = *at;
@@ -457,7 +456,7 @@ static void read_flags(const struct cli_arguments *arguments, struct cli_scan_op
     scan->allow_missing = values[SCAN_ALLOW_MISSING] != NULL;
     scan->strict = values[SCAN_STRICT] != NULL;
     scan->unreachable = values[SCAN_UNREACHABLE] != NULL;
-    scan->min_confidence = TS_CONFIDENCE_MEDIUM;
+    scan->min_confidence = TS_CONFIDENCE_LOW;
     if (values[SCAN_MIN_CONFIDENCE])
         (void)ts_confidence_parse(ts_bytes_of_cstring(values[SCAN_MIN_CONFIDENCE]), &scan->min_confidence);
     scan->full = values[SCAN_FULL] != NULL;
@@ -479,7 +478,7 @@ static void read_flags(const struct cli_arguments *arguments, struct cli_scan_op
         (void)ts_report_format_parse(ts_bytes_of_cstring(values[SCAN_FORMAT]), &options->format);
 }
 
-/* If the name of a file does not show the format, it is text. */
+/* If the name of a file does not determine the format, the format is text. */
 static void read_outputs(const struct cli_arguments *arguments, struct cli_scan_options *options) {
     for (size_t i = 0; i < arguments->given_count; i++) {
         if (arguments->given[i].option != SCAN_OUTPUT)
@@ -489,6 +488,17 @@ static void read_outputs(const struct cli_arguments *arguments, struct cli_scan_
         if (!arguments->values[SCAN_FORMAT])
             (void)ts_report_format_of_file(ts_bytes_of_cstring(output->path), &output->format);
     }
+}
+
+enum cli_exit cli__scan_check_confidence(const struct cli_scan_options *options,
+                                         const char *fail_on_confidence) {
+    if (fail_on_confidence == NULL || options->fail_on_confidence >= options->scan.min_confidence)
+        return CLI_EXIT_DONE;
+    return cli__complain(
+        CLI_EXIT_USAGE,
+        "%s: --fail-on-confidence %s is below --min-confidence %s, and findings that are not "
+        "listed do not count; lower --min-confidence",
+        options->verb, fail_on_confidence, ts_confidence_name(options->scan.min_confidence));
 }
 
 enum cli_exit cli__scan_options_read(const char *verb, const struct cli_arguments *arguments,
@@ -515,8 +525,12 @@ enum cli_exit cli__scan_options_read(const char *verb, const struct cli_argument
     read_flags(arguments, &options);
     read_state(arguments, &options);
     read_outputs(arguments, &options);
-    *ret_options = options;
-    return CLI_EXIT_DONE;
+    status = cli__scan_check_confidence(&options, arguments->values[SCAN_FAIL_ON_CONFIDENCE]);
+    if (status != CLI_EXIT_DONE)
+        cli__scan_options_release(&options);
+    else
+        *ret_options = options;
+    return status;
 }
 
 void cli__scan_options_release(struct cli_scan_options *options) {

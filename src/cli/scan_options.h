@@ -9,8 +9,8 @@
 #include "report/write.h"
 #include "scan/scan.h"
 
-/* The order of the tables: first the options that other verbs have too (what to scan, and how), then those of
- * scan alone. */
+/* The order of the tables: first the options that other verbs also have (what to scan, and how), then those
+ * of scan alone. */
 enum {
     SCAN_DIR,
     SCAN_REF,
@@ -61,24 +61,23 @@ extern const struct cli_option cli__baseline_option_table[SCAN_COMMON_COUNT];
 #define CLI_SCAN_LIMIT_OPTIONS(memory, max_time, max_ratio, archives, max_archive)                           \
     [memory] = {.name = "memory",                                                                            \
                 .argument = "SIZE",                                                                          \
-                .help = "memory to use, without mapped files, such as 512M or 2G (at least 64M; "            \
-                        "default: 1G)"},                                                                     \
+                .help = "use at most SIZE of memory, not counting mapped files, such as 512M or 2G (at "     \
+                        "least 64M; default: 1G)"},                                                          \
     [max_time] = {.name = "max-time",                                                                        \
                   .argument = "DURATION",                                                                    \
                   .help = "stop after this time, such as 90s, 15m or 2h, with status 4 and a report of "     \
-                          "what was found so far (default: no limit)"},                                      \
+                          "the findings so far (default: no limit)"},                                        \
     [max_ratio] = {.name = "max-ratio",                                                                      \
                    .argument = "COUNT",                                                                      \
                    .help = "stop with status 4 when a repository unpacks to more than COUNT times its "      \
                            "size on disk and to more than 1G (default: 10000)"},                             \
     [archives] = {.name = "archives",                                                                        \
                   .argument = "DEPTH",                                                                       \
-                  .help =                                                                                    \
-                      "look into archives (zip, jar, docx, tar, gz, bz2, xz, zstd …), and into archives "  \
-                      "inside them down to DEPTH, from 0 (not at all) to 8 (default: 3)"},                   \
+                  .help = "scan the files in archives (zip, jar, docx, tar, gz, bz2, xz, zstd …), and in " \
+                          "nested archives down to DEPTH, from 0 (do not open archives) to 8 (default: 3)"}, \
     [max_archive] = {.name = "max-archive",                                                                  \
                      .argument = "SIZE",                                                                     \
-                     .help = "read at most SIZE of one archive, unpacked, with status 4 when there is more " \
+                     .help = "unpack at most SIZE of each archive; end with status 4 if there is more "      \
                              "(default: 1G)"}
 
 /* The option that says which findings count; `protect` has it, too. */
@@ -88,6 +87,12 @@ extern const struct cli_option cli__baseline_option_table[SCAN_COMMON_COUNT];
         .help = "end with status 1 only for findings of this confidence or higher (default: medium); both "  \
                 "this and --fail-on must hold"                                                               \
     }
+
+/* A number of bytes, with K, M, G or T after it. */
+bool cli__size_parse(const char *text, uint64_t *ret_bytes);
+
+/* A number and ms, s, m or h; at most a year. */
+bool cli__duration_parse(const char *text, uint64_t *ret_ms);
 
 /* The texts of these options, or NULL. */
 struct cli_scan_limits {
@@ -109,19 +114,24 @@ struct cli_scan_output {
 struct cli_scan_options {
     struct ts_scan_options scan;
     const char *verb;                /* for messages */
-    enum ts_report_format format;    /* on standard output */
+    enum ts_report_format format;    /* format on standard output */
     struct cli_scan_output *outputs; /* owned; none: standard output */
     size_t output_count;
     const char *baseline; /* NULL: none */
     bool lists_gone;
     enum ts_severity fail_on;
     enum ts_confidence fail_on_confidence;
-    const char **texts; /* owned: what scan points to */
+    const char **texts; /* owned; `scan` points to them */
     struct ts_scan_target *targets;
     char *state_folder; /* owned; the user's own */
     bool no_progress;
     bool quiet; /* no summary on standard error */
 };
+
+/* Prints an error if findings that are not listed would make the scan fail. `fail_on_confidence` is the
+ * option's value, or NULL. */
+enum cli_exit cli__scan_check_confidence(const struct cli_scan_options *options,
+                                         const char *fail_on_confidence);
 
 /* Returns CLI_EXIT_DONE; otherwise an error was printed, and there is nothing to release. */
 enum cli_exit cli__scan_options_read(const char *verb, const struct cli_arguments *arguments,

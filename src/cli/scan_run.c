@@ -25,7 +25,7 @@ static struct ts_scan_progress progress;
 
 /* ---- scanning ---- */
 
-/* The second signal ends the program: this restores the default action. */
+/* Restores the default action, so that the second signal ends the program. */
 static void stop(int number) {
     static const char said[] = "\r\033[Kturnstone: stopping; a second signal ends the program at once\n";
     static const char ended[] = "turnstone: stopped before anything was found\n";
@@ -55,12 +55,13 @@ static void catch_signals(void) {
 
 enum cli_exit cli__scan_run(struct cli_scan_options *options, struct ts_report *ret_report) {
     struct ts_scan_error error;
-    struct cli_scan_progress drawer;
+    struct cli_live_line line = {0};
     options->scan.progress = &progress;
     catch_signals();
-    cli__scan_progress_begin(&drawer, &progress, !options->no_progress);
+    if (!options->no_progress)
+        cli__scan_progress_begin(&line, &progress);
     enum ts_scan_outcome outcome = ts_scan_report_make(&options->scan, ret_report, &error);
-    cli__scan_progress_end(&drawer);
+    cli__live_line_end(&line);
     if (outcome == TS_SCAN_DONE && ret_report->state_warning)
         cli__complain(CLI_EXIT_DONE, "%s: %s", options->verb, ret_report->state_warning);
     if (outcome == TS_SCAN_DONE)
@@ -73,9 +74,9 @@ enum cli_exit cli__scan_run(struct cli_scan_options *options, struct ts_report *
 static enum cli_exit status_of_targets(const struct ts_report *report) {
     enum cli_exit status = CLI_EXIT_DONE;
     for (size_t i = 0; i < report->target_count; i++) {
-        if (report->targets[i].outcome == TS_TARGET_FAILED)
+        if (report->targets[i].outcome == TS_REPORT_TARGET_FAILED)
             return CLI_EXIT_INFRASTRUCTURE;
-        if (report->targets[i].outcome == TS_TARGET_REFUSED)
+        if (report->targets[i].outcome == TS_REPORT_TARGET_REFUSED)
             status = CLI_EXIT_USAGE;
     }
     return status;
@@ -131,8 +132,7 @@ void cli__scan_release_baseline(struct cli_baseline *baseline) {
     cli__foreign_release(&baseline->foreign);
 }
 
-/* Ids of targets with different salts cannot be compared, nor can those with another salt than the
- * baseline's. */
+/* Ids can be compared only if all targets and the baseline have the same salt. */
 enum cli_exit cli__scan_compare(const struct cli_scan_options *options, struct cli_baseline *baseline,
                                 struct ts_report *report) {
     struct ts_baseline_error error;
@@ -159,10 +159,10 @@ void cli__scan_complain_incomplete(const char *verb, const struct ts_report *rep
     for (size_t i = 0; i < report->fault_count && i < FAULTS_SHOWN; i++)
         cli__complain(CLI_EXIT_INCOMPLETE, "%s: %s", verb, report->faults[i].text);
     if (report->fault_total > FAULTS_SHOWN)
-        cli__complain(CLI_EXIT_INCOMPLETE, "%s: and more faults: %llu", verb,
+        cli__complain(CLI_EXIT_INCOMPLETE, "%s: more faults, not listed: %llu", verb,
                       (unsigned long long)(report->fault_total - FAULTS_SHOWN));
     if (report->limits_hit > 0)
-        cli__complain(CLI_EXIT_INCOMPLETE, "%s: matches given up at the step limit of patterns: %llu", verb,
+        cli__complain(CLI_EXIT_INCOMPLETE, "%s: matches abandoned at a pattern's step limit: %llu", verb,
                       (unsigned long long)report->limits_hit);
 }
 
@@ -176,7 +176,7 @@ void cli__scan_complain_rules(const char *verb, const struct ts_report *report) 
 
 /* ---- writing ---- */
 
-/* Formats that have more than findings. */
+/* Whether the format contains more than findings. */
 static bool has_summary(enum ts_report_format format) {
     return format != TS_REPORT_FORMAT_JSONL && format != TS_REPORT_FORMAT_CSV;
 }
@@ -215,7 +215,8 @@ static bool is_stdout(const struct cli_scan_output *output) {
     return strcmp(output->path, "-") == 0;
 }
 
-/* The variable of reproducible builds. Returns false when it is not set; an invalid one was refused before. */
+/* Reads the variable of reproducible builds. Returns false when it is not set; an invalid value was refused
+ * before. */
 static bool source_date(uint64_t *ret_s) {
     const char *text = getenv("SOURCE_DATE_EPOCH");
     return text && ts_u64_parse(ts_bytes_of_cstring(text), ret_s) == TS_NUMBER_OK;
@@ -251,7 +252,7 @@ enum cli_exit cli__scan_check_outputs(const struct cli_scan_options *options) {
         return status;
     for (size_t i = 0; i < options->output_count; i++) {
         struct ts_replace file;
-        /* A pipe may wait for its reader: it is opened when there is something to write. */
+        /* Does not open a pipe before there is something to write, because opening may wait for its reader. */
         if (is_stdout(&options->outputs[i]) || ts_replace_is_direct(options->outputs[i].path))
             continue;
         if (!ts_replace_open(&file, options->outputs[i].path, mode_of(options)))
@@ -293,14 +294,14 @@ static enum cli_exit write_file(const struct cli_scan_options *options, const st
                : complain_unwritable(options, CLI_EXIT_INFRASTRUCTURE, output->path, errno);
 }
 
-/* The report says this, too; standard error shows it to users of a wrong command. */
+/* The report says this, too. On standard error, the user of a wrong command sees it at once. */
 static void complain_unscanned(const char *verb, const struct ts_report *report) {
     for (size_t i = 0; i < report->fault_count; i++)
-        if (report->targets[report->faults[i].target].outcome != TS_TARGET_SCANNED)
+        if (report->targets[report->faults[i].target].outcome != TS_REPORT_TARGET_SCANNED)
             cli__complain(CLI_EXIT_USAGE, "%s: %s", verb, report->faults[i].text);
 }
 
-/* Files alone say nothing to who waits for the scan. */
+/* When the report goes to files only, the user sees the verdict on standard error. */
 static void tell_verdict(const struct cli_scan_options *options, const struct ts_report *report) {
     for (size_t i = 0; i < options->output_count; i++)
         if (is_stdout(&options->outputs[i]))
@@ -319,8 +320,7 @@ enum cli_exit cli__scan_write(const struct cli_scan_options *options, const stru
     bool is_written = true;
     for (size_t i = 0; i < count; i++)
         is_told = is_told || (is_stdout(&outputs[i]) && outputs[i].format == TS_REPORT_FORMAT_TEXT);
-    /* Formats for programs may have no place for it, and an incomplete scan must not look like a clean
-     * one. */
+    /* Formats for programs may have no place for this, and an incomplete scan must not look like a clean one. */
     if (!is_told)
         cli__scan_complain_incomplete(options->verb, report);
     else

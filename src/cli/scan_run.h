@@ -33,7 +33,7 @@ const atomic_bool *cli__scan_stop_flag(void);
 enum cli_exit cli__scan_compare(const struct cli_scan_options *options, struct cli_baseline *baseline,
                                 struct ts_report *report);
 
-/* Status 0, 1 or 4, as the report has it. */
+/* Status 0, 1 or 4, depending on the report. */
 enum cli_exit cli__scan_status(const struct cli_scan_options *options, const struct ts_report *report);
 
 /* Prints on standard error why a report is incomplete. */
@@ -42,7 +42,7 @@ void cli__scan_complain_incomplete(const char *verb, const struct ts_report *rep
 /* Prints on standard error which built-in rules a target removed. */
 void cli__scan_complain_rules(const char *verb, const struct ts_report *report);
 
-/* Before the scan, which may take long: reports a file that cannot be written. */
+/* Call it before the scan, which may take long: reports a file that cannot be written. */
 enum cli_exit cli__scan_check_outputs(const struct cli_scan_options *options);
 
 /* Writes the report to standard output or to the files. Returns status on success. */

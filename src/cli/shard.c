@@ -236,7 +236,7 @@ static const struct cli_option list_options[] = {
     [LIST_LEASED] = {.name = "leased", .help = "only shards with a valid lease"},
     [LIST_STUCK] = {.name = "stuck",
                     .help = "only shards that were acquired more than once without progress"},
-    [LIST_LIMIT] = {.name = "limit", .argument = "N", .help = "stop after this many"},
+    [LIST_LIMIT] = {.name = "limit", .argument = "N", .help = "print at most N shards (default: no limit)"},
 };
 
 static const struct cli_option show_options[] = {
@@ -257,8 +257,8 @@ const struct cli_verb cli__verb_shard_list = {
     .summary = "list the shards of a run",
     .description =
         "Prints one line for each shard, in the order of their ids, with range, state and cursor; with "
-        "--json also its worker. Damaged records are listed as damaged, and the exit status is then 6. "
-        "The list is not one snapshot.",
+        "--json also its worker. Damaged records are listed as damaged, and the exit status is then 6. The "
+        "list is not a snapshot of one moment.",
     .options = list_options,
     .option_count = sizeof list_options / sizeof list_options[0],
     .variables = cli__cluster_variables,
@@ -268,7 +268,7 @@ const struct cli_verb cli__verb_shard_list = {
 
 const struct cli_verb cli__verb_shard_show = {
     .name = "shard show",
-    .summary = "show all that is known about a shard",
+    .summary = "show all details of a shard",
     .description = "Shows the range, cursor, fence, lease, parent and the shards that were split off.",
     .options = show_options,
     .option_count = sizeof show_options / sizeof show_options[0],
@@ -281,7 +281,8 @@ const struct cli_verb cli__verb_shard_unpark = {
     .name = "shard unpark",
     .summary = "make a parked shard available again",
     .description =
-        "Work continues at the cursor, under a higher fence, and the count of attempts starts again at 0.",
+        "The next worker continues at the cursor, with a higher fence. The number of attempts starts again "
+        "at 0.",
     .options = unpark_options,
     .option_count = sizeof unpark_options / sizeof unpark_options[0],
     .variables = cli__cluster_variables,

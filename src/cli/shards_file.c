@@ -63,8 +63,8 @@ static enum cli_exit read_bytes(const struct reader *reader, const char *name, c
     return CLI_EXIT_DONE;
 }
 
-/* A number, or its digits as a string. A number with bit 63, which is parsed as a real, keeps only that bit:
- * such ids are not allowed, and coordination reports it. */
+/* A number, or its digits as a string. A number with bit 63 is parsed as a real and keeps only that bit. Such
+ * ids are not allowed, and coordination reports them. */
 static bool read_id(const json_t *value, uint64_t *ret_id) {
     if (json_is_string(value))
         return ts_u64_parse(ts_bytes_of((const uint8_t *)json_string_value(value), json_string_length(value)),

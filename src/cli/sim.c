@@ -1,5 +1,5 @@
 /*
- * turnstone sim: coordination in simulated worlds, one after the other, until one fails or all have passed.
+ * turnstone sim: coordination and fleets in simulated worlds, one after the other, until one fails or all have passed.
  */
 #include "complain.h"
 #include "output.h"
@@ -15,6 +15,7 @@
 #include <string.h>
 
 enum {
+    SIM_WORLD,
     SIM_SEED,
     SIM_COUNT,
     SIM_STEPS,
@@ -32,7 +33,7 @@ enum {
 enum { STEPS_MAX = 100000000 };
 
 struct request {
-    struct ts_sim_options options; /* with the first seed */
+    struct ts_sim_options options; /* its seed is the first one */
     uint64_t count;
     const char *plant; /* or NULL */
     bool json;
@@ -42,6 +43,24 @@ static const char *const fault_names[] = {
 #define FAULT_NAME(suffix, name) name,
     TS_SIM_FAULTS(FAULT_NAME)
 #undef FAULT_NAME
+};
+
+static const char *const world_names[] = {
+#define WORLD_NAME(suffix, name) name,
+    TS_SIM_WORLDS(WORLD_NAME)
+#undef WORLD_NAME
+};
+
+static const char *const wish_names[] = {
+#define WISH_NAME(suffix, name) name,
+    TS_UNIT_WISHES(WISH_NAME)
+#undef WISH_NAME
+};
+
+static const char *const unit_event_names[] = {
+#define EVENT_NAME(suffix, name) name,
+    TS_UNIT_EVENTS(EVENT_NAME)
+#undef EVENT_NAME
 };
 
 static const char *const operation_names[] = {
@@ -80,33 +99,61 @@ static bool read_number(const struct cli_arguments *arguments, size_t option, co
     return false;
 }
 
-static void read_plant(const struct cli_arguments *arguments, struct request *request) {
 #ifdef TS_TEST_BUILD
-    static const char *const names[] = {"",
-#define PLANT_NAME(suffix, name, text) name,
-                                        TS_COORD_PLANTS(PLANT_NAME)
-#undef PLANT_NAME
-    };
-    request->plant = arguments->values[SIM_PLANT];
-    for (size_t i = 1; request->plant != NULL && i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(names[i], request->plant) == 0)
-            request->options.plant = (enum ts_coord_plant)i;
+
+/* Returns the index of the rule in `names`, or 0 if it is not there. names[0] is empty. */
+static size_t plant_number(const char *name, const char *const *names, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(names[i], name) == 0)
+            return i;
     }
+    return 0;
+}
+
+#define PLANT_NAME(suffix, name, text) name,
+
+static bool read_plant(const struct cli_arguments *arguments, struct request *request) {
+    static const char *const coord[] = {"", TS_COORD_PLANTS(PLANT_NAME)};
+    static const char *const fleet[] = {"", TS_FLEET_PLANTS(PLANT_NAME)};
+    const char *name = request->plant = arguments->values[SIM_PLANT];
+    struct ts_sim_options *options = &request->options;
+    if (name == NULL)
+        return true;
+    const bool is_fleet = options->world == TS_SIM_WORLD_FLEET;
+    const size_t number = is_fleet ? plant_number(name, fleet, sizeof fleet / sizeof fleet[0])
+                                   : plant_number(name, coord, sizeof coord / sizeof coord[0]);
+    if (is_fleet)
+        options->fleet_plant = (enum ts_fleet_plant)number;
+    else
+        options->plant = (enum ts_coord_plant)number;
+    if (number == 0)
+        (void)cli__complain(CLI_EXIT_USAGE, "sim: --plant: unknown rule '%s' for --world %s",
+                            cli__quote_text(name).text, world_names[options->world]);
+    return number != 0;
+}
+
 #else
+
+static bool read_plant(const struct cli_arguments *arguments, struct request *request) {
     (void)arguments;
     (void)request;
-#endif
+    return true;
 }
+
+#endif
 
 static bool read_request(const struct cli_arguments *arguments, struct request *ret_request) {
     struct request request = {.options = ts_sim_options_default(), .count = 1};
     struct ts_sim_options *options = &request.options;
     uint64_t workers = options->workers, shards = options->shards, stores = options->stores;
+    if (arguments->values[SIM_WORLD] != NULL && strcmp(arguments->values[SIM_WORLD], "fleet") == 0)
+        options->world = TS_SIM_WORLD_FLEET;
+    const uint64_t shards_max = options->world == TS_SIM_WORLD_FLEET ? TS_SIM_TARGETS_MAX : TS_SIM_SHARDS_MAX;
     if (!read_number(arguments, SIM_SEED, "seed", (struct bounds){0, UINT64_MAX}, &options->seed) ||
         !read_number(arguments, SIM_COUNT, "count", (struct bounds){1, UINT64_MAX}, &request.count) ||
         !read_number(arguments, SIM_STEPS, "steps", (struct bounds){1, STEPS_MAX}, &options->steps) ||
         !read_number(arguments, SIM_WORKERS, "workers", (struct bounds){1, TS_SIM_WORKERS_MAX}, &workers) ||
-        !read_number(arguments, SIM_SHARDS, "shards", (struct bounds){1, TS_SIM_SHARDS_MAX}, &shards) ||
+        !read_number(arguments, SIM_SHARDS, "shards", (struct bounds){1, shards_max}, &shards) ||
         !read_number(arguments, SIM_STORES, "stores", (struct bounds){1, TS_SIM_STORES_MAX}, &stores))
         return false;
     options->workers = (uint32_t)workers;
@@ -117,7 +164,8 @@ static bool read_request(const struct cli_arguments *arguments, struct request *
         if (strcmp(arguments->values[SIM_FAULTS], fault_names[i]) == 0)
             options->faults = (enum ts_sim_faults)i;
     }
-    read_plant(arguments, &request);
+    if (!read_plant(arguments, &request))
+        return false;
     request.json = arguments->values[SIM_JSON] != NULL;
     *ret_request = request;
     return true;
@@ -126,9 +174,9 @@ static bool read_request(const struct cli_arguments *arguments, struct request *
 /* ---- results ---- */
 
 struct summary {
-    uint64_t seeds;      /* how many were run */
-    uint64_t seed;       /* the last one */
-    uint64_t trace_hash; /* of the one seed, or over all */
+    uint64_t seeds;      /* number of seeds that were run */
+    uint64_t seed;       /* the last seed */
+    uint64_t trace_hash; /* hash of the only seed, or of all seeds together */
     uint64_t took_ns;
     struct ts_sim_counts counts;
     const struct ts_sim_result *broken; /* or NULL */
@@ -136,18 +184,28 @@ struct summary {
 
 static void format_again(const struct request *request, uint64_t seed, char *ret_text, size_t size) {
     const struct ts_sim_options *options = &request->options;
-    snprintf(ret_text, size,
-             "turnstone sim --seed %llu --steps %llu --workers %u --shards %u --stores %u --faults %s%s%s",
-             (unsigned long long)seed, (unsigned long long)options->steps, (unsigned)options->workers,
-             (unsigned)options->shards, (unsigned)options->stores, fault_names[options->faults],
-             request->plant != NULL ? " --plant " : "", request->plant != NULL ? request->plant : "");
+    snprintf(
+        ret_text, size,
+        "turnstone sim --world %s --seed %llu --steps %llu --workers %u --shards %u --stores %u --faults %s%s%s",
+        world_names[options->world], (unsigned long long)seed, (unsigned long long)options->steps,
+        (unsigned)options->workers, (unsigned)options->shards, (unsigned)options->stores,
+        fault_names[options->faults], request->plant != NULL ? " --plant " : "",
+        request->plant != NULL ? request->plant : "");
 }
 
 static uint64_t per_second(uint64_t count, uint64_t took_ns) {
     return (uint64_t)((double)count * 1e9 / (double)(took_ns == 0 ? 1 : took_ns));
 }
 
-static void print_json_counts(const struct ts_sim_counts *counts) {
+static void print_json_numbers(const char *name, const char *const *names, const uint64_t *numbers,
+                               size_t count) {
+    printf(",\"%s\":{", name);
+    for (size_t i = 0; i < count; i++)
+        printf("%s\"%s\":%llu", ts_json_separator(i, ","), names[i], (unsigned long long)numbers[i]);
+    printf("}");
+}
+
+static void print_json_operations(const struct ts_sim_counts *counts) {
     printf(",\"operations\":{");
     for (size_t i = 0; i < TS_SIM_OPERATION_COUNT; i++)
         printf("%s\"%s\":{\"executed\":%llu,\"replayed\":%llu,\"refused\":%llu}", ts_json_separator(i, ","),
@@ -161,22 +219,28 @@ static void print_json_counts(const struct ts_sim_counts *counts) {
         printf("%s\"%s\":%llu", ts_json_separator(errors++, ","),
                ts_error_variant_name((enum ts_error_variant)i), (unsigned long long)counts->errors[i]);
     }
-    printf("},\"unknown\":%llu,\"troubles\":{", (unsigned long long)counts->unknown);
-    for (size_t i = 0; i < TS_SIM_TROUBLE_COUNT; i++)
-        printf("%s\"%s\":%llu", ts_json_separator(i, ","), trouble_names[i],
-               (unsigned long long)counts->troubles[i]);
-    printf("}");
+    printf("},\"unknown\":%llu", (unsigned long long)counts->unknown);
+}
+
+static void print_json_units(const struct ts_sim_counts *counts) {
+    print_json_numbers("wishes", wish_names, counts->wishes, TS_WISH_COUNT);
+    print_json_numbers("unit_events", unit_event_names, counts->unit_events, TS_UNIT_EVENT_COUNT);
+}
+
+static void print_json_troubles(const struct ts_sim_counts *counts) {
+    print_json_numbers("troubles", trouble_names, counts->troubles, TS_SIM_TROUBLE_COUNT);
 }
 
 static void print_json(const struct request *request, const struct summary *summary) {
     const struct ts_sim_counts *counts = &summary->counts;
     printf(
-        "{\"sim\":\"coord\",\"first_seed\":%llu,\"seeds\":%llu,\"faults\":\"%s\",\"workers\":%u,\"shards\":%u,"
+        "{\"sim\":\"%s\",\"first_seed\":%llu,\"seeds\":%llu,\"faults\":\"%s\",\"workers\":%u,\"shards\":%u,"
         "\"stores\":%u,\"holds\":%s,\"trace_hash\":\"%016llx\"",
-        (unsigned long long)request->options.seed, (unsigned long long)summary->seeds,
-        fault_names[request->options.faults], (unsigned)request->options.workers,
-        (unsigned)request->options.shards, (unsigned)request->options.stores,
-        summary->broken == NULL ? "true" : "false", (unsigned long long)summary->trace_hash);
+        world_names[request->options.world], (unsigned long long)request->options.seed,
+        (unsigned long long)summary->seeds, fault_names[request->options.faults],
+        (unsigned)request->options.workers, (unsigned)request->options.shards,
+        (unsigned)request->options.stores, summary->broken == NULL ? "true" : "false",
+        (unsigned long long)summary->trace_hash);
     if (summary->broken != NULL) {
         char again[240];
         format_again(request, summary->seed, again, sizeof again);
@@ -189,12 +253,30 @@ static void print_json(const struct request *request, const struct summary *summ
            (unsigned long long)counts->steps, (unsigned long long)counts->calm_steps,
            (unsigned long long)counts->virtual_ms, (unsigned long long)counts->calls,
            (unsigned long long)counts->transactions, (unsigned long long)counts->checks);
-    print_json_counts(counts);
+    if (request->options.world == TS_SIM_WORLD_FLEET)
+        print_json_units(counts);
+    else
+        print_json_operations(counts);
+    print_json_troubles(counts);
     printf(",\"seconds\":%.3f,\"steps_per_second\":%llu}\n", (double)summary->took_ns / 1e9,
            (unsigned long long)per_second(counts->steps + counts->calm_steps, summary->took_ns));
 }
 
-static void print_counts(const struct ts_sim_counts *counts) {
+/* Prints the numbers above 0 on one line. */
+static void print_numbers(const char *title, const char *const *names, const uint64_t *numbers,
+                          size_t count) {
+    printf("%s:", title);
+    const char *comma = "";
+    for (size_t i = 0; i < count; i++) {
+        if (numbers[i] == 0)
+            continue;
+        printf("%s %s %llu", comma, names[i], (unsigned long long)numbers[i]);
+        comma = ",";
+    }
+    printf("\n");
+}
+
+static void print_operations(const struct ts_sim_counts *counts) {
     printf("%-16s %10s %10s %10s\n", "operation", "executed", "replayed", "refused");
     for (size_t i = 0; i < TS_SIM_OPERATION_COUNT; i++)
         printf("%-16s %10llu %10llu %10llu\n", operation_names[i], (unsigned long long)counts->executed[i],
@@ -205,15 +287,17 @@ static void print_counts(const struct ts_sim_counts *counts) {
             printf(" %s %llu", ts_error_variant_name((enum ts_error_variant)i),
                    (unsigned long long)counts->errors[i]);
     }
-    printf(" (unknown %llu)\ntroubles:", (unsigned long long)counts->unknown);
-    const char *comma = "";
-    for (size_t i = 0; i < TS_SIM_TROUBLE_COUNT; i++) {
-        if (counts->troubles[i] == 0)
-            continue;
-        printf("%s %s %llu", comma, trouble_names[i], (unsigned long long)counts->troubles[i]);
-        comma = ",";
+    printf(" (unknown %llu)\n", (unsigned long long)counts->unknown);
+}
+
+static void print_counts(const struct request *request, const struct ts_sim_counts *counts) {
+    if (request->options.world == TS_SIM_WORLD_FLEET) {
+        print_numbers("wishes of units", wish_names, counts->wishes, TS_WISH_COUNT);
+        print_numbers("answers", unit_event_names, counts->unit_events, TS_UNIT_EVENT_COUNT);
+    } else {
+        print_operations(counts);
     }
-    printf("\n");
+    print_numbers("troubles", trouble_names, counts->troubles, TS_SIM_TROUBLE_COUNT);
 }
 
 static void print_text(const struct request *request, const struct summary *summary) {
@@ -227,8 +311,8 @@ static void print_text(const struct request *request, const struct summary *summ
         (unsigned long long)steps, (unsigned long long)(counts->virtual_ms / 1000),
         (unsigned long long)counts->calls, (unsigned long long)counts->transactions,
         (unsigned long long)counts->checks);
-    print_counts(counts);
-    printf("%.2f s, %llu steps a second, trace hash %016llx\n", (double)summary->took_ns / 1e9,
+    print_counts(request, counts);
+    printf("%.2f s, %llu steps per second, trace hash %016llx\n", (double)summary->took_ns / 1e9,
            (unsigned long long)per_second(steps, summary->took_ns), (unsigned long long)summary->trace_hash);
     if (summary->broken == NULL) {
         printf("holds\n");
@@ -278,21 +362,27 @@ static enum cli_exit run_sim(const struct cli_arguments *arguments) {
 }
 
 static const struct cli_option sim_options[] = {
+    [SIM_WORLD] = {.name = "world",
+                   .argument = "KIND",
+                   .choices = "coord|fleet",
+                   .help =
+                       "what to simulate: coordination, or fleets that scan repositories (default: coord)"},
     [SIM_SEED] = {.name = "seed", .argument = "N", .help = "the first seed (default: 1)"},
     [SIM_COUNT] = {.name = "count",
                    .argument = "N",
-                   .help = "the number of seeds, one after the other (default: 1)"},
+                   .help = "number of seeds, one after the other (default: 1)"},
     [SIM_STEPS] = {.name = "steps",
                    .argument = "N",
-                   .help = "the number of steps with faults, before the faults stop (default: 1500)"},
+                   .help = "number of steps with faults, before the faults stop (default: 1500)"},
     [SIM_WORKERS] = {.name = "workers",
                      .argument = "N",
-                     .help = "the number of workers, 1 to 64 "
+                     .help = "number of workers, 1 to 64 "
                              "(default: 5)"},
     [SIM_SHARDS] = {.name = "shards",
                     .argument = "N",
-                    .help = "the number of shards of each run, 1 to 1000 (default: 8)"},
-    [SIM_STORES] = {.name = "stores", .argument = "N", .help = "the number of stores, 1 to 16 (default: 3)"},
+                    .help = "number of shards of each run, 1 to 1000; with --world fleet: number of "
+                            "repositories, 1 to 64 (default: 8)"},
+    [SIM_STORES] = {.name = "stores", .argument = "N", .help = "number of stores, 1 to 16 (default: 3)"},
     [SIM_FAULTS] = {.name = "faults",
                     .argument = "LEVEL",
                     .choices = "sunny|stormy|radioactive",
@@ -302,26 +392,30 @@ static const struct cli_option sim_options[] = {
 #ifdef TS_TEST_BUILD
     [SIM_PLANT] = {.name = "plant",
                    .argument = "RULE",
-                   .choices = "fence|expiry|oplog|cursor|split|tenant|counter",
-                   .help = "break this rule on purpose; only in test builds"},
+                   .help = "break this rule of the simulated world on purpose; only in test builds"},
 #endif
 };
 
 static const struct cli_example sim_examples[] = {
     {"turnstone sim --seed 1 --count 20", "twenty worlds in stormy weather"},
+    {"turnstone sim --world fleet --seed 1 --count 20", "twenty worlds of a fleet that scans repositories"},
     {"turnstone sim --seed 42 --faults radioactive --json", "one world, with its trace hash"},
 };
 
 const struct cli_verb cli__verb_sim = {
     .name = "sim",
-    .summary = "test coordination in simulated worlds",
+    .summary = "test coordination and fleets in simulated worlds",
     .description =
-        "Simulates workers, stores in memory, clocks and a network in one thread. Everything follows from "
-        "a seed: workers pause, crash in the middle of transactions, use expired leases and repeat "
-        "operations; replies are lost, calls arrive late, clocks jump, stores restart. After every step "
-        "the contents of the stores are checked: mutual exclusion, fences, cursors, splits, op-logs, "
-        "runs, counters and limits. Then the faults stop, and every shard and run must come to its "
-        "end.\n\nThe same seed and options give the same trace hash on every machine. If a check fails, "
+        "Simulates workers, stores in memory, clocks and a network in one thread. A seed determines "
+        "everything: workers pause, crash in the middle of transactions, use expired leases and repeat "
+        "operations; replies are lost, calls arrive late, clocks jump, stores restart. After every step the "
+        "contents of the stores are checked: mutual exclusion, fences, cursors, splits, op-logs, runs, "
+        "counters and limits. Then the faults stop, and every shard and every run must end.\n\n"
+        "In worlds of "
+        "a fleet, several runs scan the same repositories at the same time. Repositories change, and mirrors "
+        "are damaged. After every step the visible findings of a repository must be exactly its "
+        "secrets.\n\n"
+        "The same seed and options give the same trace hash on every machine. If a check fails, "
         "it prints what is wrong, the seed and the step, and the command that repeats it, and ends with "
         "status 1.",
     .options = sim_options,

@@ -29,7 +29,7 @@ static void print_object(json_t *object) {
     json_decref(object);
 }
 
-/* "xxh64", or "range:LIST", or empty if the user did not ask for one. */
+/* "xxh64", or "range:LIST"; empty if the user did not select one. */
 static enum cli_exit routing_of(const struct cli_arguments *arguments, char *ret_routing, size_t size) {
     const char *strategy = arguments->values[INIT_STRATEGY];
     const char *ranges = arguments->values[INIT_RANGES];
@@ -72,7 +72,8 @@ static enum cli_exit run_init(const struct cli_arguments *arguments) {
     return cli__finish_stdout(CLI_EXIT_DONE);
 }
 
-static json_t *store_object(const struct ts_cluster *cluster, const struct ts_cluster_status_store *store) {
+static json_t *store_object(const struct ts_cluster *cluster,
+                            const struct ts_txn_cluster_status_store *store) {
     json_t *object = json_pack("{s:I, s:s}", "store", (json_int_t)store->place, "url",
                                ts_store_name(ts_cluster_store(cluster, store->place)));
     if (store->result != TS_STORE_OK) {
@@ -89,14 +90,14 @@ static json_t *store_object(const struct ts_cluster *cluster, const struct ts_cl
     return object;
 }
 
-static void print_status_json(const struct ts_cluster *cluster, const struct ts_cluster_status *status) {
+static void print_status_json(const struct ts_cluster *cluster, const struct ts_txn_cluster_status *status) {
     json_t *stores = json_array();
     json_t *coordinators = json_array();
     json_t *promises = json_array();
     for (size_t i = 0; i < status->store_count; i++)
         json_array_append_new(stores, store_object(cluster, &status->stores[i]));
     for (size_t i = 0; i < status->coordinator_count; i++) {
-        const struct ts_cluster_status_coordinator *c = &status->coordinators[i];
+        const struct ts_txn_cluster_status_coordinator *c = &status->coordinators[i];
         json_t *object = json_pack("{s:s, s:I, s:b}", "coordinator", c->uuid, "store", (json_int_t)c->place,
                                    "fenced", c->fenced);
         if (!c->fenced) {
@@ -107,7 +108,7 @@ static void print_status_json(const struct ts_cluster *cluster, const struct ts_
         json_array_append_new(coordinators, object);
     }
     for (size_t i = 0; i < status->promise_count; i++) {
-        const struct ts_cluster_status_promise *p = &status->promises[i];
+        const struct ts_txn_cluster_status_promise *p = &status->promises[i];
         json_array_append_new(promises, json_pack("{s:s, s:I, s:I, s:I, s:s, s:b}", "id", p->id, "store",
                                                   (json_int_t)p->place, "decider", (json_int_t)p->decider,
                                                   "age_ms", (json_int_t)p->age_ms, "decision", p->decision,
@@ -120,14 +121,14 @@ static void print_status_json(const struct ts_cluster *cluster, const struct ts_
                            stores, "coordinators", coordinators, "promises", promises));
 }
 
-static void print_status_text(const struct ts_cluster *cluster, const struct ts_cluster_status *status) {
+static void print_status_text(const struct ts_cluster *cluster, const struct ts_txn_cluster_status *status) {
     const struct ts_meta *meta = ts_cluster_meta(cluster, 0);
     char id[33];
     cluster_hex(meta, id);
     printf("cluster %s, %zu %s by %s\n", id, status->store_count,
            status->store_count == 1 ? "store" : "stores", meta->routing);
     for (size_t i = 0; i < status->store_count; i++) {
-        const struct ts_cluster_status_store *s = &status->stores[i];
+        const struct ts_txn_cluster_status_store *s = &status->stores[i];
         const char *name = ts_store_name(ts_cluster_store(cluster, s->place));
         bool is_named = strncmp(s->text, name, strlen(name)) == 0; /* a store's error begins with its name */
         printf("store %u%s%s: ", s->place, is_named ? "" : " ", is_named ? "" : name);
@@ -142,7 +143,7 @@ static void print_status_text(const struct ts_cluster *cluster, const struct ts_
                 (unsigned long long)s->coordinators, (unsigned long long)s->fence_marks);
     }
     for (size_t i = 0; i < status->coordinator_count; i++) {
-        const struct ts_cluster_status_coordinator *c = &status->coordinators[i];
+        const struct ts_txn_cluster_status_coordinator *c = &status->coordinators[i];
         if (c->fenced)
             printf("coordinator %s on store %u: fenced\n", c->uuid, c->place);
         else
@@ -150,9 +151,9 @@ static void print_status_text(const struct ts_cluster *cluster, const struct ts_
                    (unsigned long long)c->heartbeat_age_ms);
     }
     for (size_t i = 0; i < status->promise_count; i++) {
-        const struct ts_cluster_status_promise *p = &status->promises[i];
+        const struct ts_txn_cluster_status_promise *p = &status->promises[i];
         if (p->foreign)
-            printf("promise %s on store %u: of another cluster, %llu ms old\n", p->id, p->place,
+            printf("promise %s on store %u: belongs to another cluster, %llu ms old\n", p->id, p->place,
                    (unsigned long long)p->age_ms);
         else
             printf("promise %s on store %u: %llu ms old, decision %s on store %u\n", p->id, p->place,
@@ -167,9 +168,10 @@ static enum cli_exit run_status(const struct cli_arguments *arguments) {
         cli__cluster_open("store status", arguments, CLUSTER_NEED_SOME, &config, &cluster, NULL);
     if (exit != CLI_EXIT_DONE)
         return exit;
-    struct ts_cluster_status status = {0};
+    struct ts_txn_cluster_status status = {0};
     struct ts_txn_error_detail detail;
-    if (ts_cluster_status_read(cluster, cli__call_timeout_ms(&config), &status, &detail) != TS_TXN_ERROR_OK)
+    if (ts_txn_cluster_status_read(cluster, cli__call_timeout_ms(&config), &status, &detail) !=
+        TS_TXN_ERROR_OK)
         exit = cli__complain(CLI_EXIT_INFRASTRUCTURE, "store status: %s", detail.text);
     else if (arguments->values[CLUSTER_JSON])
         print_status_json(cluster, &status);
@@ -180,7 +182,7 @@ static enum cli_exit run_status(const struct cli_arguments *arguments) {
         if (status.stores[i].result != TS_STORE_OK)
             exit = cli__complain(CLI_EXIT_INFRASTRUCTURE, "store status: store %u: %s",
                                  status.stores[i].place, status.stores[i].text);
-    ts_cluster_status_release(&status);
+    ts_txn_cluster_status_release(&status);
     ts_cluster_close(cluster);
     return cli__finish_stdout(exit);
 }
@@ -322,9 +324,9 @@ const struct cli_verb cli__verb_store_init = {
     .name = "store init",
     .summary = "initialise stores as a cluster",
     .description =
-        "Gives each store its place in a new cluster, in the order of the list, and stores the routing "
-        "that all processes will use. Repeat it to finish an interrupted init; on an existing cluster it "
-        "changes nothing. It refuses a store that belongs to another cluster.",
+        "Assigns each store its place in a new cluster, in the order of the list, and stores the routing "
+        "that all processes will use. Repeat the command to finish an interrupted init. It does not change "
+        "an existing cluster. It refuses a store that belongs to another cluster.",
     .options = init_options,
     .option_count = sizeof init_options / sizeof init_options[0],
     .variables = cli__cluster_variables,
@@ -334,11 +336,11 @@ const struct cli_verb cli__verb_store_init = {
 
 const struct cli_verb cli__verb_store_status = {
     .name = "store status",
-    .summary = "show a cluster: epoch, coordinators, promises",
+    .summary = "show the epoch, coordinators and promises of a cluster",
     .description =
-        "Shows every store with its epoch and counts, every coordinator with the age of its heartbeat, "
-        "and every promise that is not finished with its age and decision. It also works on a cluster "
-        "that is being fenced. It names a server that does not answer, and ends with status 6.",
+        "Shows every store with its epoch and counts, every coordinator with the age of its heartbeat, and "
+        "the age and decision of every unfinished promise. It also works on a cluster that is being fenced. "
+        "If a server does not answer, it prints the name of the server and ends with status 6.",
     .options = status_options,
     .option_count = sizeof status_options / sizeof status_options[0],
     .variables = cli__cluster_variables,
@@ -351,11 +353,11 @@ const struct cli_verb cli__verb_store_recover = {
     .summary = "fence all coordinators and settle all promises",
     .description =
         "Fences every coordinator and commits or aborts every promise by its decision. A running process "
-        "finds itself fenced, reports 'unknown' for its transactions in progress, and continues under a "
-        "new name. If a store does not answer, everything else is settled and the status is 4; repeat the "
-        "command then. Every command refuses a RocksDB directory that is a copy or is older than the "
+        "notices that it was fenced, reports 'unknown' for its transactions in progress, and continues under "
+        "a new name. If a store does not answer, the other stores are settled and the status is 4; repeat "
+        "the command later. Every command refuses a RocksDB directory that is a copy or is older than the "
         "others; --accept-copy accepts it, for a restored backup. Copy or restore all stores of a cluster "
-        "together, while no process has them open: if half of a transaction is missing, it cannot be "
+        "together, while no process has them open: a transaction that is missing on one store cannot be "
         "recovered.",
     .options = recover_options,
     .option_count = sizeof recover_options / sizeof recover_options[0],

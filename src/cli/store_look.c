@@ -23,7 +23,7 @@ enum { PAGE_ROWS = 1000 };
 /* Keys that begin with a zero byte belong to the system, and are shown only on request. */
 static const struct cli_key first_of_users = {.bytes = {1}, .len = 1};
 
-/* The one place of --store, or all of them. */
+/* The place that --store names, or all places. */
 struct places {
     size_t first;
     size_t end;
@@ -49,7 +49,8 @@ static enum cli_exit read_key(const char *verb, const char *text, struct cli_key
                : CLI_EXIT_DONE;
 }
 
-/* A value that is valid text in JSON is text; any other is hexadecimal digits under another name. */
+/* A value that is valid text in JSON is written as text. Any other value is written as hexadecimal digits
+ * under another name. */
 static void set_value(json_t *object, struct ts_bytes value) {
     json_t *text = json_stringn((const char *)value.data, value.len);
     if (text) {
@@ -210,14 +211,13 @@ static const struct cli_option get_options[] = {
     CLI_CLUSTER_OPTIONS,
     [LOOK_STORE] = {.name = "store",
                     .argument = "N",
-                    .help = "ask this store instead of the one that the "
-                            "key routes to"},
+                    .help = "read from this store instead of the store that the key routes to"},
 };
 
 static const struct cli_option scan_options[] = {
     CLI_CLUSTER_OPTIONS,
     [LOOK_STORE] = {.name = "store", .argument = "N", .help = "only this store"},
-    [LOOK_LIMIT] = {.name = "limit", .argument = "N", .help = "stop after this many keys"},
+    [LOOK_LIMIT] = {.name = "limit", .argument = "N", .help = "print at most N keys (default: no limit)"},
 };
 
 const struct cli_verb cli__verb_store_get = {

@@ -1,113 +1,21 @@
 /*
- * turnstone targets: shows the targets that a request names. Nothing is printed before all of it is checked.
+ * turnstone targets: shows the targets that a request names. Nothing is printed before the whole request is
+ * checked.
  */
 #include "complain.h"
+#include "forge_option.h"
 #include "output.h"
+#include "target_request.h"
 #include "verbs.h"
 
 #include "base/hex.h"
 #include "coord/core/ids.h"
 #include "os/out_json.h"
-#include "runtime/driver/target_list.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { TARGETS_SELECT, TARGETS_TENANT, TARGETS_FORMAT, TARGETS_JSON };
-
-struct request {
-    struct ts_target_defaults defaults;
-    struct ts_target_list list;
-};
-
-/* `where` names the operand or the line. Addresses are not printed: one that is refused may hold a password. */
-static enum cli_exit exit_of(enum ts_target_result result, const char *where,
-                             const struct ts_target_error *error) {
-    switch (result) {
-    case TS_TARGET_OK:
-        return CLI_EXIT_DONE;
-    case TS_TARGET_WRONG:
-        return cli__complain(CLI_EXIT_USAGE, "targets: %s: %s", where, error->text);
-    case TS_TARGET_IO:
-    case TS_TARGET_NO_MEMORY:
-        break;
-    }
-    return cli__complain(CLI_EXIT_INFRASTRUCTURE, "targets: %s: %s", where, error->text);
-}
-
-/* ADDRESS, or ADDRESS, a tab and SELECTION. Empty lines and those that begin with # are ignored. */
-static enum cli_exit add_line(struct request *request, const char *where, struct ts_bytes line) {
-    while (line.len > 0 && (line.data[line.len - 1] == '\n' || line.data[line.len - 1] == '\r'))
-        line.len--;
-    if (line.len == 0 || line.data[0] == '#')
-        return CLI_EXIT_DONE;
-    const uint8_t *tab = memchr(line.data, '\t', line.len);
-    struct ts_bytes address = tab == NULL ? line : ts_bytes_first(line, (size_t)(tab - line.data));
-    struct ts_bytes selection = ts_bytes_skip(line, tab == NULL ? line.len : address.len + 1);
-    struct ts_target_error error;
-    return exit_of(ts_target_list_add(&request->list, &request->defaults, address, selection, &error), where,
-                   &error);
-}
-
-static enum cli_exit add_stream(struct request *request, const char *name, FILE *stream) {
-    char *line = NULL;
-    size_t size = 0;
-    enum cli_exit status = CLI_EXIT_DONE;
-    unsigned long long number = 0;
-    for (ssize_t len; (len = getline(&line, &size, stream)) >= 0;) {
-        char where[160];
-        (void)snprintf(where, sizeof where, "%s, line %llu", name, ++number);
-        enum cli_exit one = add_line(request, where, ts_bytes_of(line, (size_t)len));
-        status = one == CLI_EXIT_DONE ? status : one;
-        if (one == CLI_EXIT_INFRASTRUCTURE)
-            break;
-    }
-    if (ferror(stream))
-        status =
-            cli__complain(CLI_EXIT_INFRASTRUCTURE, "targets: %s cannot be read: %s", name, strerror(errno));
-    free(line);
-    return status;
-}
-
-static enum cli_exit add_file(struct request *request, const char *path) {
-    char name[128];
-    (void)snprintf(name, sizeof name, "'%s'", cli__quote_text(path).text);
-    FILE *stream = fopen(path, "re");
-    if (stream == NULL)
-        return cli__complain(CLI_EXIT_USAGE, "targets: %s cannot be read: %s", name, strerror(errno));
-    enum cli_exit status = add_stream(request, name, stream);
-    (void)fclose(stream);
-    return status;
-}
-
-/* A folder has repositories, a file has a list, and anything else is an address. */
-static enum cli_exit add_operand(struct request *request, const char *operand, size_t number) {
-    if (strcmp(operand, "-") == 0)
-        return add_stream(request, "standard input", stdin);
-    struct stat status;
-    bool exists = stat(operand, &status) == 0;
-    if (exists && S_ISREG(status.st_mode))
-        return add_file(request, operand);
-    char where[32];
-    (void)snprintf(where, sizeof where, "operand %zu", number);
-    struct ts_target_error error;
-    if (!exists || !S_ISDIR(status.st_mode))
-        return exit_of(ts_target_list_add(&request->list, &request->defaults, ts_bytes_of_cstring(operand),
-                                          TS_BYTES(""), &error),
-                       where, &error);
-    size_t before = request->list.count;
-    enum cli_exit result = exit_of(
-        ts_target_list_add_folder(&request->list, &request->defaults, operand, &error), where, &error);
-    if (result == CLI_EXIT_DONE && request->list.count == before)
-        return cli__complain(CLI_EXIT_USAGE,
-                             "targets: no repository in '%s'; give a repository, or a folder that has some",
-                             cli__quote_text(operand).text);
-    return result;
-}
+enum { TARGETS_SELECT, TARGETS_TENANT, TARGETS_FORMAT, TARGETS_JSON, TARGETS_FORGE };
 
 static void put_target(struct ts_out *out, const struct ts_target *target, bool json) {
     char id[2 * TS_TARGET_ID_LEN];
@@ -138,7 +46,7 @@ static void put_target(struct ts_out *out, const struct ts_target *target, bool 
     ts_out_put_cstring(out, "}\n");
 }
 
-static enum cli_exit print(struct request *request, bool json) {
+static enum cli_exit print(struct cli_target_request *request, bool json) {
     static struct ts_out out;
     ts_target_list_settle(&request->list);
     ts_out_init(&out, STDOUT_FILENO);
@@ -158,13 +66,16 @@ static enum cli_exit run_targets(const struct cli_arguments *arguments) {
     if (arguments->operand_count == 0)
         return cli__complain(
             CLI_EXIT_USAGE,
-            "targets: nothing given; name addresses, a list, a folder, or '-' for standard input");
-    struct request request = {.defaults = {.tenant = ts_bytes_of_cstring(tenant),
-                                           .selection = ts_bytes_of_cstring(selection),
-                                           .format = format}};
-    enum cli_exit status = CLI_EXIT_DONE;
+            "targets: nothing given; name addresses, a list, a folder, a forge's owner, or '-' for standard input");
+    struct cli_target_request request = {.verb = "targets",
+                                         .defaults = {.tenant = ts_bytes_of_cstring(tenant),
+                                                      .selection = ts_bytes_of_cstring(selection),
+                                                      .format = format}};
+    enum cli_exit status = cli__forge_options_read("targets", arguments, TARGETS_FORGE, &request.forge);
+    if (status != CLI_EXIT_DONE)
+        return status;
     for (size_t i = 0; i < arguments->operand_count && status != CLI_EXIT_INFRASTRUCTURE; i++) {
-        enum cli_exit one = add_operand(&request, arguments->operands[i], i + 1);
+        enum cli_exit one = cli__target_request_add(&request, arguments->operands[i], i + 1);
         status = one == CLI_EXIT_DONE ? status : one;
     }
     if (status == CLI_EXIT_DONE)
@@ -177,18 +88,21 @@ static const struct cli_option targets_options[] = {
     [TARGETS_SELECT] =
         {.name = "select",
          .argument = "WHAT",
-         .help = "which part of each repository, where a list has no selection of its own: default "
-                 "(the branch of HEAD), all, refs:NAME,… with names or patterns, or commits:ID,… "
-                 "and what they reach (default: default)"},
+         .help = "scan this part of each repository: default (the branch of HEAD), all, refs:NAME,… with "
+                 "names or patterns, or commits:ID,… with their history. A selection in a list takes "
+                 "precedence (default: default)"},
     [TARGETS_TENANT] = {.name = "tenant",
                         .argument = "NAME",
-                        .help = "whose targets these are (default: default)"},
+                        .help = "the tenant that the targets belong to (default: default)"},
     [TARGETS_FORMAT] = {.name = "object-format",
                         .argument = "FORMAT",
                         .choices = "sha1|sha256",
                         .help = "the object format of repositories on servers (default: sha1)"},
     [TARGETS_JSON] = {.name = "json", .help = "print one JSON object per line"},
+    CLI_FORGE_OPTIONS(TARGETS_FORGE),
 };
+
+static const struct cli_variable targets_variables[] = {CLI_FORGE_VARIABLES};
 
 static const struct cli_example targets_examples[] = {
     {"turnstone targets git@github.com:a/b.git ssh://git@GitHub.com:22/a/b/", "two spellings of one target"},
@@ -197,17 +111,25 @@ static const struct cli_example targets_examples[] = {
 
 const struct cli_verb cli__verb_targets = {
     .name = "targets",
-    .summary = "show which targets a fleet makes of repositories",
-    .operands = "ADDRESS|FILE|FOLDER|-…",
+    .summary = "show the fleet targets for a list of repositories",
+    .operands = "ADDRESS|FILE|FOLDER|FORGE|-…",
     .description =
-        "A target is one repository with one selection, for one tenant. Each line has its id, its address in "
-        "one spelling, and its selection. The same request gives the same targets in the same order; "
-        "duplicates are dropped.\n\nA file, or '-' for standard input, has one address on a line, and, after a "
-        "tab, a selection. Empty lines and lines that begin with # are ignored. A folder stands for all repositories in it. "
-        "An address is a path or a URL with https, http, ssh, git or file, or user@host:path. An address with "
-        "a password or token is refused.",
+        "A target is one repository with one selection, for one tenant. Each line has its id, its normalised "
+        "address, and its selection. The same request gives the same targets in the same order; duplicates "
+        "are dropped.\n\nA file, or '-' for standard input, has one address on a line, and, after a tab, a "
+        "selection. Empty lines and lines that begin with # are ignored. A folder stands for all repositories "
+        "in it. An address is a path or a URL with https, http, ssh, git or file, or user@host:path. An "
+        "address with a password or token is refused.\n\nA request to a forge stands for all repositories of "
+        "an organisation, group, workspace or user, as the forge's API lists them: github://HOST/OWNER, "
+        "gitlab://HOST/GROUP with its subgroups, gitea://HOST/OWNER (also Forgejo), "
+        "bitbucket://bitbucket.org/WORKSPACE. Requests use HTTPS with a verified certificate and follow no "
+        "links or redirects. If a forge asks for a pause of up to 60 seconds, the next request waits. A token "
+        "is sent only to its own host.\n\nExit status: 0 done; 2 a wrong operand or option, or an owner that "
+        "the forge does not know; 6 something cannot be read, or a forge failed.",
     .options = targets_options,
     .option_count = sizeof targets_options / sizeof targets_options[0],
+    .variables = targets_variables,
+    .variable_count = sizeof targets_variables / sizeof targets_variables[0],
     .examples = targets_examples,
     .example_count = sizeof targets_examples / sizeof targets_examples[0],
     .run = run_targets,

@@ -18,7 +18,7 @@ struct parser {
     struct cli_toml_error *error;
     bool failed;
     unsigned depth;
-    char *room; /* of the string that is being read */
+    char *room; /* buffer for the current string */
     size_t room_len;
     size_t room_size;
 };
@@ -112,7 +112,7 @@ static void put_code_point(struct parser *p, unsigned digits) {
     uint8_t bytes[4];
     size_t len = 0;
     if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) {
-        (void)fail(p, "an escape is not a character");
+        (void)fail(p, "an escape is not the number of a Unicode character");
     } else if (code < 0x80) {
         bytes[len++] = (uint8_t)code;
     } else {
@@ -205,7 +205,7 @@ static bool read_key(struct parser *p) {
     return true;
 }
 
-/* The table under a key; of an array of tables the last one. Made if it is new. */
+/* The table under a key, which is created if it is missing; for an array of tables, its last table. */
 static json_t *descend(struct parser *p, json_t *table) {
     json_t *child = json_object_get(table, p->room);
     if (child == NULL) {

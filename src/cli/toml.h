@@ -1,5 +1,6 @@
 /*
- * TOML 1.0, as far as configurations of other tools use it, as a tree of JSON values. Dates are texts. Debian has no parser for C.
+ * Reads TOML 1.0, as far as configurations of other tools use it, as a tree of JSON values. Dates are texts.
+ * Debian has no TOML parser for C.
  */
 #ifndef TS_CLI_TOML_H
 #define TS_CLI_TOML_H

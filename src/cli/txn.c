@@ -52,7 +52,7 @@ static json_t *microseconds(uint64_t us) {
     return json_integer((json_int_t)us);
 }
 
-/* Every field of the specification, by its name; shard_rpc_us in the order of "stores". */
+/* Writes every field of the specification by its name; shard_rpc_us is in the order of "stores". */
 static json_t *latency_object(const struct ts_txn_result *result) {
     const struct ts_txn_latency *latency = &result->latency;
     json_t *calls = json_array();
@@ -107,8 +107,8 @@ static void print_text(const struct ts_txn_result *result) {
     printf("%s%s\n%s\n", result->place_count > 0 ? ") " : "", result->sqlstate, waterfall);
 }
 
-/* No transaction was begun: the answer has the usual form, so that a script needs to read only one. Without a
- * store's own error it repeats the message on standard error. */
+/* Prints the answer when no transaction was begun. It has the usual form, so that scripts need to read only
+ * one form. Without a store's own error it repeats the message on standard error. */
 static void print_refusal(enum cli_exit status, const struct ts_store_error *error) {
     static const char verb[] = "txn: ";
     static struct ts_txn_result result;
@@ -153,11 +153,11 @@ static enum cli_exit run_transaction(const struct cli_arguments *arguments,
         cli__complain(status, "txn: %s", result.text);
     enum cli_exit written = cli__metrics_write("txn", arguments->values[TXN_METRICS], coordinator);
     ts_coordinator_close(coordinator);
-    /* The status is that of the transaction, whatever happens to the report: on a failure, users would repeat
-     * the transaction. */
+    /* The exit status is that of the transaction, even if the report fails. Otherwise users would repeat the
+     * transaction. */
     if (cli__finish_stdout(written) != CLI_EXIT_DONE && is_committed(&result))
-        cli__complain(status, "txn: %s is %s nevertheless; do not repeat it", result.id,
-                      ts_txn_outcome_text(result.outcome));
+        cli__complain(status, "txn: %s is %s, although its report could not be written; do not repeat it",
+                      result.id, ts_txn_outcome_text(result.outcome));
     return status;
 }
 
@@ -204,20 +204,21 @@ const struct cli_verb cli__verb_txn = {
     .name = "txn",
     .summary = "apply operations as one atomic transaction",
     .description =
-        "Reads operations as JSON lines from standard input and applies all of them or none, wherever "
-        "their keys route. Prints the transaction's id, its class (local for one store, global for "
-        "several), the outcome, the SQLSTATE, and the duration of each phase in "
-        "microseconds.\n\nOperations are {\"op\":\"put\",\"key\":\"a\",\"value\":\"1\"} (or "
-        "\"value_hex\"), {\"op\":\"del\",\"key\":\"a\"}, "
-        "{\"op\":\"add\",\"key\":\"n\",\"delta\":1,\"max\":10}, "
-        "{\"op\":\"check\",\"key\":\"a\",\"version\":7} (version 0 means absent, and needs a put of the "
-        "same key) and {\"op\":\"before\",\"time_ms\":N}. Keys are text, or any bytes as 0x and "
-        "hexadecimal digits. A key is written at most once.\n\nThe outcome 'unknown' (status 5) means "
-        "that the transaction may have been committed; if it was run with --record, 'turnstone txn status "
-        "ID' shows its outcome. The exit status is that of the transaction, even if its report or the "
-        "metrics cannot be written: after a commit it is 0, with a message on standard error. With --json "
-        "the answer is on standard output in every case, also if the operations or the settings are "
-        "wrong. Keys that begin with a zero byte are reserved.",
+        "Reads operations as JSON lines from standard input and applies all of them or none, even if their "
+        "keys are on different stores. Prints the transaction's id, its class (local for one store, global "
+        "for several), the outcome, the SQLSTATE, and the duration of each phase in "
+        "microseconds.\n\n"
+        "Operations are {\"op\":\"put\",\"key\":\"a\",\"value\":\"1\"} (or \"value_hex\"), "
+        "{\"op\":\"del\",\"key\":\"a\"}, {\"op\":\"add\",\"key\":\"n\",\"delta\":1,\"max\":10}, "
+        "{\"op\":\"check\",\"key\":\"a\",\"version\":7} (version 0 means absent, and needs a put of the same "
+        "key) and {\"op\":\"before\",\"time_ms\":N}. Keys are text, or any bytes as 0x and hexadecimal "
+        "digits. A key is written at most once.\n\n"
+        "The outcome 'unknown' (status 5) means that the "
+        "transaction may have been committed; if it was run with --record, 'turnstone txn status ID' shows "
+        "its outcome. The exit status is that of the transaction, even if its report or the metrics cannot "
+        "be written: after a commit it is 0, with a message on standard error. With --json the answer is "
+        "always on standard output, even if the operations or the settings are wrong. Keys that begin with a "
+        "zero byte are reserved.",
     .options = txn_options,
     .option_count = sizeof txn_options / sizeof txn_options[0],
     .variables = cli__cluster_variables,
@@ -255,8 +256,9 @@ static enum cli_exit run_status(const struct cli_arguments *arguments) {
         if (answer.unreachable > 0 && answer.state == TS_TXN_STATE_UNKNOWN)
             cli__complain(
                 CLI_EXIT_UNKNOWN,
-                "txn status: %u of the stores did not answer and may hold a promise; ask again when they do",
-                answer.unreachable);
+                "txn status: %u %s did not answer and may hold a promise; repeat the command when all stores "
+                "are reachable",
+                answer.unreachable, answer.unreachable == 1 ? "store" : "stores");
     }
     ts_cluster_close(cluster);
     if (status == CLI_EXIT_DONE && answer.state == TS_TXN_STATE_UNKNOWN)

@@ -51,7 +51,7 @@ struct cli_arguments {
 };
 
 struct cli_verb {
-    const char *name;    /* one word, or two for a verb under another: "bench route" */
+    const char *name;    /* one word, or two words for a verb in a group: "bench route" */
     const char *summary; /* a line without a full stop */
     const char *operands;
     const char *description; /* paragraphs with an empty line between them */
@@ -67,10 +67,10 @@ struct cli_verb {
 extern const struct cli_verb *const cli__verbs[];
 extern const size_t cli__verb_count;
 
-/* The verb whose name is exactly these words, one or two, or NULL. */
+/* The verb with exactly this name of one or two words, or NULL. */
 const struct cli_verb *cli__verb_find(size_t count, const char *const *words);
 
-/* Returns whether there are verbs under this word: "bench" of "bench route". */
+/* Returns whether there is a group with this name: "bench" for "bench route". */
 bool cli__verb_is_group(const char *word);
 
 /* The length of the first word of a verb's name. */

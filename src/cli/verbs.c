@@ -20,11 +20,25 @@ const struct cli_verb *const cli__verbs[] = {
     &cli__verb_rules_import,
     &cli__verb_rules_test,
     &cli__verb_targets,
+    &cli__verb_schedule_add,
+    &cli__verb_schedule_list,
+    &cli__verb_schedule_show,
+    &cli__verb_schedule_pause,
+    &cli__verb_schedule_resume,
+    &cli__verb_schedule_remove,
+    &cli__verb_worker,
+    &cli__verb_worker_list,
+    &cli__verb_findings_list,
+    &cli__verb_findings_show,
+    &cli__verb_findings_export,
+    &cli__verb_findings_triage,
     &cli__verb_run_create,
     &cli__verb_run_register,
     &cli__verb_run_list,
     &cli__verb_run_show,
     &cli__verb_run_watch,
+    &cli__verb_run_diff,
+    &cli__verb_run_audit,
     &cli__verb_run_complete,
     &cli__verb_run_fail,
     &cli__verb_run_cancel,
@@ -77,7 +91,7 @@ size_t cli__verb_first_word(const struct cli_verb *verb) {
     return strcspn(verb->name, " ");
 }
 
-/* Returns whether this is the first word of the verb. */
+/* Returns whether the verb is in the group with this name. */
 static bool is_under(const struct cli_verb *verb, const char *word) {
     size_t first = cli__verb_first_word(verb);
     return verb->name[first] == ' ' && strlen(word) == first && memcmp(verb->name, word, first) == 0;
@@ -111,7 +125,7 @@ static size_t collect_names(const char *group, char (*ret_names)[NAME_SIZE], con
     return count;
 }
 
-/* An option before any verb: there are only two. */
+/* Handles an option before any verb; there are only two. */
 static enum cli_exit complain_unknown_option(const char *word) {
     static const char *const options[] = {"help", "version"};
     const char *nearest = cli__nearest(ts_bytes_of_cstring(word + strspn(word, "-")), options, 2);

@@ -2,11 +2,11 @@
  * turnstone verify: asks the issuers of found secrets whether they still work.
  */
 #include "complain.h"
+#include "forge_option.h"
 #include "output.h"
 #include "scan_run.h"
 #include "verbs.h"
 
-#include "base/number.h"
 #include "os/out.h"
 #include "os/out_json.h"
 #include "verify/verify.h"
@@ -36,7 +36,7 @@ enum {
     OPTION_COUNT
 };
 
-enum { RATE_DEFAULT = 2, RATE_MAX = 100, TIMEOUT_DEFAULT_S = 10, TIMEOUT_MAX_S = 300 };
+enum { RATE_DEFAULT = 2, TIMEOUT_DEFAULT_S = 10 };
 
 static const struct cli_option options_table[OPTION_COUNT] = {
     [YES] = {.name = "yes", .help = "send each secret to its issuer; without it nothing is sent"},
@@ -48,7 +48,7 @@ static const struct cli_option options_table[OPTION_COUNT] = {
          .many = true},
     [RATE] = {.name = "rate",
               .argument = "COUNT",
-              .help = "send at most COUNT requests a second to one host, from 1 to 100 (default: 2)"},
+              .help = "send at most COUNT requests per second to one host, from 1 to 100 (default: 2)"},
     [TIMEOUT] = {.name = "timeout",
                  .argument = "SECONDS",
                  .help = "wait at most this long for an answer, from 1 to 300 seconds (default: 10)"},
@@ -75,7 +75,7 @@ static struct ts_out out;
 struct job {
     const struct cli_arguments *arguments;
     const struct ts_report *report;
-    struct ts_verifier *verifier; /* NULL: nothing is sent */
+    struct ts_http *verifier; /* NULL: nothing is sent */
     const atomic_bool *stop;
     size_t verdicts[TS_VERDICT_UNKNOWN + 1];
     size_t asked;   /* findings asked about; in a dry run: findings whose request was printed */
@@ -112,7 +112,7 @@ static enum cli_exit check_findings(const struct cli_arguments *arguments, const
 
 /* ---- output ---- */
 
-/* Rule, redacted secret and first place: texts of the report, which are masked. */
+/* Prints rule, redacted secret and first place. These texts of the report are masked. */
 static void put_finding(const struct ts_report_finding *finding) {
     const struct ts_report_occurrence *first = &finding->occurrences[0];
     ts_out_put_cstring(&out, finding->rule->id);
@@ -238,7 +238,7 @@ static void ask(struct job *job, const struct ts_report_finding *finding) {
     (void)ts_out_flush(&out); /* answers may take long */
 }
 
-/* A repository must not choose where its secrets go: requests of its own rules are never sent. */
+/* A repository must not choose where its secrets are sent, so requests of its own rules are never sent. */
 static enum cli_exit ask_all(struct job *job) {
     enum cli_exit status = CLI_EXIT_DONE;
     for (size_t i = 0; i < job->report->finding_count && status == CLI_EXIT_DONE; i++) {
@@ -280,16 +280,6 @@ static enum cli_exit verify_report(struct job *job) {
 
 /* ---- options ---- */
 
-static enum cli_exit read_count(const struct cli_arguments *arguments, size_t option, uint32_t max,
-                                uint32_t *count) {
-    const char *text = arguments->values[option];
-    if (text &&
-        (ts_u32_parse(ts_bytes_of_cstring(text), count) != TS_NUMBER_OK || *count == 0 || *count > max))
-        return cli__complain(CLI_EXIT_USAGE, "verify: --%s must be a whole number from 1 to %u; got '%s'",
-                             options_table[option].name, max, cli__quote_text(text).text);
-    return CLI_EXIT_DONE;
-}
-
 static enum cli_exit check_consent(const char *const *values) {
     if (values[YES] && values[DRY_RUN])
         return cli__complain(CLI_EXIT_USAGE, "verify: --yes sends and --dry-run does not; use one of them");
@@ -298,16 +288,13 @@ static enum cli_exit check_consent(const char *const *values) {
             CLI_EXIT_USAGE,
             "verify: sends each secret to its issuer; allow it with --yes, or print the requests with "
             "--dry-run");
-    if (values[CA] && access(values[CA], R_OK) != 0)
-        return cli__complain(CLI_EXIT_USAGE, "verify: cannot read the certificates '%s'",
-                             cli__quote_text(values[CA]).text);
-    return CLI_EXIT_DONE;
+    return cli__ca_check("verify", values[CA]);
 }
 
 static enum cli_exit scan_and_verify(const struct cli_arguments *arguments, struct cli_scan_options *options,
                                      const struct ts_verifier_options *asking) {
     struct ts_report report;
-    struct ts_verify_error error;
+    struct ts_http_error error;
     struct job job = {.arguments = arguments, .report = &report, .stop = asking->stop};
     if (arguments->values[YES] && !(job.verifier = ts_verifier_new(asking, &error)))
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "verify: %s", error.text);
@@ -316,7 +303,7 @@ static enum cli_exit scan_and_verify(const struct cli_arguments *arguments, stru
         status = verify_report(&job);
         ts_scan_report_release(&report);
     }
-    ts_verifier_free(job.verifier);
+    ts_http_free(job.verifier);
     return status;
 }
 
@@ -324,18 +311,22 @@ static enum cli_exit run_with(const struct cli_arguments *arguments, const char 
                               struct ts_scan_target *targets) {
     const char *const *values = arguments->values;
     uint32_t rate = RATE_DEFAULT, timeout_s = TIMEOUT_DEFAULT_S;
-    struct cli_scan_options options = {.verb = "verify",
-                                       .no_progress = values[NO_PROGRESS] != NULL,
-                                       .scan = {.targets = targets,
-                                                .target_count = arguments->operand_count,
-                                                .config_file = values[CONFIG],
-                                                .no_repo_config = values[NO_REPO_CONFIG] != NULL,
-                                                .no_builtin_rules = values[NO_BUILTIN_RULES] != NULL,
-                                                .rule_files = rules,
-                                                .keeps_secrets = true}};
+    struct cli_scan_options options = {
+        .verb = "verify",
+        .no_progress = values[NO_PROGRESS] != NULL,
+        .scan = {.targets = targets,
+                 .target_count = arguments->operand_count > 0 ? arguments->operand_count : 1,
+                 .search_upward = true,
+                 .ceilings = getenv("GIT_CEILING_DIRECTORIES"),
+                 .config_file = values[CONFIG],
+                 .no_repo_config = values[NO_REPO_CONFIG] != NULL,
+                 .no_builtin_rules = values[NO_BUILTIN_RULES] != NULL,
+                 .rule_files = rules,
+                 .keeps_secrets = true}};
     for (size_t i = 0; i < arguments->given_count; i++)
         if (arguments->given[i].option == RULES)
             rules[options.scan.rule_file_count++] = arguments->given[i].value;
+    targets[0] = (struct ts_scan_target){.path = ".", .kind = TS_SCAN_TARGET_REPOSITORY};
     for (size_t i = 0; i < arguments->operand_count; i++)
         targets[i] = (struct ts_scan_target){
             .path = arguments->operands[i],
@@ -347,9 +338,9 @@ static enum cli_exit run_with(const struct cli_arguments *arguments, const char 
                                      .max_archive = values[MAX_ARCHIVE]};
     enum cli_exit status = cli__scan_limits_read("verify", &limits, &options.scan);
     if (status == CLI_EXIT_DONE)
-        status = read_count(arguments, RATE, RATE_MAX, &rate);
+        status = cli__count_read("verify", "rate", values[RATE], CLI_RATE_MAX, &rate);
     if (status == CLI_EXIT_DONE)
-        status = read_count(arguments, TIMEOUT, TIMEOUT_MAX_S, &timeout_s);
+        status = cli__count_read("verify", "timeout", values[TIMEOUT], CLI_TIMEOUT_MAX_S, &timeout_s);
     if (status != CLI_EXIT_DONE)
         return status;
     struct ts_verifier_options asking = {
@@ -358,18 +349,15 @@ static enum cli_exit run_with(const struct cli_arguments *arguments, const char 
 }
 
 static enum cli_exit run_verify(const struct cli_arguments *arguments) {
-    if (arguments->operand_count == 0)
-        return cli__complain(CLI_EXIT_USAGE,
-                             "verify: no target; name a repository, a file, or '-' for standard input");
     if (arguments->values[CONFIG] && arguments->values[NO_REPO_CONFIG])
         return cli__complain(
             CLI_EXIT_USAGE,
-            "verify: --config replaces the target's own configuration; leave out --no-repo-config");
+            "verify: --config already replaces the target's own configuration; leave out --no-repo-config");
     enum cli_exit status = check_consent(arguments->values);
     if (status != CLI_EXIT_DONE)
         return status;
     const char **rules = calloc(arguments->given_count + 1, sizeof *rules);
-    struct ts_scan_target *targets = calloc(arguments->operand_count, sizeof *targets);
+    struct ts_scan_target *targets = calloc(arguments->operand_count + 1, sizeof *targets);
     if (rules && targets)
         status = run_with(arguments, rules, targets);
     else
@@ -380,29 +368,34 @@ static enum cli_exit run_verify(const struct cli_arguments *arguments) {
 }
 
 static const struct cli_variable variables[] = {
+    {"GIT_CEILING_DIRECTORIES",
+     "folders, separated by ':'; the upward search for a repository stops below them"},
     {"HTTPS_PROXY", "the proxy for requests (default: none)"},
     {"XDG_CACHE_HOME", "folder for compiled rules (default: ~/.cache)"},
 };
 
 static const struct cli_example examples[] = {
-    {"printf 'nothing here' | turnstone verify --dry-run -", "what would be sent, and to whom"},
+    {"printf 'nothing here' | turnstone verify --dry-run -", "the requests that would be sent, and their "
+                                                             "hosts"},
 };
 
 const struct cli_verb cli__verb_verify = {
     .name = "verify",
     .summary = "ask issuers whether found secrets still work",
-    .operands = "TARGET…",
+    .operands = "[TARGET…]",
     .description =
         "Scans each target as 'turnstone scan' does, and asks the issuer of each secret whether the secret "
-        "works. Nothing is sent without --yes; --dry-run prints the requests with redacted secrets "
-        "instead.\n\nA rule says what the request is and what an answer means: live, revoked or unknown. "
-        "Secrets whose rules have no request are counted. Requests of rules that a target brings are never "
-        "sent, so that a repository cannot choose where its secrets go. Requests of rules from --rules and --config "
-        "are sent.\n\nRequests use HTTPS with a verified certificate, follow no redirects, and are sent one after "
-        "the other. If an issuer asks for a pause of up to 30 seconds, the request is repeated once after it. No "
-        "secret is printed or stored.\n\nExit status: 0 no secret is live; 1 at least one is live; 2 a wrong "
-        "target or option; 4 an unknown answer or an incomplete scan; 6 memory or the HTTP library failed. "
-        "Status 1 wins over 4.",
+        "works. Without a target, it scans the repository of the current folder. Nothing is sent without "
+        "--yes; --dry-run prints the requests with redacted secrets instead.\n\n"
+        "A rule defines the request, and what each answer means: live, revoked or unknown. Secrets whose "
+        "rules have no request are only counted. Requests of rules in a target's own files are never sent, so "
+        "that a repository cannot choose where its secrets are sent. Requests of rules from --rules and "
+        "--config are sent.\n\n"
+        "Requests use HTTPS with a verified certificate, follow no redirects, and are sent one after the "
+        "other. If an issuer asks for a pause of up to 30 seconds, the request is repeated once after the "
+        "pause. No secret is printed or stored.\n\n"
+        "Exit status: 0 no secret is live; 1 at least one is live; 2 a wrong target or option; 4 an unknown "
+        "answer or an incomplete scan; 6 no memory, or no HTTP library. Status 1 takes precedence over 4.",
     .options = options_table,
     .option_count = OPTION_COUNT,
     .variables = variables,

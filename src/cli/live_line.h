@@ -1,0 +1,33 @@
+/*
+ * A line about work in progress. It is drawn on standard error, only if that is a terminal, redrawn a few
+ * times a second, and removed at the end.
+ */
+#ifndef TS_CLI_LIVE_LINE_H
+#define TS_CLI_LIVE_LINE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CLI_LIVE_LINE_SIZE 160
+
+/* Writes the line of this moment, which should fit into the columns. */
+typedef void cli_live_line_make(void *context, uint64_t elapsed_ns, size_t columns,
+                                char ret_line[static CLI_LIVE_LINE_SIZE]);
+
+struct cli_live_line {
+    cli_live_line_make *make;
+    void *context;
+    pthread_t thread;
+    bool has_thread;
+    pthread_mutex_t lock; /* guards is_over; no other lock is held with it */
+    pthread_cond_t changed;
+    bool is_over;
+};
+
+/* Calls `make` from a separate thread until cli__live_line_end. */
+void cli__live_line_begin(struct cli_live_line *line, cli_live_line_make *make, void *context);
+void cli__live_line_end(struct cli_live_line *line);
+
+#endif

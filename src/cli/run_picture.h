@@ -1,0 +1,88 @@
+/*
+ * The state of a run at one moment, for people: how many shards are in which state, the targets that people ask about (in
+ * progress, stuck, parked) with their names, and what the run has found.
+ */
+#ifndef TS_CLI_RUN_PICTURE_H
+#define TS_CLI_RUN_PICTURE_H
+
+#include "coord_verb.h"
+
+#include "os/arena.h"
+#include "runtime/core/target.h"
+#include "runtime/durable/diff.h"
+
+/* The maximum number of items of each kind that get a name. */
+enum { CLI_NAMED_MAX = 1000, CLI_IDS_MAX = 10 };
+
+/* A shard that people ask about. */
+struct cli_item {
+    struct ts_shard_id shard;
+    bool is_target; /* otherwise it is a shard of another kind, which has no name */
+    struct ts_target_id target;
+    bool is_leased;
+    bool is_stuck; /* acquired more than once without progress, and not ended */
+    bool is_parked;
+    enum ts_park_reason park_reason;
+    uint64_t fence;
+    uint32_t attempts;
+    struct ts_worker_id worker;
+    uint64_t left_ms;        /* until the end of the lease */
+    uint32_t parts;          /* parts that are stored, over all leases */
+    uint64_t since_ms;       /* when this lease was seen first, by the clock of the store */
+    struct ts_bytes address; /* empty: no name */
+    struct ts_bytes label;   /* label of the last trouble; empty: none */
+    uint64_t troubles;       /* how often it was parked or handed back */
+};
+
+struct cli_items {
+    struct cli_item *list;
+    size_t count, capacity;
+    uint64_t total; /* includes items that are not listed */
+};
+
+struct cli_picture {
+    struct ts_run_record run;
+    struct ts_run_progress progress;
+    struct ts_logical_time now;
+    uint64_t total;
+    uint64_t free;
+    uint64_t digest; /* changes when a shard changes its state or its owner */
+    bool is_of_targets;
+    size_t stuck_count; /* number of listed ids */
+    struct ts_shard_id stuck[CLI_IDS_MAX];
+    uint64_t damaged;
+    struct ts_shard_id damaged_shards[CLI_IDS_MAX]; /* the first of them */
+    struct cli_items busy, struggling, parked;
+    uint64_t workers; /* processes that hold leases */
+    struct ts_diff_sums changes;
+    struct ts_arena arena;
+};
+
+/* Reads everything. `before` may be NULL: the last picture of the same run, which shows since when leases are
+ * held. On failure prints why, and returns the exit status. */
+enum cli_exit cli__picture_read(struct cli_coord *coord, struct ts_run_id run,
+                                const struct cli_picture *before, struct cli_picture *picture);
+void cli__picture_release(struct cli_picture *picture);
+
+/* Returns whether nothing is left to do, although some shards could not be completed. */
+bool cli__picture_has_failures(const struct cli_picture *picture);
+
+/* Shards that have ended: done, split or parked. */
+uint64_t cli__picture_ended(const struct cli_picture *picture);
+
+/* Each state gets its share of the bar. A state with shards gets at least one character. `bar` has room for width + 1. */
+void cli__picture_bar(const struct cli_picture *picture, size_t width, char *bar);
+
+/* The name of a worker process: without the number of its job. */
+struct cli_worker_name {
+    char text[TS_NAME_ID_LEN + 1];
+};
+struct cli_worker_name cli__worker_process(const struct ts_worker_id *worker, bool is_of_targets);
+
+/* Why it was parked, or what happened last: a sentence. Empty: nothing is known. */
+const char *cli__item_reason(const struct cli_item *item);
+
+/* The members of the JSON object of a picture. */
+void cli__picture_members(struct cli_coord *coord, const struct cli_picture *picture);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * Shared by the verbs of schedules.
+ */
+#ifndef TS_CLI_SCHEDULE_H
+#define TS_CLI_SCHEDULE_H
+
+#include "coord_verb.h"
+
+#include "runtime/durable/schedules.h"
+
+/* How often a verb tries again when a worker changes the schedule at the same moment. */
+enum { CLI_SCHEDULE_TRIES = 20 };
+
+/* Reads the only operand, the name of a schedule. Prints an error when it is wrong. */
+enum cli_exit cli__schedule_name(const char *verb, const struct cli_arguments *arguments,
+                                 struct ts_schedule_name *ret_name);
+
+/* Reads the schedule. Prints an error if there is none, or if it is damaged, unless the verb can use it nevertheless. */
+enum cli_schedule_need {
+    CLI_SCHEDULE_ANY,   /* the schedule may be absent or damaged */
+    CLI_SCHEDULE_THERE, /* it may be damaged */
+    CLI_SCHEDULE_VALID,
+};
+enum cli_exit cli__schedule_read(struct cli_coord *coord, const struct ts_schedule_name *name,
+                                 enum cli_schedule_need need, struct ts_schedule_seen *ret_seen);
+
+/* A time for people: "2026-11-19 02:30 UTC", with seconds if there are any. */
+struct cli_moment {
+    char text[40];
+};
+struct cli_moment cli__show_moment(uint64_t ms);
+
+/* "daily at 02:30 UTC", or "every 6 h". */
+struct cli_rhythm {
+    char text[48];
+};
+struct cli_rhythm cli__show_rhythm(const struct ts_fleet_schedule *schedule);
+
+#endif
