@@ -1,11 +1,11 @@
 /*
- * How fast the pure core of coordination is on one core, and that it allocates nothing.
+ * Measures how fast the pure core of coordination is on one core, and checks that it allocates nothing.
  *
  *     bench_coord_core [SECONDS]
  *
  * Each operation is measured through the whole path that a store sees: decode the stored bytes (checksum,
  * invariants), step, encode (invariants, checksum). The shard has a full op-log, keys of 24 bytes, a token of
- * 32 and metadata of 64.
+ * 32 bytes and metadata of 64 bytes.
  */
 #include "base/assert.h"
 #include "base/blake3.h"
@@ -73,7 +73,7 @@ static void load(void) {
     ts_assert(error == TS_RECORD_OK);
 }
 
-/* The new record borrows from the bytes that it was read from, so it is written elsewhere. */
+/* The new record borrows from the bytes of the old one, so it is encoded into another buffer. */
 static void save(const struct ts_shard_record *next) {
     enum ts_record_error error = ts_shard_record_encode(next, stored[!current], &stored_len);
     ts_assert(error == TS_RECORD_OK);

@@ -1,10 +1,10 @@
 /*
  * coordinator SECONDS
  *
- * The cost of the coordinator itself, on memory stores, with one thread: runs the same transactions through
- * ts_txn_run and as bare calls to the stores (apply; or prepare, apply with a decision, commit), alternating
- * every thousand. Prints one JSON line with the nanoseconds of both and their difference, for one store and
- * for two.
+ * Measures the cost of the coordinator itself, on memory stores, with one thread. Runs the same transactions
+ * through ts_txn_run and as bare calls to the stores (apply; or prepare, apply with a decision, commit),
+ * alternating after every thousand. Prints one JSON line with the nanoseconds of both and their difference,
+ * for one store and for two.
  */
 #include "base/bytes.h"
 #include "base/prng.h"
@@ -24,7 +24,7 @@ struct world {
     struct ts_cluster *cluster;
     struct ts_coordinator *coordinator;
     struct ts_prng prng;
-    char (*keys[PLACES])[LOOP_KEY_LEN + 2]; /* that route to each store */
+    char (*keys[PLACES])[LOOP_KEY_LEN + 2]; /* keys, grouped by the store that they route to */
     uint8_t value[LOOP_VALUE_LEN];
     uint64_t sequence;
 };
@@ -81,14 +81,14 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The CPU time of this thread: other work of the machine does not count, and nothing here waits. */
+/* The CPU time of this thread. Other programs do not affect it, and nothing here waits. */
 static uint64_t busy_ns(void) {
     struct timespec time;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* Nanoseconds for each transaction: the median over the turns. */
+/* Nanoseconds per transaction: the median of all turns. */
 struct costs {
     double bare_ns;
     double coordinated_ns;

@@ -1,5 +1,6 @@
 /*
- * bench/detect [FOLDER...]: how fast files are scanned, beside a bare loop over the same bytes. Prints JSON.
+ * bench/detect [FOLDER...]: how fast files are scanned, compared with a bare loop over the same bytes. Prints
+ * JSON.
  *
  * The files of the folders (/usr/include and /usr/share when none is given), up to 128 MB, are read into
  * memory first. A figure is the best of several passes.
@@ -7,8 +8,8 @@
  *     bare           sums every byte, eight at a time: the cost of reading the memory
  *     gates          Vectorscan over every byte, with the literals and anchors of all rules, and nothing else
  *     runs           the token pass over every byte, and nothing else
- *     gated          a real scan: both, patterns, validators, encoded text
- *     plain          the same without decoding
+ *     gated          a real scan: gates, runs, patterns, validators, encoded text
+ *     plain          as gated, without encoded text
  *     changed        as gated, with 64 bytes changed in every 4,096; the rate counts all bytes of the files
  *     ten_times      as gated, with nine generated rules of a keyword and a shape for each rule
  *     ungated        every rule at every offset, on a 64th of the bytes
@@ -78,7 +79,7 @@ struct work {
     hs_scratch_t *scratch;
     bool ungated;
     bool not_decoded;
-    size_t stride; /* take every Nth file */
+    size_t stride; /* use every Nth file */
     uint64_t found;
 };
 
@@ -92,7 +93,7 @@ static size_t pass_scan(struct work *work) {
     work->found = 0;
     for (size_t i = 0; i < work->corpus->count; i += work->stride) {
         size_t from = work->corpus->starts[i];
-        struct ts_scan scan = {
+        struct ts_scanner_input scan = {
             .bytes = ts_bytes_of(work->corpus->bytes + from, work->corpus->starts[i + 1] - from),
             .ungated = work->ungated,
             .not_decoded = work->not_decoded};
@@ -102,7 +103,7 @@ static size_t pass_scan(struct work *work) {
     return done;
 }
 
-/* A file of which some parts have changed, and whose other parts are known to contain no gate. */
+/* A file in which some parts have changed. The other parts are known to contain no gate. */
 static size_t pass_changed(struct work *work) {
     static struct ts_span spans[((size_t)8 << 20) / 4096 + 1];
     work->found = 0;
@@ -112,10 +113,10 @@ static size_t pass_changed(struct work *work) {
         size_t count = 0;
         for (size_t at = 0; at + 64 <= len; at += 4096)
             spans[count++] = (struct ts_span){at, 64};
-        struct ts_scan scan = {.bytes = ts_bytes_of(work->corpus->bytes + from, len),
-                               .changed = spans,
-                               .changed_count = count,
-                               .landmarks = {.are_known = true}};
+        struct ts_scanner_input scan = {.bytes = ts_bytes_of(work->corpus->bytes + from, len),
+                                        .changed = spans,
+                                        .changed_count = count,
+                                        .landmarks = {.are_known = true}};
         (void)ts_scanner_scan(work->scanner, &scan, count_match, &work->found);
     }
     return work->corpus->len;
@@ -188,7 +189,7 @@ static void measure(const char *name, struct work *work, size_t (*pass)(struct w
            (unsigned long long)work->found, last ? "" : ",");
 }
 
-/* Nine generated rules for each rule, each with its own keyword and a shape. */
+/* For each rule, makes nine rules, each with a keyword of its own and a shape. */
 static bool add_generated(struct ts_ruleset *rules, struct ts_detect_error *ret_error) {
     static const char *const shapes[] = {"[A-Za-z0-9]{32}", "[a-f0-9]{40}", "[A-Za-z0-9_-]{24}",
                                          "[a-z0-9]{36}"};

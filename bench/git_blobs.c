@@ -1,7 +1,7 @@
 /*
- * git_blobs REPOSITORY [THREADS...]: how fast every blob of a repository is inflated and rebuilt, beside `git
- * cat-file --batch --batch-all-objects --unordered --buffer` on the same repository in the same run. Prints
- * one JSON object. Each figure comes from a separate process, the fastest of three.
+ * git_blobs REPOSITORY [THREADS...]: how fast every blob of a repository is inflated and rebuilt, compared
+ * with `git cat-file --batch --batch-all-objects --unordered --buffer` on the same repository in the same
+ * run. Prints one JSON object. Each figure comes from a separate process, the fastest of three.
  *
  * peak_rss_bytes is the kernel's figure and counts pages of mapped packs; held_bytes_max is the reader's own
  * memory.
@@ -27,7 +27,7 @@
 struct measured {
     bool is_valid;
     double seconds;
-    double cpu_seconds; /* of all threads: hardly depends on other load of the machine */
+    double cpu_seconds; /* CPU time of all threads: depends little on other load of the machine */
     uint64_t peak_rss_bytes;
     uint64_t objects;
     uint64_t bytes;
@@ -52,7 +52,7 @@ static double cpu_of(const struct rusage *usage) {
            (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
 }
 
-/* In the child: everything, including opening. */
+/* Runs in the child. Measures everything, including opening the repository. */
 static struct measured visit_all(const char *path, unsigned threads) {
     struct measured measured = {.is_valid = false};
     struct ts_git_repo *repo = NULL;
@@ -74,7 +74,7 @@ static struct measured visit_all(const char *path, unsigned threads) {
     return measured;
 }
 
-/* Commits and trees, and which blobs are reachable from all refs. */
+/* Reads commits and trees, and finds the blobs that the refs reach. */
 static struct measured reach_all(const char *path, unsigned threads) {
     struct measured measured = {.is_valid = false};
     struct ts_git_repo *repo = NULL;
@@ -103,7 +103,7 @@ struct sample {
     size_t seen;
 };
 
-/* One in a hundred. */
+/* Takes one blob in a hundred. */
 static bool take_sample(void *ctx, unsigned worker, const struct ts_git_object *object, void **result) {
     (void)worker;
     (void)result;
@@ -113,8 +113,8 @@ static bool take_sample(void *ctx, unsigned worker, const struct ts_git_object *
     return true;
 }
 
-/* Finds the first commits and paths of a hundredth of all blobs: measures the time without choosing them and
- * without reading the graph. */
+/* Finds the first commits and paths of a hundredth of all blobs. The time does not include choosing the blobs
+ * and reading the graph. */
 static struct measured attribute(const char *path, unsigned threads) {
     struct measured measured = {.is_valid = false};
     struct ts_git_repo *repo = NULL;

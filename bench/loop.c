@@ -48,7 +48,7 @@ static void print(const struct loop_options *options, const struct ts_hist *hist
            (double)ts_hist_percentile(hist, 99000) / 1000);
 }
 
-/* There is no way to continue: the process ends, and frees everything. */
+/* Ends the process, which also frees everything. */
 static void give_up(const char *why) {
     fprintf(stderr, "%s\n", why);
     exit(STATUS_INFRASTRUCTURE);

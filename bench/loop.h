@@ -1,6 +1,6 @@
 /*
- * Threads that repeat the same step for some time: the bare loops that Turnstone is compared with. The only
- * thing that they share with Turnstone is the sizes of keys and values.
+ * Threads that repeat one step for some time: the bare loops that Turnstone is compared with. They share only
+ * the sizes of keys and values with Turnstone.
  */
 #ifndef TS_BENCH_LOOP_H
 #define TS_BENCH_LOOP_H
@@ -11,26 +11,26 @@
 enum { LOOP_KEY_LEN = 14, LOOP_VALUE_LEN = 64, LOOP_KEYS = 10000 };
 
 struct loop_options {
-    const char *name; /* its name in the JSON */
+    const char *name; /* name of the loop in the JSON */
     uint32_t threads;
     double seconds;
     void *shared;
     /* Makes the state of one thread. On failure it prints the reason and returns NULL, which ends the program
      * with status 6. */
     void *(*begin)(void *shared, uint32_t thread);
-    /* One transaction. On failure it prints the reason and returns false, which ends the program with status
-     * 6. */
+    /* Runs one transaction. On failure it prints the reason and returns false, which ends the program with
+     * status 6. */
     bool (*step)(void *mine, uint64_t turn);
     void (*end)(void *mine);
 };
 
-/* Runs it and prints one JSON line: loop, threads, seconds, transactions, per_second, p50_us, p99_us. */
+/* Runs the loop and prints one JSON line: loop, threads, seconds, transactions, per_second, p50_us, p99_us. */
 int loop_run(const struct loop_options *options);
 
-/* "bench/" and eight hexadecimal digits. */
+/* Writes "bench/" and eight hexadecimal digits. */
 void loop_key(uint64_t number, char ret_key[LOOP_KEY_LEN + 1]);
 
-/* Parses the numbers of the command line. Prints the wrong one and returns false on failure. */
+/* Parses the numbers of the command line. On failure it prints the wrong one and returns false. */
 bool loop_numbers(const char *threads, const char *seconds, struct loop_options *ret_options);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * bench/model: how long the scoring model takes for one value. Prints JSON.
+ * bench/model: measures how long the scoring model takes for one value. Prints JSON.
  *
- * The values have the lengths of passwords and keys. A figure is the best of several passes, by processor time.
+ * The values have the lengths of passwords and keys. A figure is the best of several passes, in CPU time.
  */
 #include "model_score.h"
 

@@ -1,6 +1,6 @@
 /*
  * pg_bare local URL THREADS SECONDS
- *     the statement by which Turnstone puts one key, in autocommit
+ *     repeats the statement with which Turnstone puts one key, in autocommit
  * pg_bare two URL URL THREADS SECONDS
  *     the same statement in a hand-written two-phase commit on two servers:
  *         one     BEGIN, put, PREPARE TRANSACTION, in one round trip
@@ -63,7 +63,7 @@ static bool answered(PGconn *connection) {
         fprintf(stderr, "pg_bare: %s", PQresultErrorMessage(result));
     PQclear(result);
     if (status != PGRES_PIPELINE_SYNC)
-        PQclear(PQgetResult(connection)); /* the NULL after it */
+        PQclear(PQgetResult(connection)); /* the NULL that ends the results of a query */
     return good;
 }
 
@@ -115,20 +115,20 @@ static bool send_upsert(PGconn *connection, const struct ts_op *op) {
     return PQsendQueryPrepared(connection, "upsert", 2, values, lengths, binary, 1) == 1;
 }
 
-/* As the engine sends it, with nulls for identity and epoch. */
+/* Sends the same statement as the engine, with NULL for identity and epoch. */
 static bool send_put(PGconn *connection, const struct ts_op *op, bool is_first, bool is_prepare) {
     static const int binary[PARAMETERS] = {1, 1, 1, 1, 1, 1};
-    uint8_t prepare_flag[4], gate[8];
+    uint8_t prepare_flag[4], queue_number[8];
     ts_be32_store(is_prepare, prepare_flag);
-    ts_be64_store(ts_xxh64_of_bytes(op->key), gate);
+    ts_be64_store(ts_xxh64_of_bytes(op->key), queue_number);
     const char *const values[PARAMETERS] = {NULL,
                                             NULL,
                                             (const char *)prepare_flag,
                                             (const char *)op->key.data,
-                                            (const char *)gate,
+                                            (const char *)queue_number,
                                             (const char *)op->value.data};
     const int lengths[PARAMETERS] = {
-        0, 0, sizeof prepare_flag, (int)op->key.len, sizeof gate, (int)op->value.len};
+        0, 0, sizeof prepare_flag, (int)op->key.len, sizeof queue_number, (int)op->value.len};
     int skipped = is_first ? 0 : 3;
     return PQsendQueryPrepared(connection, is_first ? "first" : "put", PARAMETERS - skipped, values + skipped,
                                lengths + skipped, binary, 1) == 1;
@@ -149,7 +149,7 @@ static bool send_text(PGconn *connection, const char *sql) {
     return PQsendQueryParams(connection, sql, 0, NULL, NULL, NULL, NULL, 1) == 1;
 }
 
-/* Ends the pipeline, and reads its answers. */
+/* Ends the pipeline, and reads the answers. */
 static bool finish(PGconn *connection, size_t answers) {
     if (PQpipelineSync(connection) != 1)
         return complain(connection);
@@ -220,8 +220,8 @@ static void end(void *context) {
     free(mine);
 }
 
-/* Parameters stay parameters (pgbench -M prepared), of the same types; only the server builds the key.
- * tools/bench sets their values. */
+/* The script keeps the parameters and their types (pgbench -M prepared); only the key is built by the server.
+ * tools/bench sets the values. */
 static void print_script(void) {
     static const char *const values[PARAMETERS] = {
         ":identity::bytea",  ":epoch::bigint",
@@ -239,7 +239,7 @@ static void print_script(void) {
             continue;
         }
         if (*at == '\'' && quote == OUTSIDE) {
-            /* pgbench would take a colon for the start of a variable, in quotes as well. */
+            /* In pgbench a colon starts a variable, even inside quotes. */
             bool has_colon = memchr(at + 1, ':', strcspn(at + 1, "'")) != NULL;
             quote = has_colon ? ESCAPED : PLAIN;
             fputs(has_colon ? "E'" : "'", stdout);

@@ -1,16 +1,17 @@
 /*
  * rocksdb_bare local DIRECTORY THREADS SECONDS
- *     one put in one synced rocksdb_write, over and over
+ *     repeats one put in one synced rocksdb_write
  * rocksdb_bare two DIRECTORY THREADS SECONDS
- *     what a transaction of two stores writes, by hand, on two databases:
+ *     writes by hand what a transaction on two stores writes, to two databases:
  *         synced    on one    the promise: a record that holds the put
  *         synced    on the    the put, and the decision
  *                   other
  *         unsynced  on one    the put, without the promise
  *     the two databases alternate. No locks, no versions, no coordinator; decisions stay.
  *
- * The limit of RocksDB itself on this machine and disk. DIRECTORY must not exist. With ROCKSDB_BARE_ALONE in
- * the environment the leader of a write group inserts for the whole group, as in the engine.
+ * Measures the limit of RocksDB itself on this machine and disk. DIRECTORY must not exist. If
+ * ROCKSDB_BARE_ALONE is set in the environment, the leader of a write group inserts for the whole group, as
+ * in the engine.
  */
 #include "loop.h"
 

@@ -56,7 +56,7 @@ static void versions_are_new_after_a_reopen_too(void **state) {
     assert_true(contract_version(world, "k") > before);
 }
 
-static void what_was_applied_is_there_after_a_reopen(void **state) {
+static void applied_operations_survive_a_reopen(void **state) {
     struct contract_world *world = *state;
     expect_apply(world->store, TS_STORE_OK, contract_put("a", "1"), contract_put("b", ""));
     uint64_t version = contract_version(world, "a");
@@ -107,7 +107,7 @@ static void an_insert_succeeds_once(void **state) {
 
 enum { MANY_KEYS = 40 };
 
-/* A batch with `puts` puts, of keys before and after the others, then check and put of "changed" and "made",
+/* A batch with `puts` puts of keys before and after the others, then check and put of "changed" and "made",
  * and a check of "seen". */
 struct mixed {
     char keys[MANY_KEYS][8];
@@ -169,7 +169,7 @@ static void a_batch_means_the_same_however_many_keys_it_has(void **state) {
     }
 }
 
-static void deleting_what_is_absent_is_no_error(void **state) {
+static void deleting_an_absent_key_is_no_error(void **state) {
     struct contract_world *world = *state;
     expect_apply(world->store, TS_STORE_OK, contract_del("nothing"), contract_put("x", "1"));
     expect_content(world, "x", "1");
@@ -218,7 +218,7 @@ static void an_addition_reaches_the_largest_number_and_stops_there(void **state)
     expect_content(world, "n", "0");
 }
 
-static void what_is_not_a_number_is_not_a_counter(void **state) {
+static void a_value_that_is_not_a_number_is_not_a_counter(void **state) {
     struct contract_world *world = *state;
     static const char *const values[] = {"",     "x",  "-1", "1.5", " 1", "1 ", "9223372036854775808",
                                          "0x10", "1\n"};
@@ -341,18 +341,18 @@ const struct CMUnitTest contract_batch_tests[] = {
     contract_test(every_write_gives_a_version_that_the_key_never_had),
     contract_test(an_apply_returns_its_version),
     contract_test(versions_are_new_after_a_reopen_too),
-    contract_test(what_was_applied_is_there_after_a_reopen),
+    contract_test(applied_operations_survive_a_reopen),
     contract_test(a_check_passes_only_for_the_very_version),
     contract_test(a_check_of_an_absent_key_fails),
     contract_test(a_failed_check_names_its_operation),
     contract_test(an_insert_succeeds_once),
     contract_test(a_batch_means_the_same_however_many_keys_it_has),
-    contract_test(deleting_what_is_absent_is_no_error),
+    contract_test(deleting_an_absent_key_is_no_error),
     contract_test(a_checked_delete_removes_that_version_only),
     contract_test(an_empty_batch_succeeds),
     contract_test(an_addition_counts_from_0_and_keeps_its_limits),
     contract_test(an_addition_reaches_the_largest_number_and_stops_there),
-    contract_test(what_is_not_a_number_is_not_a_counter),
+    contract_test(a_value_that_is_not_a_number_is_not_a_counter),
     contract_test(an_addition_may_come_with_a_check_of_its_key),
     contract_test(before_holds_until_its_time),
     contract_test(time_does_not_go_back),

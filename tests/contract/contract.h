@@ -13,12 +13,12 @@
 #include "store/contract/engine.h"
 #include "support/cmocka.h"
 
-/* A place is where a store keeps its contents: an object in memory, a directory, a database. */
+/* A place is where a store keeps its contents: an object in memory, a directory, or a database. */
 struct contract_fixture {
     const char *name;
 
-    /* Makes a new, empty place; tear_down removes it with its contents. Called more than once: places are
-     * independent. */
+    /* Makes a new, empty place; tear_down removes it with its contents. It may be called more than once; the
+     * places are independent. */
     void *(*set_up)(void);
     void (*tear_down)(void *place);
 
@@ -26,8 +26,8 @@ struct contract_fixture {
      * is closed. */
     struct ts_store *(*open)(void *place);
 
-    /* The URL by which a child process opens the place, or NULL if it cannot: then tests that kill a process
-     * are left out. */
+    /* The URL with which a child process opens the place. NULL if it cannot; then tests that kill a process
+     * are skipped. */
     const char *(*url)(void *place);
 };
 
@@ -48,7 +48,7 @@ struct contract_world {
 /* Closes the store and opens it again. */
 void contract_reopen(struct contract_world *world);
 
-/* Calls. All but run_* expect the result, and fail the test with the call's own text if it differs. */
+/* Calls. All except run_* check the result; if it differs, the test fails with the call's own text. */
 #define B(literal) TS_BYTES(literal)
 struct ts_bytes contract_text(const char *text);
 
@@ -58,7 +58,7 @@ struct ts_op contract_del(const char *key);
 struct ts_op contract_add(const char *key, int64_t delta, uint64_t max);
 struct ts_op contract_before(uint64_t time_ms);
 
-/* A time so long that a test fails by its own message before the runner stops it. */
+/* A time so long that a test fails with its own message before the runner stops it. */
 enum { CONTRACT_LONG_MS = 60000, CONTRACT_SHORT_MS = 150 };
 uint64_t contract_deadline_ns(uint64_t ms);
 
@@ -112,7 +112,7 @@ struct ts_call contract_run_gid(struct ts_store *store, enum ts_call_kind kind, 
 uint64_t contract_version(struct contract_world *world, const char *key);
 void contract_expect_value(struct contract_world *world, const char *key, const char *value, const char *file,
                            int line);
-/* NULL: absent. */
+/* NULL: the key must be absent. */
 #define expect_content(world, key, value) contract_expect_value((world), (key), (value), __FILE__, __LINE__)
 
 uint64_t contract_now_ms(struct ts_store *store);

@@ -25,7 +25,7 @@ static void keys_have_at_most_1024_bytes(void **state) {
     read.key_count = 2;
     (void)ts_store_run(world->store, &read);
     expect_result(&read, TS_STORE_TOO_LARGE);
-    /* A promise of the key, and a scan that begins with it. */
+    /* A promise of the longest key, and a scan that begins with it. */
     op.key.len--;
     call = contract_run_prepare(world->store, "g", &op, 1);
     expect_result(&call, TS_STORE_OK);
@@ -39,7 +39,7 @@ static void keys_have_at_most_1024_bytes(void **state) {
     (void)ts_store_run(world->store, &scan);
     expect_result(&scan, TS_STORE_OK);
     assert_int_equal(world->rows.count, 0);
-    /* A scan that ends with it, or after it. */
+    /* A scan that ends with the longest key, or after it. */
     scan.from = B("a");
     scan.to = keys[0];
     (void)ts_store_run(world->store, &scan);
@@ -101,8 +101,8 @@ static void a_batch_has_at_most_100000_operations(void **state) {
     assert_non_null(ops);
     assert_non_null(keys);
     for (size_t i = 0; i <= most; i++) {
-        /* The keys are not sorted, and none begins with the reserved zero byte; such keys are added
-         * separately. */
+        /* The keys are not sorted, and no key begins with the reserved zero byte. Keys with that byte are
+         * added separately. */
         keys[5 * i] = 'k';
         ts_be32_store((uint32_t)(i * 2654435761u), keys + 5 * i + 1);
         ops[i] = (struct ts_op){.kind = TS_OP_PUT, .key = {keys + 5 * i, 5}, .value = {keys + 5 * i, 5}};

@@ -72,7 +72,7 @@ static void a_process_with_another_idea_is_refused(void **state) {
     expect_prepare(store, TS_STORE_FOREIGN, "g", contract_put("a", "2"));
     store->engine->expect(store, &meta);
     expect_content(world, "a", "1");
-    /* Another process raises the epoch, so the one that this process remembers is out of date. */
+    /* Another process raises the epoch, so the epoch that this process remembers is out of date. */
     other = read_meta(store);
     other.epoch++;
     assert_int_equal(write_meta(store, &other), TS_STORE_OK);

@@ -1,6 +1,6 @@
 /*
- * On PostgreSQL: each place is a database of its own on one server. A place is a store that belongs to no
- * cluster yet: it has its tables and no meta record.
+ * Each place is a separate database on one PostgreSQL server. A place is a store that belongs to no cluster
+ * yet: it has tables, but no meta record.
  */
 #include "contract.h"
 #include "store/cluster/open.h"
@@ -42,8 +42,8 @@ static void *set_up(void) {
     return database;
 }
 
-/* Databases are removed with the server; but a promise that a test has left would take a slot from other
- * tests. */
+/* Databases are removed with the server. But a promise that a test left would use a slot that other tests
+ * need. */
 static void tear_down(void *place) {
     struct database *database = place;
     char *gid;

@@ -1,4 +1,4 @@
-/* Promises, and who waits for whom. */
+/* Promises, and which calls wait for them. */
 #include "contract.h"
 
 #include <pthread.h>
@@ -58,7 +58,7 @@ static void a_gid_is_promised_once_at_a_time(void **state) {
     struct contract_world *world = *state;
     expect_prepare(world->store, TS_STORE_OK, "g", contract_put("a", "1"));
     expect_prepare(world->store, TS_STORE_PROMISE_EXISTS, "g", contract_put("other", "1"));
-    /* Even if it would have to wait for the locks of that promise. */
+    /* It fails even if it would otherwise wait for the locks of that promise. */
     expect_prepare(world->store, TS_STORE_PROMISE_EXISTS, "g", contract_put("a", "1"));
     expect_commit(world->store, TS_STORE_OK, "g");
     expect_content(world, "other", NULL);
@@ -109,7 +109,7 @@ static void a_promise_blocks_changes_of_keys_that_it_has_read_or_changed(void **
     /* A read of a key that the promise will create waits, too. */
     expect_blocked(world->store, contract_check("new", UINT64_C(1) << 62));
     expect_blocked(world->store, contract_add("n", 1, 5));
-    /* Other calls continue, even a batch that only checks a key that the promise has checked. */
+    /* Other calls succeed, even a batch that only checks a key that the promise has checked. */
     expect_apply(world->store, TS_STORE_OK, contract_check("seen", seen), contract_put("y", "1"));
     expect_prepare(world->store, TS_STORE_OK, "h", contract_check("seen", seen), contract_put("other", "1"));
     expect_content(world, "a", "1");
@@ -123,7 +123,7 @@ static void a_promise_blocks_changes_of_keys_that_it_has_read_or_changed(void **
     expect_content(world, "z", NULL);
 }
 
-/* Also if the promise has more keys than a server has locks. */
+/* The same holds if the promise has more keys than a server has locks. */
 static void a_large_promise_blocks_others_from_creating_its_keys(void **state) {
     struct contract_world *world = *state;
     enum { MANY = 100 };
@@ -139,8 +139,8 @@ static void a_large_promise_blocks_others_from_creating_its_keys(void **state) {
     for (size_t i = 0; i < MANY; i += 33) {
         expect_blocked(world->store, contract_put(keys[i], "2"));
         expect_blocked(world->store, contract_check(keys[i], 0), contract_put(keys[i], "2"));
-        /* A batch that is already too late still waits first: this is the way to wait for a key without
-         * changing it. */
+        /* A batch that is already too late still waits first. This is how to wait for a key without changing
+         * it. */
         expect_blocked(world->store, contract_check(keys[i], 0), contract_put(keys[i], "2"),
                        contract_before(0));
     }
@@ -227,7 +227,7 @@ static void a_lock_is_waited_for_no_longer_than_asked(void **state) {
     call.gid = "h";
     (void)ts_store_run(world->store, &call);
     expect_result(&call, TS_STORE_LOCK_CONFLICT);
-    /* Neither left anything behind. The next call may wait without a limit again. */
+    /* Both have released everything. The next call may again wait without a limit. */
     expect_abort(world->store, TS_STORE_NO_SUCH_PROMISE, "h");
     expect_apply(world->store, TS_STORE_OK, contract_put("a", "2"), contract_put("z", "2"));
     expect_blocked(world->store, contract_put("m", "2"));

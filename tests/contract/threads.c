@@ -137,7 +137,7 @@ static void batches_on_crossing_keys_do_not_stop_each_other(void **state) {
     assert_int_equal(total, 8000);
 }
 
-/* Checks one key again and again while it writes a key of its own. */
+/* Checks one key repeatedly while it writes its own key. */
 static void *check_on(void *of) {
     struct work *work = of;
     struct ts_rows rows = {0};

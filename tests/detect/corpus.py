@@ -16,7 +16,8 @@ import negatives  # noqa: E402
 import values  # noqa: E402
 from surroundings import BARE, HELD, Site, TRAINED, VALUE, fits  # noqa: E402
 
-SIZES = {"trained": (1000, 2400), "held": (700, 1500)}  # generic secrets, negatives
+SEEN_COUNT = 12  # number of values of each kind of false positive that real repositories had
+SIZES = {"trained": (1000, 2400), "held": (700, 1500)}  # number of generic secrets, number of negatives
 OWNERS = {"trained": "db database mysql postgres redis smtp mail admin root ldap ftp app service billing worker".split(),
           "held": "mssql mongo kafka proxy vpn reporting sync crawler edge erp wiki backup".split()}
 PASSWORDS = "password passwd pwd passphrase pass".split()
@@ -34,7 +35,7 @@ class Corpus:
         self.folder, self.labels, self.count = folder, [], 0
 
     def add(self, path, text, value, family, rule=""):
-        """One file; its value is labelled."""
+        """Writes one file, and labels its value."""
         self.count += 1
         path = f"{self.count:05}/{path}"
         at = text.index(VALUE)
@@ -61,7 +62,7 @@ def family_of(rule):
 
 
 def name_for(rule, chance):
-    """The name that somebody would give to a secret of this rule: by its service, and by its kind."""
+    """A name that people would give to a secret of this rule, made from its service and kind."""
     words = rule["keywords"] or [rule["id"]]
     service = chance.choice(words).strip("_-. =:").lower().replace("-", "_").replace(".", "_").replace(" ", "_")
     service = [w for w in service.split("_") if w.isalnum()] or ["service"]
@@ -112,7 +113,8 @@ def add_private_key(corpus, chance):
 
 
 def add_generic(corpus, chance, owners, places):
-    """Secrets without an issuer: a telling name, and a value that a person or a machine chose."""
+    """Secrets without an issuer: a name that identifies them, and a value that a person or a machine
+    chose."""
     is_password = chance.random() < 0.45
     kind = chance.choice(PASSWORDS if is_password else KEYS)
     value = values.password(chance) if is_password else values.key(chance)
@@ -133,7 +135,7 @@ def add_url(corpus, chance, owners, places):
 
 def main(program, part, folder):
     chance = random.Random(f"turnstone {part}")
-    own_chance = random.Random(f"turnstone credential files {part}")  # so that these files do not change the others
+    own_chance = random.Random(f"turnstone credential files {part}")  # separate draws, so that these files do not change the others
     is_held = part == "held"
     places = TRAINED + HELD if is_held else TRAINED
     generic_count, negative_count = SIZES[part]
@@ -141,7 +143,7 @@ def main(program, part, folder):
     corpus = Corpus(folder)
     left_out = []
     for rule in rules_of(program):
-        if family_of(rule) != "credential-files" and (rule["generic"] or family_of(rule) in ("generic", "settings")):
+        if rule["context"] or family_of(rule) != "credential-files" and (rule["generic"] or family_of(rule) in ("generic", "settings")):
             continue
         if family_of(rule) == "credential-files":
             done = credential_files.add(corpus, rule, own_chance, part)
@@ -159,6 +161,10 @@ def main(program, part, folder):
     for _ in range(negative_count):
         kind, path, text, value = negatives.draw(chance, is_held)
         corpus.add(path, text, value, f"!{kind}")
+    for kind in negatives.SEEN:
+        for _ in range(SEEN_COUNT):
+            path, text, value = kind(own_chance, places)
+            corpus.add(path, text, value, f"!{kind.__name__.replace('_', '-')}")
     corpus.close()
     if left_out:
         print(f"{len(left_out)} rules without surroundings: {' '.join(left_out)}", file=sys.stderr)

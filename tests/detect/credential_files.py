@@ -17,7 +17,7 @@ def reference(chance):
 
 
 def stored_password(chance):
-    """What people choose for themselves: often a word, sometimes with a digit."""
+    """Values that people choose for themselves: often a word, sometimes with a digit."""
     word = chance.choice(values.WORDS)
     return chance.choice([word, f"{word}{chance.randint(2, 98)}", f"{word}-{chance.choice(values.WORDS)}", values.password(chance)])
 
@@ -64,7 +64,8 @@ def sites_of(rule, chance, part):
 
 
 def add(corpus, rule, chance, part):
-    """Two secrets, and what only looks like one: a variable, a placeholder, a weak value in a file of another kind."""
+    """Two secrets, and values that only look like secrets: a variable, a placeholder, a weak value in a file
+    of another kind."""
     pattern = values.compiled(rule["pattern"])
     count = 0
     for path, text, example in list(sites_of(rule, chance, part)) * 2:

@@ -17,7 +17,7 @@ def hexes(chance, count):
 
 
 def named(chance, places, names, value):
-    """A value in one of the places where secrets occur, with a name of the list."""
+    """A value in one of the places where secrets occur, with a name from the list."""
     place = chance.choice([p for p in places if value and (p not in BARE or not set(value) & set(" #;&|<>(){}$*?,[]!%^~:\"'`"))])
     path, text = place(Site(chance, chance.choice(names).split("_")))
     return path, text, value
@@ -126,7 +126,7 @@ def encrypted(chance, places):
 
 
 def weak_in_test(chance, places):
-    """Found with low confidence: somebody may really use the value."""
+    """These are found with low confidence, because the value may really be in use."""
     word = chance.choice(["password", "admin_password", "user_password", "passwd", "secret", "db_password"])
     path, text = chance.choice([p for p in places if p not in BARE])(Site(chance, word.split("_")))
     path = chance.choice(["tests/", "spec/", "test/fixtures/", "examples/", "src/__tests__/", "docs/samples/", "testdata/"]) + path
@@ -134,7 +134,7 @@ def weak_in_test(chance, places):
 
 
 def strong_in_test(chance, places):
-    """Realistic examples in tests and documents: found with low confidence, too."""
+    """Realistic examples in tests and documents, which are also found with low confidence."""
     word = chance.choice(["password", "api_key", "secret", "token", "db_password", "access_token", "client_secret", "passwd", "auth_token"])
     value = values.password(chance) if "pass" in word else values.key(chance)
     path, text = chance.choice([p for p in places if p not in BARE])(Site(chance, word.split("_")))
@@ -266,7 +266,7 @@ def resource_id(chance, places):
     return path, text, value
 
 
-# ---- of the held-out part only ----
+# ---- only in the held-out part ----
 
 def regular_expression(chance, places):
     value = chance.choice([r"^(?=.*[A-Z])(?=.*\d)[A-Za-z\d]{8,64}$", r"[A-Za-z0-9_-]{20,64}", r"(?i)token[:=]\s*(\S+)", r"^sk_[a-z]{4}_[A-Za-z0-9]{24}$"])
@@ -316,6 +316,144 @@ def css_minified(chance, places):
 def changelog(chance, places):
     value = f"{hexes(chance, 40)}"
     return "CHANGELOG.md", f"- token refresh no longer races ([commit](https://git.corp.lan/x/commit/{VALUE}))\n", value
+
+
+# ---- false positives of real repositories, in our own words ----
+
+def file_checksum(chance, places):
+    name = f"{pascal([thing(chance), chance.choice(['token', 'secret', 'password'])])}.{chance.choice(['php', 'ts', 'py'])}"
+    return f".{thing(chance)}.cache", f'{{"version":"3","hashes":{{"src/Auth/{name}":"{VALUE}","src/Auth/Guard.php":"{hexes(chance, 32)}"}}}}', hexes(chance, 32)
+
+
+def form_demand(chance, places):
+    value = chance.choice([f"required|string|min:{chance.randint(6, 12)}", f"required|max:{chance.randint(60, 255)}|confirmed", "nullable|string|max:72",
+                           f"required,min={chance.randint(6, 12)},max=64", f"required|min:{chance.randint(6, 9)}"])
+    return f"app/Requests/{pascal([thing(chance)])}.php", f"        return [\n            'email' => 'required|email|max:{chance.randint(40, 999)}',\n            'password' => '{VALUE}',\n        ];\n", value
+
+
+def language_folder(chance, places):
+    code = chance.choice(["la", "fi", "nb", "pt"])
+    number = chance.randint(1000, 99999)
+    value = chance.choice([f"crwdns{number}:0crwdne{number}:0", "Anna-salasana2", "Palavra-passe-nova", "Skriv-inn-passord!"])
+    path = chance.choice([f"resources/lang/{code}/auth.php", f"web/editor/lang/{code}.js", f"lib/app.jar!/messages_{code}.properties"])
+    shape = {"js": f"lang.add({{typePass:'{VALUE}'}});\n", "es": f"login.password={VALUE}\n"}.get(path[-2:], f"<?php return [\n  'limit' => {chance.randint(1, 9999)},\n  'password' => '{VALUE}',\n];\n")
+    return path, shape, value
+
+
+def sum_of_issuer(chance, places):
+    issuer = chance.choice(["cloudflare/circl", "netlify/open-api", "fastly/go-fastly", "linode/linodego", "vultr/govultr"])
+    value = base64.b64encode(chance.randbytes(32)).decode()
+    return "go.sum", f"github.com/{issuer} v1.{chance.randint(1, 30)}.0 h1:{VALUE}\n", value
+
+
+def request_header(chance, places):
+    return f"sdk/{thing(chance)}/api.go", f"// GET /{thing(chance)} HTTP/1.1\n// Cache-Control: no-cache\n// Postman-Token: {VALUE}\n", values.uuid4(chance)
+
+
+def signing_key_id(chance, places):
+    value = hexes(chance, chance.choice([16, 40])).upper()
+    return ".gitconfig", f"[user]\n\tname = {thing(chance)}\n\tsigningkey = {VALUE}\n[commit]\n\tgpgsign = true\n", value
+
+
+def group_invitation(chance, places):
+    key = values.letters(chance, ALPHABET62, 32)
+    value = base64.b64encode(chance.randbytes(48)).decode().replace("+", "x")
+    return chance.choice(["README.md", "web/src/index.vue"]), f"[chat](http://qm.qq.com/cgi-bin/qm/qr?_wv=1027&k={key}&authKey={VALUE}&noverify=0&group_code={chance.randint(10**8, 10**9)})\n", value
+
+
+def publishable_key(chance, places):
+    return f"web/{thing(chance)}.js", f"export const STRIPE_{upper([thing(chance)])}_TOKEN = '{VALUE}';\n", f"pk_live_{values.letters(chance, ALPHABET62, 24)}"
+
+
+def primary_key(chance, places):
+    value = hexes(chance, 32)
+    head = "INSERT INTO `sys_user` (`id`, `username`, `password`) VALUES "
+    text = chance.choice([f"{head}('{VALUE}', 'jo', '{hexes(chance, 16)}');\n", f"-- resets a password\ndelete from `menu` where id='{VALUE}';\n",
+                          f"{head}(1, 'jo', NULL);\nINSERT INTO `report` VALUES ('{hexes(chance, 32)}', '{VALUE}', 'name', 0);\n"])
+    return f"db/{thing(chance)}.sql", text, value
+
+
+def encoded_user_name(chance, places):
+    value = base64.b64encode(f"{thing(chance)}-{chance.choice(VERBS)}".encode().ljust(10, b"r")).decode()
+    return f"k8s/{thing(chance)}-secret.yaml", f"apiVersion: v1\nkind: Secret\ndata:\n  node.session.auth.username: {VALUE}\n", value
+
+
+def command_option(chance, places):
+    value = f"--{thing(chance)}-id={hexes(chance, 32)}"
+    return f"ci/{thing(chance)}.sh", f'API_KEY="{VALUE}"\nrun $API_KEY\n', value
+
+
+def encoded_example(chance, places):
+    value = base64.b64encode(f"example-{thing(chance)}-{chance.choice(['secret', 'app-secret'])}".encode()).decode()
+    return f"deploy/{thing(chance)}.yml", f"issuer: http://localhost:5556\nclientSecret: {VALUE}\nport: 80\n", value
+
+
+def documented_token(chance, places):
+    claims = values.url64(b'{"sub":"1234567890","name":"John Doe","iat":' + str(chance.randint(1516239022, 1716239022)).encode() + b"}")
+    value = f"eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.{claims}.{values.url64(chance.randbytes(32))}"
+    return f"api/{thing(chance)}.yaml", f"  responses:\n    token: {VALUE}\n", value
+
+
+def commented_salt(chance, places):
+    value = values.letters(chance, ALPHABET62 + "!@#%^&*()-_=+[]{}|;:,.?/", 64)
+    return f"includes/{thing(chance)}.php", f"/**\n * Salts are set in the configuration:\n *\n *{' ' * chance.randint(1, 8)}define('SECURE_AUTH_KEY',  '{VALUE}');\n */\n", value
+
+
+def template_loop(chance, places):
+    word = thing(chance)
+    return f"conf/settings_{word}.py", f"DATABASES = {{'default': {{'USER': '{word}', 'PASSWORD': '{VALUE}', 'PORT': {chance.randint(1024, 65535)}}}}}\n", "{% for x in y %}z{% endfor %}"
+
+
+def shell_comparison(chance, places):
+    a, b = thing(chance), chance.choice(VERBS)
+    return f"build/{a}.sh", f'if test "$linkmode,$pass" = "{VALUE}"; then\n  exit {chance.randint(1, 125)}\nfi\n', f"{a},{b}"
+
+
+def step_name(chance, places):
+    value = f"PASSWORD_{chance.choice(['FROM', 'OF'])}_STEP_{chance.randint(2, 9)}"
+    return f"docker/{thing(chance)}.txt", f"grant all on {thing(chance)}.* to 'app{chance.randint(1, 9999)}'@'%' identified by '{VALUE}';\n", value
+
+
+def escaped_placeholder(chance, places):
+    return f"site/{thing(chance)}.xml", f"&lt;pre&gt;/join #{thing(chance)}{chance.randint(1, 9999)}\n/msg NickServ identify {VALUE}&lt;/pre&gt;\n", chance.choice(["&lt;password&gt;", "&lt;pin&gt;"])
+
+
+def named_token(chance, places):
+    value = camel([chance.choice(VERBS), "exactly", thing(chance), "level"])
+    return f"registry/{thing(chance)}.js", f"    '//registry.blah{chance.randint(1, 9999)}.io/foo:_authToken={VALUE}',\n", value
+
+
+def packed_comparison(chance, places):
+    value = f"{chance.randint(10, 99)}==={chance.choice(VERBS)}Token{chance.choice(LETTERS)}"
+    return f"vendor/{thing(chance)}.js", f"for(;this.type!==1;)end;nextToken={VALUE};r()\n", value
+
+
+def standard_example(chance, places):
+    value = chance.choice(["2YotnFZFEjr1zCsicMWpAA", "tGzv3JOkF0XG5Qx2TlKWIA", "mF_9.B5f-4.1JqM"])
+    return f"topics/{thing(chance)}.adoc", f"GET /{thing(chance)}{chance.randint(1, 9999)}\nAuthorization: Bearer {VALUE}\n", value
+
+
+def pinned_action(chance, places):
+    owner = chance.choice(["DataDog/synthetics-action", "particle-iot/particle_access-action", "matomo-org/token-action"])
+    return f".github/workflows/{thing(chance)}.yml", f"    steps:\n      - uses: {owner}@{VALUE} # v{chance.randint(1, 9)}.{chance.randint(0, 40)}.0\n", hexes(chance, 40)
+
+
+def archive_sum(chance, places):
+    issuer = chance.choice(["knapsack_pro-7.1.gem", "algolia-4.20.tgz", "matomo-token-5.0.zip", "subscription-key-1.2.tar.gz"])
+    return f"dist/{thing(chance)}{chance.randint(1, 9999)}.txt", f"size: {chance.randint(1000, 99999)}\n{issuer}: {VALUE}\n", hexes(chance, 32)
+
+
+def stepped_example(chance, places):
+    digits, start = chance.sample(["123", "456", "789", "012", "345", "678"], 4), chance.randint(0, 6)
+    groups = [LETTERS[start + 3 * i:start + 3 * i + 3] for i in range(4)]
+    value = "".join(a[0] + a[1].upper() + a[2] + b for a, b in zip(groups, digits))
+    return f"src/{thing(chance)}.js", f' * @example {{"access_token": "{VALUE}"}}\n', value
+
+
+# These use separate draws, so that a new kind does not change the other files of the corpus.
+SEEN = [file_checksum, form_demand, language_folder, sum_of_issuer, request_header, signing_key_id, group_invitation, publishable_key, primary_key,
+        encoded_user_name, command_option, encoded_example, documented_token, commented_salt, template_loop, shell_comparison, step_name,
+        escaped_placeholder, named_token, packed_comparison, standard_example, pinned_action, archive_sum, stepped_example]
 
 
 KINDS = [placeholder, template, identifier, translation, code_type, code_call, sql_column, help_text, password_hash, hashed_password, encrypted, weak_in_test,

@@ -435,7 +435,7 @@ def log_line(site):
                                                                (6, f"{s.number} {s.other}s in 41 ms")))
 
 
-# ---- of the held-out part only ----
+# ---- only in the held-out part ----
 
 def kotlin_val(site):
     s = site
@@ -542,7 +542,7 @@ TRAINED = [python_settings, python_client, python_dict, python_call, javascript_
            shell_export, yaml_settings, json_settings, toml_settings, properties, ini_settings, compose, workflow, dockerfile,
            terraform, kubernetes, xml_settings, notebook, log_line]
 HELD = [kotlin_val, swift_let, scala_settings, groovy_gradle, ansible, shell_history, http_dump, diff_listing, powershell, postman]
-# The value is not quoted there, so it must not have blanks or characters that end it.
+# The value is not quoted there, so it must not contain blanks or characters that would end it.
 BARE = {env_file, shell_export, properties, ini_settings, compose, dockerfile, log_line, groovy_gradle, ansible, shell_history,
         http_dump, yaml_settings, xml_settings}
 

@@ -108,7 +108,7 @@ def train(samples):
     weights = collections.defaultdict(float)
     rows = [(list(counts.items()), 1.0 if label else 0.0) for counts, label in samples]
     right = sum(label for _, label in rows)
-    # Secrets and negatives have the same total weight, however many there are of each.
+    # Secrets and negatives have the same total weight, even if their numbers differ.
     shares = {1.0: 0.5 / right, 0.0: 0.5 / (len(rows) - right)}
     squares = collections.defaultdict(float)
     for _ in range(ROUNDS):
@@ -126,7 +126,7 @@ def train(samples):
 
 
 def thresholds(weights, rows):
-    """The least score of high confidence, of medium confidence, and of a finding at all."""
+    """The minimum scores of high confidence, of medium confidence, and of a finding at all."""
     scores = sorted((sum(weights[f] * n for f, n in features), label) for features, label in rows)
     secrets = [score for score, label in scores if label]
     others = [score for score, label in scores if not label]
@@ -164,7 +164,7 @@ def main(program, only_words=False):
     words += WEAK
     surprise = surprise_of(tokens)
     least = {"reject": -3000, "medium": 0, "high": 2500}
-    if only_words:  # the program must know the words before it can report features by them
+    if only_words:  # the program must know the words before it can report features that use them
         write({}, sorted(set(words)), surprise, {"reject": -32000, "medium": 0, "high": 2000})
         return
     weights, rows = train(list(samples_of(program)))

@@ -3,6 +3,7 @@
 Values are drawn here and never stored, so that no file of the tree seems to contain a live secret.
 """
 import base64
+import binascii
 import functools
 import json
 import math
@@ -138,6 +139,12 @@ def pem(chance, label):
     return "\n".join([f"{dashes}BEGIN {label}{dashes}", *lines, f"{dashes}END {label}{dashes}"])
 
 
+def nats_seed(chance):
+    """Two bytes of prefixes, the seed, and the CRC-16 of both."""
+    data = bytes([18 << 3 | 160 >> 5, (160 & 31) << 3]) + chance.randbytes(32)
+    return base64.b32encode(data + binascii.crc_hqx(data, 0).to_bytes(2, "little")).decode().rstrip("=")
+
+
 def age_key(chance):
     prefix = "age-secret-key-"
     data = [chance.randrange(32) for _ in range(52)]
@@ -161,7 +168,7 @@ def age_key(chance):
 def aws_key_id(chance, text):
     account = chance.randint(10 ** 10, 999999999999)
     bits = account << 9 | chance.randrange(512)
-    bits |= 1 << 48  # keeps ten characters; the number is in the middle of them
+    bits |= 1 << 48  # keeps ten characters; the number is in their middle
     base32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
     number = account << 7 & 0x7FFFFFFFFF80 | chance.randrange(128)
     part = "".join(base32[number << 2 >> 5 * (9 - i) & 31] for i in range(10))
@@ -254,6 +261,8 @@ def secret_of(rule, chance):
         return jwt(chance)
     if "age" in validators:
         return age_key(chance)
+    if "nats-crc" in validators:
+        return nats_seed(chance)
     if "uuid" in validators:
         return uuid4(chance)
     if "basic" in validators:

@@ -1,4 +1,4 @@
-/* Any bytes as a report of another tool: read, and compared with a report. */
+/* Reads any bytes as a report of another tool, and compares it with a report. */
 #include "foreign.h"
 
 #include <stddef.h>

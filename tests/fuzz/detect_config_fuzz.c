@@ -1,4 +1,4 @@
-/* Any bytes as a .turnstone.yml: read, and asked about a match. */
+/* Reads any bytes as a .turnstone.yml, and asks it about a match. */
 #include "detect/config.h"
 
 #include <stddef.h>

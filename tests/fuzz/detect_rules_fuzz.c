@@ -1,4 +1,5 @@
-/* Any bytes as a rule file: read, and when they are rules, compiled, checked by their examples and used on themselves. */
+/* Reads any bytes as a rule file. If they are rules, compiles them, checks their examples, and scans the file
+ * itself with them. */
 #include "detect/rules_check.h"
 #include "detect/scanner.h"
 
@@ -30,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         struct ts_detector *detector =
             ts_detector_new(&rules, &(struct ts_detector_options){.cache_folder = ""}, &error);
         struct ts_scanner *scanner = detector ? ts_scanner_new(detector) : NULL;
-        struct ts_scan scan = {.bytes = ts_bytes_of(data, size)};
+        struct ts_scanner_input scan = {.bytes = ts_bytes_of(data, size)};
         if (scanner)
             (void)ts_scanner_scan(scanner, &scan, ignore_match, NULL);
         ts_scanner_free(scanner);

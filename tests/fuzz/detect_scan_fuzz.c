@@ -1,6 +1,6 @@
 /*
- * Any bytes as an input: a scan with gates and one without must find the same. The built-in rules
- * are compiled once.
+ * Scans any bytes: a scan with gates and one without must find the same. The built-in rules are compiled
+ * once.
  */
 #include "detect/scanner.h"
 
@@ -62,9 +62,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     gated.count = all.count = 0;
     gated.is_full = all.is_full = false;
     uint64_t limits_before = ts_scanner_counts(scanner).limits_hit;
-    (void)ts_scanner_scan(scanner, &(struct ts_scan){.bytes = ts_bytes_of(data, size)}, add, &gated);
-    (void)ts_scanner_scan(scanner, &(struct ts_scan){.bytes = ts_bytes_of(data, size), .ungated = true}, add,
-                          &all);
+    (void)ts_scanner_scan(scanner, &(struct ts_scanner_input){.bytes = ts_bytes_of(data, size)}, add, &gated);
+    (void)ts_scanner_scan(
+        scanner, &(struct ts_scanner_input){.bytes = ts_bytes_of(data, size), .ungated = true}, add, &all);
     /* Where patterns hit the step limit, the two scans may differ. */
     if (gated.is_full || all.is_full || ts_scanner_counts(scanner).limits_hit != limits_before)
         return 0;

@@ -1,6 +1,6 @@
 /*
- * A whole pack with its index, visited and walked: two bytes, little-endian, say how long the index is; then
- * index and pack.
+ * A whole pack with its index, visited and walked. Two bytes, little-endian, are the length of the index;
+ * then index and pack follow.
  */
 #include "git/walk.h"
 #include "outline.h"

@@ -1,4 +1,5 @@
-/* Any bytes as a baseline: read, compared with a report, written, and read again with the same result. */
+/* Reads any bytes as a baseline, compares it with a report, writes it, and reads it again with the same
+ * result. */
 #include "report/baseline.h"
 
 #include <stddef.h>

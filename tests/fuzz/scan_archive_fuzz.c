@@ -1,5 +1,5 @@
 /*
- * Any bytes as an archive: reading its members ends, and never gives more bytes than the budget allows.
+ * Any bytes as an archive: reading its members ends, and never yields more bytes than the budget allows.
  */
 #include "unpack.h"
 
@@ -7,6 +7,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+static bool goes_on(void *ctx) {
+    (void)ctx;
+    return true;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -43,7 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct ts_bytes bytes = ts_bytes_of(data, size);
     struct scan_archive_budget budget = scan__archive_budget(size, most);
     struct seen seen = {.bytes = 0};
-    struct scan_archive_sink sink = {.begin = begin, .data = take, .end = end, .ctx = &seen};
+    struct scan_archive_sink sink = {
+        .begin = begin, .data = take, .end = end, .goes_on = goes_on, .ctx = &seen};
     enum scan_archive_kind kind = scan__archive_kind(bytes, true);
     if (kind == SCAN_ARCHIVE_NONE)
         return 0;

@@ -1,6 +1,6 @@
-/* Damage of a file of the state: the first two bytes say where the file is truncated, and every three
- * bytes are a position and a changed byte. Reading must return the first of the written pages, and nothing
- * else. */
+/* Damages a file of the state: the first two bytes are the position where the file is truncated, and every
+ * three bytes after them are a position and a changed byte. Reading must return a prefix of the written
+ * pages. */
 #include "segment.h"
 
 #include <stddef.h>

@@ -11,7 +11,8 @@ from tap import equal, holds, main, test  # noqa: E402
 
 
 def suite(**scripts):
-    """A build folder whose tests are these shell scripts; each leaves a line in <name>.ran when it runs."""
+    """A build folder whose tests are these shell scripts. Each script adds a line to <name>.ran when it
+    runs."""
     os.makedirs("build", exist_ok=True)
     here = os.getcwd()
     with open("build/CTestTestfile.cmake", "w") as registry:
@@ -40,13 +41,13 @@ def runs(name):
 
 
 @test
-def what_passes_is_one_line():
+def passing_tests_are_one_line():
     suite(tap="echo 1..2; echo 'ok 1 - a'; echo 'ok 2 - b'", plain="exit 0")
     equal(check(), (0, "3 passed, 0 failed\n"))
 
 
 @test
-def what_fails_is_shown_and_counted():
+def failed_tests_are_shown_and_counted():
     suite(tap="echo 'ok 1 - a'; echo 'not ok 2 - b'; echo '# because'; exit 1", plain="echo lost; exit 3",
           good="exit 0")
     status, output = check()
@@ -88,7 +89,7 @@ def a_test_that_does_not_end_is_stopped_with_all_that_it_started():
 
 
 @test
-def what_has_not_changed_is_not_run_again():
+def unchanged_tests_are_not_run_again():
     suite(one="exit 0", two="exit 0")
     check()
     status, output = check()
@@ -116,7 +117,7 @@ def all_runs_everything_again():
 
 
 @test
-def what_failed_or_was_skipped_is_run_again():
+def failed_and_skipped_tests_are_run_again():
     suite(fails="exit 1", skips="echo 'ok 1 - a # SKIP no such thing here'")
     status, output = check()
     holds("no such thing here" in output, output)
@@ -140,7 +141,7 @@ def tests_run_side_by_side():
 
 
 def fake_path(*commands):
-    """A PATH with only these commands; those that are paths are linked, others do nothing."""
+    """A PATH with only these commands. Those that are paths are linked; the others do nothing."""
     os.makedirs("bin", exist_ok=True)
     for name in commands:
         real = subprocess.run(["sh", "-c", f"command -v {name}"], capture_output=True, text=True).stdout.strip()

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """coord_planted_test.py ROOT BUILD: the tables of coordination errors do not compile when they are changed only in part.
 
-Each test compiles a copy of one source file of src/coord/core, with the very command of the build, against a copy of
-src/coord/core/error.h and its tables with a planted change, and sees the compiler refuse it for that reason.
+Each test compiles a copy of one source file of src/coord/core with the command of the build. It uses a copy
+of src/coord/core/error.h and its tables with a planted change, and checks that the compiler refuses it for
+that reason.
 """
 import json
 import os
@@ -29,12 +30,13 @@ BETWEEN = "/* the next header */\n"
 
 
 def tables():
-    """The headers that the errors are made of, one after the other."""
+    """The headers that define the errors, joined."""
     return BETWEEN.join(read(path) for path in HEADERS.values())
 
 
 def compiled(name, headers, source_tail=""):
-    """Compiles src/coord/core/NAME, with source_tail after it, against these tables(); tests run in a folder of their own."""
+    """Compiles src/coord/core/NAME, followed by source_tail, against these tables(). Each test runs in its
+    own folder."""
     source = os.path.join(ROOT, "src", "coord", "core", name)
     with open(os.path.join(BUILD, "compile_commands.json")) as file:
         command = next(entry["command"] for entry in json.load(file) if entry["file"] == source)

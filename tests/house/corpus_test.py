@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """corpus_test.py ROOT: tools/corpus makes the same history everywhere from downloaded packages, and reports problems.
 
-The clients are stand-ins that serve archives of the test's own, so that nothing depends on a network; the last
-test shows that the real clients, if installed, accept these calls.
+The clients are replaced by scripts that serve the test's own archives, so that nothing depends on a network.
+The last test shows that the real clients, if installed, accept these calls.
 """
 import hashlib
 import io
@@ -119,7 +119,7 @@ def pack(folder):
 
 
 def two_packages():
-    """A repository of two packages and three versions, one of them larger than a delta is worth."""
+    """A repository of two packages and three versions. One package is too large for deltas."""
     clients()
     text = b"".join(b"line %d of a file that hardly changes\n" % n for n in range(2000))
     first = tgz("@s/left", "1.0.0", {"package/big.js": text, "package/a b/\xe9.txt".encode().decode("latin-1"): b"x\n"})

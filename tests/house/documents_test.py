@@ -40,8 +40,8 @@ def documents():
 
 def wrong_counts_of_rules(text):
     """The line "rules  N" of a report, and "N built-in rules"."""
-    for count in re.findall(r"^rules {2,}(\d+)$|\b(\d+)\s+built-in\s+rules\b", text, re.MULTILINE):
-        if int("".join(count)) != RULES:
+    for count in re.findall(r"^rules {2,}([\d,]+)$|\b([\d,]+)\s+built-in\s+rules\b", text, re.MULTILINE):
+        if int("".join(count).replace(",", "")) != RULES:
             yield f"{''.join(count)} rules, and the program has {RULES}"
 
 
@@ -60,8 +60,27 @@ def unknown_options(text):
             yield option
 
 
+# Options of scan that a program does not need: it writes its own output, and decides itself what fails.
+COMMAND_ONLY = {"--output", "--format", "--quiet", "--no-progress", "--fail-on", "--fail-on-confidence", "--diff-baseline", "--no-state",
+                "--ungated", "--help"}
+# Options whose names occur in no message of a scan, and their counterparts in turnstone/scan.h.
+COUNTERPARTS = {"--full": "TS_SCAN_SWITCH_FULL", "--state": "TS_SCAN_TEXT_STATE_FOLDER", "--show-secrets": "TS_SCAN_SWITCH_SHOW_SECRETS",
+                "--min-confidence": "ts_scan_set_min_confidence", "--baseline": "TS_SCAN_TEXT_BASELINE_FILE"}
+
+
+def options_without_counterpart(help_text):
+    """The options of scan that turnstone/scan.h lacks. src/scan/option_names.c has the names of both sides."""
+    with open(os.path.join(ROOT, "src", "scan", "option_names.c")) as file:
+        pairs = dict(re.findall(r'"(--[a-z-]+)[^"]*", "(\w+)"', file.read()))
+    with open(os.path.join(ROOT, "include", "turnstone", "scan.h")) as file:
+        header = set(re.findall(r"\w+", file.read()))
+    for option in re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", help_text, re.MULTILINE):
+        if option not in COMMAND_ONLY and {**pairs, **COUNTERPARTS}.get(option) not in header:
+            yield option
+
+
 CHECKS = {
-    wrong_counts_of_rules: f"rules       {RULES + 1}\n",
+    wrong_counts_of_rules: f"rules       {RULES + 1:,}\n",
     unknown_verbs: "`turnstone scam .`\n",
     unknown_options: "`turnstone scan --no-such-thing .`\n",
 }
@@ -76,12 +95,20 @@ def documents_say_what_the_program_says():
 @test
 def the_count_of_rules_is_in_the_readme():
     with open(os.path.join(ROOT, "README.md")) as file:
-        holds(re.search(rf"^rules {{2,}}{RULES}$", file.read(), re.MULTILINE), f"no line with {RULES} rules")
+        holds(re.search(rf"^rules {{2,}}{RULES:,}$", file.read(), re.MULTILINE), f"no line with {RULES} rules")
 
 
 @test
 def the_program_has_every_rule_of_the_tree():
     equal(len(run("rules", "list").splitlines()), RULES)
+
+
+@test
+def the_library_can_do_what_the_command_scan_can():
+    text = run("help", "scan")
+    holds(text.count("\n  --") > 25, text)
+    equal(list(options_without_counterpart(text)), [])
+    equal(list(options_without_counterpart(text + "  --planted WORD\n")), ["--planted"])
 
 
 @test

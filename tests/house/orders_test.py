@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""orders_test.py ROOT: where a header says in which order an operation makes its checks, the code has that order.
+"""orders_test.py ROOT: if a header states the order of an operation's checks, the code has the same order.
 
 A comment before a declaration in src/coord says "Order of checks: A, B, ts_other() as C." A and B are names of errors
 from the tables in coord_types.h and error.h; ts_other() is a function whose own comment has its order. Other words in the list are for
@@ -14,7 +14,7 @@ ROOT = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(ROOT, "tests", "support", "python"))
 from tap import equal, holds, main, test  # noqa: E402
 
-# Names that an operation gives to errors of its parts; only the parts themselves have a place in the order.
+# Errors of an operation that contain an error of one of its parts. Only the parts are in the order.
 WRAPPERS = {"SplitInvalid", "ManifestInvalid", "InvalidConfig"}
 
 
@@ -66,7 +66,7 @@ class Follower:
         return self.shared.get(function)
 
     def error(self, token):
-        """The name in TS_<OPERATION>_<ERROR>; None when the token is no error."""
+        """The name in TS_<OPERATION>_<ERROR>; None when the token is not an error."""
         parts = token.split("_")
         for start in range(2, len(parts)):
             if "_".join(parts[start:]) in self.names:
@@ -98,6 +98,48 @@ def compare(texts):
     orders = stated_orders(texts, names)
     follower = Follower(texts, orders, names)
     return {function: (stated, follower.order(function)) for function, stated in orders.items()}
+
+
+# The words of the table in docs/coordination.md, and the steps of the code that they mean.
+MEANINGS = {
+    "not found": "ShardNotFound|RunNotFound", "tenant": "TenantMismatch", "replay": "OpIdConflict", "replay by op-log": "OpIdConflict",
+    "replay by spawned shards": "OpIdConflict", "lease": r"ts_validate_lease\(\)", "cursor": r"ts_validate_cursor_update\(\)",
+    "room": "ResourceExhausted", "run ended": "ShardTerminal|RunTerminal", "not Active": "ShardTerminal", "leased": "AlreadyLeased",
+    "attempts": "ShardTerminal", "sizes": r"ts_split_residual_check\(\)", "coverage": r"ts_split_(?:coverage|residual)_check\(\)",
+    "parent's cursor": r"ts_split_residual_check\(\)", "spawn cap": "SpawnLimitExceeded", "limits": "ShardLimitExceeded",
+    "id collision": "DerivedIdCollision", "not Parked": "NotParked", "configuration": r"ts_run_config_check\(\)",
+    "exists": "RunAlreadyExists", "announced shards": "TooManyShards", "status": "WrongStatus", "manifest": r"ts_manifest_check\(\)",
+    "the run's own limit": "TooManyShards", "ended": "RunTerminal",
+}
+NO_STEP = {"claim"}  # a search over shards, whose acquire is the step
+SHARED_STEPS = {"complete_run, fail_run, cancel_run": "end_run"}
+
+
+def rows_in_another_order(document, orders):
+    """The rows of the table of operations whose order of checks is not the code's. Two words may mean one step."""
+    table = document.split("| operation | needs | order of checks |")[1].split("\n\n")[0]
+    for row in table.split("\n")[2:]:
+        operation, _, checks = (cell.strip() for cell in row.split("|")[1:4])
+        if operation in NO_STEP:
+            continue
+        order, at = orders[f"ts_{SHARED_STEPS.get(operation, operation)}_step"], 0
+        for words in re.sub(r" \([^)]*\)|;.*", "", checks).split(", "):
+            steps = [i for i in range(at, len(order)) if re.fullmatch(MEANINGS[words], order[i])]
+            if not steps:
+                yield f"{operation}: {words}"
+                break
+            at = steps[0]
+
+
+@test
+def the_document_has_the_code_s_order():
+    with open(os.path.join(ROOT, "docs", "coordination.md")) as file:
+        document = file.read()
+    orders = {function: code for function, (_, code) in compare(sources()).items()}
+    equal(list(rows_in_another_order(document, orders)), [])
+    holds("| not found, tenant, replay, run ended, not Parked |" in document, "the row of unpark")
+    planted = document.replace("| not found, tenant, replay, run ended, not Parked |", "| not found, replay, tenant, run ended, not Parked |")
+    equal(list(rows_in_another_order(planted, orders)), ["unpark: tenant"])
 
 
 @test

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """planted_test.py ROOT: each check of the build fails on a violation planted for it, in a copy of the tree.
 
-The copy is built once, which shows that it is sound; then every test plants one violation, sees the build fail for
-that very reason, and takes it away again.
+The copy is built once, which shows that it is correct. Then every test plants one violation, checks that the
+build fails for that reason, and removes it again.
 """
 import os
 import re
@@ -57,7 +57,7 @@ def a_layer_cannot_include_a_layer_above():
 
 
 @test
-def a_layer_cannot_include_a_layer_beside_it():
+def a_layer_cannot_include_a_layer_at_the_same_level():
     plant("src/route/router.c", '\n#include "os/clock.h"\n', ["route"], r"os/clock\.h: No such file")
 
 

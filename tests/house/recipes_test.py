@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """recipes_test.py ROOT PROGRAM: the lists of CONTRIBUTING under "To add something" are complete.
 
-Each test takes a list, makes the change of every step on a copy of the tree, and sees that all checks pass. Then it
-leaves out each step in turn, and sees that a check fails. A step that is not in the list has no change here, so a
-list that forgets one does not pass.
+Each test makes the changes of all steps of a list on a copy of the tree, and checks that all checks pass.
+Then it omits each step in turn, and checks that a check fails. A step that is missing in the list has no
+change here, so an incomplete list does not pass.
 """
 import os
 import re
@@ -35,7 +35,7 @@ def output_of(*command, **environment):
 
 
 def built(target):
-    """What is wrong with a target of the copy; "" when it builds."""
+    """The errors of building a target of the copy; "" when it builds."""
     if not os.path.exists(os.path.join(BUILD, "build.ninja")):
         subprocess.run(["cmake", "--preset", "dev"], cwd=TREE, check=True, stdout=subprocess.DEVNULL)
     return output_of("cmake", "--build", BUILD, "--target", target)
@@ -61,7 +61,7 @@ def instead(path, *pairs):
 
 
 def listed(title):
-    """The paths of a list, with the names that the planted thing has."""
+    """The paths of a list, with the names of the planted thing."""
     section = read("CONTRIBUTING.md").split(f"**{title}**\n")[1].split("\n**")[0].split("\n## ")[0]
     return [re.sub(r"<\w+>", "planted", path) for path in re.findall(r"^\d+\. `([^`]+)`:", section, re.MULTILINE)]
 
@@ -80,7 +80,8 @@ def put(path, content):
 
 
 def follow(title, changes, wrong):
-    """changes: the content of each file after its step; wrong(): what the checks say, "" when they pass."""
+    """changes: the content of each file after its step. wrong(): the complaints of the checks, "" when they
+    pass."""
     equal(sorted(listed(title)), sorted(changes), "the steps of the list")
     before = {path: read(path) if os.path.exists(os.path.join(TREE, path)) else None for path in changes}
     try:
@@ -127,7 +128,8 @@ def a_store_engine():
                                        "    return *ret_store == NULL ? TS_STORE_FAILED : TS_STORE_OK;\n}\n",
         "src/store/planted/CMakeLists.txt": "ts_layer(store_planted SOURCES planted.c FAMILY planted.h DEPENDS base os "
                                             "store_contract store_local)\n",
-        "src/store/planted/README.md": "# store/planted\n\n`planted.h`: a planted engine.\n",
+        "src/store/planted/README.md": "# store/planted\n\n## Invariants\n\nNone.\n\n## Files\n\n`planted.h`: a planted engine.\n\n"
+                                       "## To change\n\nNothing.\n",
         "src/store/CMakeLists.txt": behind("src/store/CMakeLists.txt", "add_subdirectory(postgres)\n", "add_subdirectory(planted)\n"),
         "src/store/README.md": behind("src/store/README.md", "[`postgres/`](postgres/README.md)", ", `planted/`"),
         "src/store/contract/url.h": instead("src/store/contract/url.h",
@@ -198,8 +200,8 @@ def a_rule():
       no-match:
         - 'planted_things'
 """
-    count = re.search(r"^rules {2,}(\d+)$", read("README.md"), re.MULTILINE).group(1)
-    more = [(f"rules       {count}\n", f"rules       {int(count) + 1}\n")]
+    count = re.search(r"^rules {2,}([\d,]+)$", read("README.md"), re.MULTILINE).group(1)
+    more = [(f"rules       {count}\n", f"rules       {int(count.replace(',', '')) + 1:,}\n")]
     changes = {
         "rules/planted.yml": rule,
         "README.md": instead("README.md", *more),

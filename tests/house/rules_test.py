@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """rules_test.py ROOT: rules of the tree that compilers do not check; each rule is shown to fail."""
+import functools
 import glob
 import os
 import re
@@ -13,13 +14,18 @@ from tap import equal, holds, main, test  # noqa: E402
 TEXT = (".c", ".h", ".md", ".py", ".cmake", ".txt", ".sh", ".json", ".yml", ".in")
 
 
+# Each rule asks for the files and their texts. They are cached, because the tree does not change meanwhile.
+@functools.lru_cache(maxsize=None)
 def files(root):
+    paths = []
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(f for f in folders if f not in ("build", ".git"))
-        for name in sorted(names):
-            yield os.path.relpath(os.path.join(folder, name), root)
+        within = "" if folder == root else folder[len(root) + 1:] + "/"
+        paths += [within + name for name in sorted(names)]
+    return paths
 
 
+@functools.lru_cache(maxsize=None)
 def read(root, path):
     with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
         return file.read()
@@ -35,6 +41,20 @@ def source_folders_without_readme(root):
     for folder in sorted({os.path.dirname(path) for path in files(root) if path.startswith("src/")} - {"src"}):
         if not os.path.isfile(os.path.join(root, folder, "README.md")):
             yield folder
+
+
+def readmes_without_their_sections(root):
+    """The README of a layer says what holds, and what to edit for a change; with locks, their order."""
+    for path in files(root):
+        if not path.startswith("src/") or not path.endswith("/CMakeLists.txt") or path.count("/") < 2:
+            continue
+        folder = os.path.dirname(path)
+        text = read(root, f"{folder}/README.md")
+        sources = [file for file in files(root) if os.path.dirname(file) == folder and file.endswith((".c", ".h"))]
+        locks = any(re.search(r"\bpthread_(?:mutex|rwlock)_\w*lock\(", read(root, file)) for file in sources)
+        for title, needed in (("Invariants", sources), ("To change", True), ("Lock(?: order|s)", locks)):
+            if needed and not re.search(rf"^## {title}$", text, re.MULTILINE):
+                yield f"{folder}/README.md: {title}"
 
 
 def links_to_nothing(root):
@@ -117,7 +137,7 @@ def untidy_text(root):
         text = read(root, path)
         if text and not text.endswith("\n"):
             yield f"{path}: no newline at the end"
-        if re.search(r"[ \t]+$", text, re.MULTILINE):
+        if re.search(r"[ \t](?:\n|\Z)", text):
             yield f"{path}: blanks at the end of a line"
         if path.endswith((".c", ".h", ".py")) and "\t" in text:
             yield f"{path}: a tab"
@@ -131,23 +151,28 @@ def phrases_to_avoid():
 
 def phrases_that_need_a_second_reading(root):
     """In comments, messages and documents, also across lines. docs/WRITING.md quotes them. Names of the simulation's
-    events are part of its trace hashes."""
-    words = re.compile(r'/\*.*?\*/|(?<!sim__event\(world, )"(?:\\.|[^"\\\n])*"', re.DOTALL)
+    events are part of its trace hashes. In scripts, only docstrings and comments are searched."""
+    whole = re.compile(r".+", re.DOTALL)
+    c_words = re.compile(r'/\*.*?\*/|(?<!sim__event\(world, )"(?:\\.|[^"\\\n])*"', re.DOTALL)
+    script_words = re.compile(r'(?:\A(?:#!.*\n)?|(?<=:\n) *)"""(?:[^"]|"(?!""))*"""|(?:^ *#.*\n)+|  # .*', re.MULTILINE)
     phrases = [f"[{p[0].upper()}{p[0]}]" + r"[\s*#/]+".join(map(re.escape, p[1:].split(" "))) for p in phrases_to_avoid()]
     pattern = re.compile(rf"\b(?:{'|'.join(phrases)})\b")
     for path in files(root):
-        if path.endswith((".c", ".h", ".md", ".cmake", ".yml")) and path != "docs/WRITING.md":
-            text = read(root, path)
-            parts = words.finditer(text) if path.endswith((".c", ".h")) else re.finditer(r"(?s).+", text)
-            for part, found in ((part, found) for part in parts for found in pattern.finditer(part.group())):
-                line = text.count("\n", 0, part.start() + found.start()) + 1
-                yield f"{path}:{line}: {' '.join(found.group().split())}"
+        words = (c_words if path.endswith((".c", ".h")) else whole if path.endswith((".md", ".cmake", ".yml")) else
+                 script_words if path.endswith((".py", ".sh")) or os.path.dirname(path) in ("tools", "recipes") else None)
+        if words is None or path == "docs/WRITING.md":
+            continue
+        text = read(root, path)
+        for part, found in ((part, found) for part in words.finditer(text) for found in pattern.finditer(part.group())):
+            line = text.count("\n", 0, part.start() + found.start()) + 1
+            yield f"{path}:{line}: {' '.join(found.group().split())}"
 
 
 def unfinished(root):
-    words = "|".join(["TO" + "DO", "FIX" + "ME", "X" + "XX"])
+    words = ["TO" + "DO", "FIX" + "ME", "X" + "XX"]
     for path in files(root):
-        if path.endswith(TEXT) and re.search(rf"\b({words})\b", read(root, path)):
+        text = read(root, path) if path.endswith(TEXT) else ""
+        if any(word in text and re.search(rf"\b{word}\b", text) for word in words):
             yield path
 
 
@@ -182,19 +207,22 @@ def comments(root):
 
 
 def scrambled_tables(root):
-    """A row of a table or diagram is indented. If an unindented line follows such a row, a reflow has damaged the table."""
+    """A row of a table or diagram is indented, and so is the second line of an item of a list. If an unindented line is
+    before or after such a row, or is in an item, a reflow has damaged the table or the list."""
     row = r"\s*\* {3,}\S.*(  \S|[─-╿►▲▼])|\s*\* {20,}\S"
     for place, lines in comments(root):
         for above, line in zip(lines, lines[1:]):
             flush = re.match(r"\s*\* ?[^\s/]", line)
-            if flush and (re.search(r"\S {3,}\S|[─-╿►▲▼]", line) or re.match(row, above)):
+            bare = re.search(r"\S {3,}\S|[─-╿►▲▼]", line) or re.match(row, above)
+            item = re.match(r"\s*\* (?:-|\d\.) [A-Z`]", above) and not re.match(r"\s*\* (?:-|\d+\.) ", line)
+            if flush and (bare or item) or re.match(r"\s*\* [^\s/]", above) and re.match(r"\s*\* {7,}\S", line):
                 yield f"{place}: {line.strip()}"
                 break
 
 
 def torn_declarations(root):
-    """A comment after a declaration fits on its line; otherwise it goes above."""
-    torn = r"^ +(?:const |struct |enum |static |volatile )*\w+(?: \*)?\n +\*?\w+(?:\[[^\]\n]*\])?; +/\*"
+    """A comment after a declaration or statement fits on its line; otherwise it goes above."""
+    torn = r"^ +(?! |else\n|do\n)[^\n;{}/#\"]*[\w*+=(&|<>-]\n +[^\n;]*; +/\*|^[^\n/]*; +/\*(?:(?!\*/)[^\n])*\n"
     for path in files(root):
         if path.endswith((".c", ".h")):
             text = read(root, path)
@@ -210,7 +238,7 @@ def a_formatter_that_reflows(root):
 
 
 def named(root, source, row, document, form="{}"):
-    """Names in the rows of a source file that a document lacks."""
+    """The names in the rows of a source file that are missing in a document."""
     if os.path.exists(os.path.join(root, source)):
         text = read(root, document) if os.path.exists(os.path.join(root, document)) else ""
         names = re.findall(row, read(root, source))
@@ -235,7 +263,7 @@ def engines_without_a_contract(root):
 
 
 def engines_that_help_does_not_name(root):
-    """memory: is for tests only: nothing that a command writes there lasts."""
+    """memory: is for tests only, because a command's writes there are lost when it ends."""
     source, scheme = "src/store/contract/url.c", r'INIT\("(?!memory|postgres:)(\w+:)'
     yield from named(root, source, scheme, source, "define FORMS .*{}")
     yield from named(root, source, scheme, "src/cli/cluster_option.h")
@@ -256,9 +284,37 @@ def locks_that_are_returned_silently(root):
                     break
 
 
-# Code that allocates, opens temporary files or reads hexadecimal digits has one home; all others call it.
+# A word after ts_ that two layers share on purpose: an operation of a batch, and ids and logs of operations; the id of a
+# store that routing returns; settings of transactions, which the layer of settings reads.
+SHARED_WORDS = {"op": {"coord", "store"}, "store": {"route", "store"}, "txn": {"config", "txn"}}
+PUBLIC_LAYERS = {"api": "base", "bytes": "base", "version": "base", "cluster": "store", "coord_types": "coord"}
+
+
+def words_of_two_layers(root):
+    """The word after ts_ in the name of a function or type, or after TS_ in that of a constant, belongs to one layer, so
+    that it has one meaning and a reader knows where to look. Layers of one family share their words."""
+    shape = re.compile(r"\b(?:struct|enum|union) ts_([a-z0-9]+)\w* \{|^[a-zA-Z][^\n;={}(]*?\bts_([a-z0-9]+)\w*\(|"
+                       r"^(?:#define |    )TS_([A-Z0-9]+)\w*", re.MULTILINE)
+    layers = {path.split("/")[1]: {path.split("/")[1]} for path in files(root) if path.count("/") > 1 and path.startswith("src/")}
+    for path in files(root):
+        parts = path.split("/")
+        if not path.endswith(".h") or parts[0] not in ("src", "include"):
+            continue
+        layer = parts[1] if parts[0] == "src" else PUBLIC_LAYERS.get(parts[-1][:-2], parts[-1][:-2])
+        text = re.sub(r"/\*.*?\*/", "", read(root, path), flags=re.DOTALL)
+        defined = re.sub(r"(?m)^ {4}TS_\w+\(.*", "", text)  # a use of a macro
+        for found in shape.finditer(defined):
+            layers.setdefault(next(filter(None, found.groups())).lower(), set()).add(layer)
+    for word, sharing in sorted(layers.items()):
+        if len(sharing) > 1 and not sharing <= SHARED_WORDS.get(word, set()):
+            yield f"ts_{word}: {', '.join(sorted(sharing))}"
+
+
+# Code that allocates, opens temporary files or reads hexadecimal digits is in one file each; all other code
+# calls it.
 HOMES = {
     r"\b(?:realloc|reallocarray)\(": "src/os/grow.c",
+    r"size - \w+->used\b": "src/os/arena.c",
     r"\bO_TMPFILE\b|\btmpfile\(": "src/os/unnamed_file.c",
     r"- 'a' \+ 10|\['[aA]'\] = 1[01]\b": "src/base/hex.c",
 }
@@ -273,9 +329,35 @@ def helpers_outside_their_home(root):
                     yield f"{path}: {found.group()}: call {home}"
 
 
+# These are named only in texts for the command: the summary and notes of a report, warnings about the state of scans.
+COMMAND_ONLY = "min-confidence|no-builtin-rules|show-secrets|baseline|state|no-state|set"
+
+
+def library_folders(root):
+    """The folders of the layers in the library."""
+    path = "cmake/install.cmake"
+    if not os.path.exists(os.path.join(root, path)):
+        return ("src/base/",)
+    listed = re.search(r"set\(TS_LIBRARY_LAYERS ([^)]*)\)", read(root, path)).group(1).split()
+    return tuple(f"src/{layer.replace('_', '/', 1)}/" for layer in listed)
+
+
+def options_of_the_command_in_the_library(root):
+    """A program that links the library has no command line. A message may name a whole command, in single quotes."""
+    string = r'"(?:\\.|[^"\\\n])*"'
+    for path in files(root):
+        if path.startswith(library_folders(root)) and path.endswith((".c", ".h")) and path != "src/scan/option_names.c":
+            text = re.sub(r"/\*.*?\*/", lambda comment: "\n" * comment.group().count("\n"), read(root, path), flags=re.DOTALL)
+            for texts in re.finditer(rf"{string}(?:[\s\w]*{string})*", text):
+                message = re.sub(r"'[a-z]+ [^']*'", "", re.sub(r'"[\s\w]*"', "", texts.group()))
+                if re.search(rf"(?<![\w-])--(?!(?:{COMMAND_ONLY})\b)[a-z]", message):
+                    yield f"{path}:{text.count(chr(10), 0, texts.start()) + 1}"
+
+
 RULES = {
     includes_that_leave_their_folder: ("src/base/x.c", '#include "../route/y.h"\n'),
     source_folders_without_readme: ("src/bare/x.c", "int x;\n"),
+    readmes_without_their_sections: ("src/base/CMakeLists.txt", "ts_layer(base)\n"),
     links_to_nothing: ("docs/x.md", "[see](nowhere.md)\n"),
     names_in_backquotes_that_are_not_there: ("src/base/README.md", "`nowhere.c`\n"),
     files_that_their_readme_does_not_name: ("src/base/x.c", "int x;\n"),
@@ -288,13 +370,21 @@ RULES = {
     wrong_guards: ("src/base/x.h", "#ifndef X\n#define X\n#endif\n"),
     locks_that_are_returned_silently: ("src/base/x.c", "static void x(void) {\n    pthread_mutex_lock(&m);\n}\n"),
     late_libraries_with_two_lists: ("tests/x_late.h", "    X(a) \\\n    X(b)\n#define a store__x.a\n"),
-    scrambled_tables: ("src/base/x.h", "/*\n *   one    two\n * three four\n */\n"),
-    torn_declarations: ("src/base/x.h", "struct x {\n    uint64_t\n        y; /* long */\n};\n"),
+    scrambled_tables: ("src/base/x.h", "/*\n *   one    two\n * three four\n */\n",
+                       "/*\n * one two three\n *           two\n *   four    five\n */\n",
+                       "/*\n * - One\n *   two.\n * - Three\n * four.\n */\n"),
+    torn_declarations: ("src/base/x.h", "struct x {\n    uint64_t\n        y; /* long */\n};\n",
+                        "struct x {\n    char y[A +\n           B]; /* long */\n};\n",
+                        "struct x {\n    char y; /* long,\n             * longer */\n};\n"),
     errors_that_no_document_names: ("include/turnstone/coord_types.h", '    X(A_B, "Ab", YES)\n'),
     formats_that_no_document_names: ("src/report/write.h", '    X(A_B, "ab", "x", y)\n'),
     engines_without_a_contract: ("src/store/contract/url.h", "enum k { STORE_URL_X };\n"),
     engines_that_help_does_not_name: ("src/store/contract/url.c", '#define FORMS "x:"\n{TS_BYTES_INIT("x:"), X}\n'),
-    helpers_outside_their_home: ("src/base/x.c", "static void *x(void *y) {\n    return realloc(y, 2);\n}\n"),
+    words_of_two_layers: ("src/b/x.h", "void ts_b_one(void);\nvoid ts_base_two(void);\n", "enum ts_b_one {\n    TS_BASE_TWO\n};\n",
+                          "struct ts_base_one {\n    int x;\n};\n"),
+    helpers_outside_their_home: ("src/base/x.c", "static void *x(void *y) {\n    return realloc(y, 2);\n}\n",
+                                 "static bool x(struct y *b, size_t n) {\n    return b->size - b->used >= n;\n}\n"),
+    options_of_the_command_in_the_library: ("src/base/x.c", 'const char *x = "too large; raise --memory";\n'),
     a_formatter_that_reflows: (".clang-format", "ReflowComments: true\n"),
 }
 
@@ -307,7 +397,7 @@ def every_rule_holds():
 
 @test
 def every_rule_can_fail():
-    for rule, (path, text) in RULES.items():
+    for rule, path, text in [(rule, path, text) for rule, (path, *texts) in RULES.items() for text in texts]:
         with tempfile.TemporaryDirectory() as root:
             os.makedirs(os.path.join(root, "src", "base"))
             with open(os.path.join(root, "src", "base", "README.md"), "w") as file:
@@ -316,6 +406,8 @@ def every_rule_can_fail():
             os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
             with open(os.path.join(root, path), "w") as file:
                 file.write(text)
+            files.cache_clear()
+            read.cache_clear()
             equal(len(list(rule(root))), 1, f"{rule.__name__} on a planted violation")
 
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""unused_test.py ROOT BUILD: every exported function and every macro has a user, and the check can fail.
+"""unused_test.py ROOT BUILD: every exported function, every macro and every field has a user, and the check can fail.
 
-A user is another file of src/ or bench/, or a program that is linked with the library (include/turnstone.abi). A test may
-look at a function that is part of its file's work; it may not be the only reason for the function.
+A user is another file of src/ or bench/, or a program that is linked with the library
+(include/turnstone.abi). A test may use a function of the file under test, but a test must not be its only
+user.
 """
 import collections
 import os
@@ -18,14 +19,21 @@ SPECIFIED = "the specification demands it; the program has no use for it yet"
 TABLE = "a table makes one for each of its rows, and the program does not need all of them"
 PROBE = "shows tests a state that they cannot see otherwise"
 LIBRARY = "a header of another library reads it"
+BYTES = "compared as a whole, with the bytes of its struct"
 RANDOM = "made-up data of tests comes from the generator of the simulations"
 ALLOWED = {
     "main": "the program starts there",
+    "actual_hash": PROBE,
+    "after_unknown": PROBE,
+    "changed_ns": BYTES,
+    "changed_s": BYTES,
     "config__setting_get": PROBE,
+    "current_owner": SPECIFIED,
+    "expected_hash": PROBE,
+    "stop_cpu_us": PROBE,
     "store__locks_count": PROBE,
     "PCRE2_CODE_UNIT_WIDTH": LIBRARY,
     "XXH_INLINE_ALL": LIBRARY,
-    "ts_coord_complete_run": SPECIFIED,
     "ts_coord_error_variant": TABLE,
     "ts_coord_fail_run": SPECIFIED,
     "ts_coord_limits": PROBE,
@@ -50,7 +58,8 @@ ALLOWED = {
 
 
 def objects(root, build, *folders):
-    """The objects of the build, except those whose source is gone: a build folder may be older than the last renaming."""
+    """The objects of the build, except those whose source no longer exists: a build folder may be older than
+    the last renaming."""
     for top in folders:
         for folder, _, names in os.walk(os.path.join(build, top)):
             if not folder.endswith("_headers.dir") and "/headers/" not in folder:
@@ -145,12 +154,30 @@ def macros_without_user(root):
             yield path, name, "nobody in src/ or bench/ uses this macro"
 
 
+def fields_without_reader(root):
+    """A field whose name no other struct has, and that is only declared and assigned."""
+    texts = {path: re.sub(r'"(?:\\.|[^"\\\n])*"', '""', code(path)) for path in sources(root)}
+    declared = collections.defaultdict(list)
+    for path, text in texts.items():
+        for body in re.findall(r"\b(?:struct|union)(?: \w+)? \{(.*?)\n *\}", text, re.S):
+            for name in re.findall(r"^ +[\w *]+[ *](\w+)(?:\[[^\]]*\])*(?: *: *\d+)?;", body, re.M):
+                declared[name].append(path)
+    everything = "\n".join(texts.values())
+    read = set(re.findall(r"(?:\.|->)(\w+)\b(?!\s*=[^=])", everything))
+    count = collections.Counter(re.findall(r"\w+", everything))
+    written = collections.Counter(re.findall(r"(?:\.|->)(\w+)\b", everything))
+    for name, paths in sorted(declared.items()):
+        if len(paths) == 1 and name not in read and count[name] == written[name] + 1:
+            yield paths[0], name, "nobody in src/ or bench/ reads this field"
+
+
 def unused(root, build):
-    return [*exported_without_user(root, build), *inline_without_user(root), *macros_without_user(root)]
+    return [*exported_without_user(root, build), *inline_without_user(root), *macros_without_user(root),
+            *fields_without_reader(root)]
 
 
 @test
-def every_exported_function_and_every_macro_has_a_user():
+def every_exported_function_macro_and_field_has_a_user():
     found = [(os.path.relpath(path, ROOT), name, what) for path, name, what in unused(ROOT, BUILD) if name not in ALLOWED]
     equal(["%s: %s: %s" % one for one in found], [], "remove them, or give them a user")
 
@@ -175,12 +202,13 @@ def plant(files):
 
 
 @test
-def planted_functions_and_macros_without_users_are_found():
+def planted_functions_macros_and_fields_without_users_are_found():
     found = plant({
         "src/a/a.h": "#ifndef A_H\n#define A_H\n#define IDLE 1\n#define BUSY 2\n#define PART_ONE 3\n"
                      "#define PART(x) PART_##x\n#undef IDLE\n"
                      "static inline int idle(void) {\n    return BUSY + PART(ONE);\n}\n#endif\n",
-        "src/a/a.c": "void promised(void) {}\nvoid shared(void) {}\nvoid part(void) {}\nvoid forgotten(void) {}\n"
+        "src/a/b.h": "struct s {\n    int seen;\n    int blind;\n};\n",
+        "src/a/a.c": "#include \"b.h\"\nstatic int look(struct s *s) {\n    s->blind = 1;\n    return s->seen;\n}\nvoid promised(void) {}\nvoid shared(void) {}\nvoid part(void) {}\nvoid forgotten(void) {}\n"
                      "void probe(void) {} /* probe() is not called here */\nvoid alone(void) {}\n"
                      "void work(void) {\n    part();\n    alone();\n}\n",
         "src/b/b.c": "void shared(void);\nvoid work(void);\nstatic void quiet(void) {}\n"
@@ -189,7 +217,7 @@ def planted_functions_and_macros_without_users_are_found():
     })
     equal(found, {"alone": "only its own file uses it", "forgotten": "nobody uses it", "probe": "only tests use it",
                   "idle": "nobody in src/ or bench/ uses it", "main": "nobody uses it",
-                  "IDLE": "nobody in src/ or bench/ uses this macro"})
+                  "IDLE": "nobody in src/ or bench/ uses this macro", "blind": "nobody in src/ or bench/ reads this field"})
 
 
 @test

@@ -29,7 +29,7 @@ struct support_pg {
 };
 
 static char bin[PATH_SIZE];
-static char base[PATH_SIZE]; /* of this program, with the template in it */
+static char base[PATH_SIZE]; /* folder of this program, which contains the template */
 static pid_t base_owner;
 
 static void become_server_user(void) {
@@ -54,7 +54,7 @@ static pid_t spawn(const char *log, bool as_server_user, bool ends_with_us, char
         _exit(125);
     if (as_server_user)
         become_server_user();
-    /* After the change of user, which would clear it. SIGQUIT is an immediate shutdown. */
+    /* Set after the change of user, which would clear it. SIGQUIT is an immediate shutdown. */
     if (ends_with_us && (prctl(PR_SET_PDEATHSIG, SIGQUIT) != 0 || getppid() != parent))
         _exit(124);
     execv(arguments[0], arguments);
@@ -145,14 +145,14 @@ static void append(const char *folder, const char *file, const char *text) {
     assert_int_equal(fclose(to), 0);
 }
 
-/* initdb takes most of a second: done once for each program, and copied for each server. */
+/* initdb takes most of a second, so it runs once for each program, and the result is copied for each server. */
 static void make_template(void) {
     if (base[0] != '\0')
         return;
     find_binaries();
     const char *tmp = getenv("TMPDIR");
     if (tmp != NULL && geteuid() == 0)
-        (void)chmod(tmp, 0711); /* the test's own folder */
+        (void)chmod(tmp, 0711); /* the test's own folder, so its mode may be changed */
     snprintf(base, sizeof base, "%s/pg-XXXXXX", tmp != NULL && is_reachable(tmp) ? tmp : "/tmp");
     assert_non_null(mkdtemp(base));
     base_owner = getpid();
@@ -186,7 +186,7 @@ static void make_template(void) {
     assert_int_equal(fclose(file), 0);
 }
 
-/* A port that nobody listens on now. */
+/* A port on which no program listens at the moment. */
 static int free_port(void) {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

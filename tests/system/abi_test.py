@@ -27,7 +27,7 @@ def headers_and_libraries_are_what_the_list_says():
 
 
 def notices(header, old, new, *expected):
-    """A copy of the headers, with one change, differs from the list in the lines that are expected."""
+    """A copy of the headers with one change differs from the list exactly in the expected lines."""
     shutil.rmtree("include", ignore_errors=True)
     shutil.copytree(HEADERS, "include")
     path = os.path.join("include", "turnstone", header)

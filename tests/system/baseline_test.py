@@ -59,7 +59,7 @@ def a_baseline_has_every_confidence():
 
 
 @test
-def what_a_baseline_has_is_not_new():
+def findings_of_the_baseline_are_not_new():
     repo = leaky()
     make("known: 2 findings, 2 added, 0 removed\n", "repo", "-o", "known")
     report = scan(CLEAN, "repo", "--baseline", "known")
@@ -75,7 +75,7 @@ def what_a_baseline_has_is_not_new():
 
 
 @test
-def what_is_gone_is_counted_and_listed_when_asked_for():
+def findings_that_are_gone_are_counted_and_listed_on_demand():
     leaky(3)
     make("known: 3 findings, 3 added, 0 removed\n", "repo", "-o", "known")
     gone = [finding["id"] for finding in scan(CLEAN, "repo", "--baseline", "known")["findings"]]
@@ -157,7 +157,7 @@ def an_allow_entry_by_an_id_of_another_salt_is_noted():
     for state in ([], ["--no-state"], []):
         [note] = scan(FINDINGS, "repo", *state)["summary"]["notes"]
         holds(note.startswith(".turnstone.yml:3: allow: ") and "another salt" in note, note)
-    # A scan of a part of the history shows nothing about the rest.
+    # A scan of a part of the history says nothing about the rest, so there is no note.
     equal(scan(FINDINGS, "repo", "--branch", "main")["summary"]["notes"], [])
     # An entry counts as used even if an earlier entry allows the same finding.
     public = scan(FINDINGS, "repo")["findings"][0]["id"]
@@ -216,7 +216,7 @@ def an_incomplete_scan_makes_no_baseline():
 
 
 @test
-def only_what_is_new_counts_for_the_status():
+def only_new_findings_count_for_the_status():
     repo = leaky()
     make("known: 2 findings, 2 added, 0 removed\n", "repo", "-o", "known")
     repo.write("tests/p.txt", 'password = "Zebra9Orange77Stone"\n')
@@ -300,7 +300,7 @@ def a_terminal_gets_colour_and_its_width_and_a_pipe_does_not():
     holds("\x1b[1;31mcritical" in out, repr(out[:200]))
     plain = re.sub("\x1b\\[[0-9;]*[mK]", "", out)
     holds("\x1b" not in plain, "only colours")
-    # Addresses are not broken.
+    # URLs are not broken across lines.
     widest = max(len(line.rstrip("\r")) for line in plain.split("\n") if "://" not in line)
     holds(widest <= 72, f"{widest} columns")
     out, _ = on_terminal("scan", "repo", "--no-progress", NO_COLOR="1")

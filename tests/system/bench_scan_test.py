@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from tap import equal, holds, main, test  # noqa: E402
 
 PROGRAM, BENCH = (os.path.abspath(one) for one in sys.argv[1:3])
-# A made-up, useless token; put together here, so that no other tool mistakes this file for a leak.
+# A made-up, useless token. It is put together here, so that no other tool reports this file as a leak.
 TOKEN = "gh" + "p_" + "Turnstone7Fake2Only9A4Test6Key8Zq3W0"
 
 
@@ -54,12 +54,14 @@ def everything_is_measured_and_compared():
     equal((done.returncode, done.stderr), (0, ""))
     report = json.loads(done.stdout)
     (row,) = report["repositories"]
-    equal(sorted(row["times"]), ["cat_file", "full", "one_thread", "scan", "ten_times_the_rules"])
+    equal(sorted(row["times"]), ["cat_file", "full", "no_archives", "one_thread", "scan", "ten_times_the_rules"])
     holds(all(one["seconds"] > 0 and one["peak_rss_bytes"] > 0 for one in row["times"].values()), row["times"])
     # For a repository of two files, git takes little memory, even less than the measuring process.
     holds(row["times"]["cat_file"]["peak_rss_bytes"] < 16 << 20, row["times"]["cat_file"])
-    equal(len(row["ratios"]), 4)
+    equal([(one["what"], "reached" in one) for one in row["ratios"]][-2:], [("one thread over two", True), ("scan over --archives 0", False)])
     equal(row["growth"], None)
+    equal(row["inflating"]["objects"], 6)
+    holds(row["inflating"]["bytes"] > 0 and row["inflating"]["scan_over_it"] > 1, row["inflating"])
     equal(report["together"], row["ratios"])
     equal([(one["beside"], one["equal"], one["findings"], one["places"]) for one in row["equality"]],
           [("one thread", True, 1, 2), ("--full", True, 1, 2), ("blobs written to files", True, 1, 2)])
@@ -74,6 +76,7 @@ def scans_that_disagree_are_a_failure():
     equal(done.returncode, 1, done.stderr)
     holds("the same as with --full: NO: 2 places only in the scan" in done.stdout, done.stdout)
     holds("the same as with one thread: yes" in done.stdout, done.stdout)
+    holds("no figure for inflating alone: " in done.stdout, done.stdout)
 
 
 @test

@@ -127,8 +127,8 @@ def zipfian_and_mixed_conflict_and_the_limit_of_the_store_falls():
 
 
 def contended(urls):
-    """Commits a second on three of the stores, as a share of those on two, where everybody wants the same keys. A machine
-    may be slower while one of the two is measured, so it is the best of some."""
+    """Commits per second on three of the stores, divided by those on two, when all transactions use the same
+    keys. The machine may be slower during one of the two measurements, so this is the best of several."""
     best = 0
     for _ in range(4):
         two, three = (bench(cluster, "contended", threads="4", seconds="1")["throughput_tps"] for cluster in urls)

@@ -18,12 +18,13 @@ CLEAN, FINDINGS, USAGE, INCOMPLETE = 0, 1, 2, 4
 def scan(*arguments, status=None, **options):
     result = run("scan", *arguments, "--format", "jsonl", **options)
     findings = [json.loads(line) for line in result.out.splitlines()]
-    equal(result.status, status if status is not None else FINDINGS if findings else CLEAN, f"{arguments}: {result}")
+    fails = any(one["confidence"] != "low" for one in findings)
+    equal(result.status, status if status is not None else FINDINGS if fails else CLEAN, f"{arguments}: {result}")
     return findings
 
 
 def brought(*arguments, **options):
-    """{secret as it is shown: the first commit} of what a scan reports."""
+    """The findings of a scan: {shown secret: first commit}."""
     return {one["secret"]: one["occurrences"][0]["commit"] for one in scan(*arguments, **options)}
 
 
@@ -33,20 +34,21 @@ def shown(seed):
 
 
 def old_and_new():
-    """A token since the first commit, and commits that change another line of its file, move and copy it, and bring another one."""
+    """A token since the first commit; commits that change another line of its file, move it, and copy it; and
+    a commit with another token."""
     repo = Repo("repo")
     commits = {}
     repo.write("a.txt", f"one\n{github_token('old')}\n")
     repo.write("b.txt", f"{github_token('still')}\n")
-    commits["first"] = repo.commit()
+    commits["first"] = repo.commit("first")
     repo.write("a.txt", f"two\n{github_token('old')}\n")
-    commits["edit"] = repo.commit()
+    commits["edit"] = repo.commit("edit")
     repo.git("mv", "a.txt", "moved.txt")
-    commits["move"] = repo.commit()
+    commits["move"] = repo.commit("move")
     repo.write("copy.txt", f"a copy of what stays in b: {github_token('still')}\n")
-    commits["copy"] = repo.commit()
+    commits["copy"] = repo.commit("copy")
     repo.write("moved.txt", f"three\n{github_token('old')}\n{github_token('new')}\n")
-    commits["new"] = repo.commit()
+    commits["new"] = repo.commit("new")
     return repo, commits
 
 
@@ -72,7 +74,7 @@ def with_and_without_state_a_change_brings_the_same():
 
 
 @test
-def what_is_staged_brings_what_the_commit_would_bring():
+def staged_changes_count_like_their_commit():
     repo, _ = old_and_new()
     repo.write("moved.txt", f"four\n{github_token('old')}\n{github_token('new')}\n")
     repo.write("other.txt", f"{github_token('still')}\n")
@@ -116,7 +118,7 @@ def since_reports_what_nothing_before_the_date_had():
     repo.remove("b.txt")
     repo.remove("copy.txt")
     repo.commit()
-    repo.write("b.txt", f"back\n{github_token('still')}\n")  # the secret existed before the date, and was gone in between
+    repo.write("b.txt", f"back\n{github_token('still')}\n")  # the secret existed before the date, was removed, and came back
     back = repo.commit()
     equal(brought("repo", "--since", f"@{at['new']}"), {shown("new"): commits["new"]})
     equal(brought("repo", "--commit", back), {shown("still"): back})
@@ -175,8 +177,118 @@ def a_secret_that_was_allowed_before_is_brought_by_the_commit_that_lets_it_be_se
         equal(brought("repo", *change), {}, f"it could be seen before: {change}")
 
 
+PASSWORD = "kQ7-vNz2pLx9@w"
+
+
+def shown_by_rule(*arguments, default=True, **options):
+    """[(rule, path, confidence)] of a scan's findings, by default with the default options of the program."""
+    confidence = ("--min-confidence", "medium") if default else ()
+    return sorted((one["rule"], one["occurrences"][0]["path"], one["confidence"]) for one in scan(*arguments, *confidence, **options))
+
+
+@test
+def a_change_that_makes_a_finding_surer_brings_it():
+    repo = Repo("repo")
+    repo.write("tests/a.py", f'password = "{PASSWORD}"\n')
+    repo.commit()
+    equal([one[2] for one in shown_by_rule("repo", default=False)], ["low"])
+    repo.write("prod.py", f'password = "{PASSWORD}"\n')
+    repo.git("add", "-A")
+    equal((run("protect", "repo").status, run("scan", "repo", "--staged").status), (FINDINGS, FINDINGS))
+    brings = [("generic-secret", "prod.py", "high")]
+    equal(shown_by_rule("repo", "--staged"), brings)
+    copied = repo.commit()
+    for change in ("--commit", "HEAD"), ("--range", "HEAD~1..HEAD"), ("--since", f"@{repo.git('show', '-s', '--format=%ct', copied)}"):
+        for default in True, False:
+            equal(shown_by_rule("repo", *change, default=default), brings, change)
+        equal(shown_by_rule("repo", "--state", "state", *change), brings, change)
+        equal(shown_by_rule("repo", "--state", "state", *change), brings, f"again: {change}")
+    repo.write("prod.py", f'x = 1\npassword = "{PASSWORD}"\n')
+    repo.write("tests/a.py", f'x = 1\npassword = "{PASSWORD}"\n')
+    repo.write("other.py", f'password = "{PASSWORD}"\n')
+    repo.commit()
+    equal(shown_by_rule("repo", "--commit", "HEAD"), [], "the parent is as sure")
+    repo.write("tests/c.py", f'password = "{PASSWORD}"\n')
+    repo.remove("prod.py")
+    repo.remove("other.py")
+    repo.commit()
+    equal(shown_by_rule("repo", "--commit", "HEAD", default=False), [], "the parent is surer")
+
+
+@test
+def a_move_out_of_the_tests_brings_what_was_unsure_there():
+    repo = Repo("repo")
+    repo.write("tests/a.py", f'password = "{PASSWORD}"\n')
+    repo.commit()
+    repo.git("mv", "tests/a.py", "a.py")
+    equal(run("protect", "repo").status, FINDINGS)
+    repo.commit()
+    equal(shown_by_rule("repo", "--commit", "HEAD"), [("generic-secret", "a.py", "high")])
+    repo.git("mv", "a.py", "b.py")
+    repo.commit()
+    equal(shown_by_rule("repo", "--commit", "HEAD"), [])
+
+
+@test
+def a_password_that_moves_between_kinds_of_files_is_brought_once():
+    repo = Repo("repo")
+    brought_by = []
+    for name, text in ("settings.py", f'DB_PASSWORD = "{PASSWORD}"\n'), ("values.yaml", f"password: {PASSWORD}\n"), (".env", f"DB_PASSWORD={PASSWORD}\n"):
+        for old in "settings.py", "values.yaml":
+            if os.path.exists(f"{repo.path}/{old}"):
+                repo.remove(old)
+        repo.write(name, text)
+        repo.git("add", "-A")
+        staged = shown_by_rule("repo", "--staged", default=False)
+        repo.commit()
+        brought_by.append(shown_by_rule("repo", "--commit", "HEAD", default=False))
+        equal(len(staged), len(brought_by[-1]), name)
+    holds(len({rule for one in brought_by for rule, _, _ in one}) == 1, brought_by)
+    equal([len(one) for one in brought_by], [1, 0, 0], brought_by)
+
+
+@test
+def a_secret_that_gitleaksignore_ignores_in_one_file_is_brought_into_another():
+    repo = Repo("repo")
+    repo.write("a.txt", f"{github_token(1)}\n")
+    first = repo.commit()
+    for fingerprint in f"{first}:a.txt:rule:1", "a.txt:rule:1":
+        repo.write(".gitleaksignore", f"{fingerprint}\n")
+        repo.commit()
+        equal(brought("repo"), {}, fingerprint)
+        repo.write("a.txt", f"{github_token(1)}\nanother line {fingerprint[-20:]}\n")
+        repo.commit()
+        equal(brought("repo", "--commit", "HEAD"), {}, "where it is, it stays ignored")
+        repo.write("b.txt", f"{github_token(1)}\n")
+        repo.git("add", "-A")
+        equal((brought("repo", "--staged"), run("protect", "repo").status), ({shown(1): None}, FINDINGS), fingerprint)
+        copied = repo.commit()
+        equal(brought("repo", "--commit", "HEAD"), {shown(1): copied}, fingerprint)
+        equal(brought("repo"), {shown(1): copied}, fingerprint)
+        repo.git("reset", "-q", "--hard", first)
+
+
+@test
+def a_range_does_not_report_what_its_base_has_by_now():
+    repo = Repo("repo")
+    repo.write("a.txt", "x\n")
+    repo.commit()
+    repo.git("checkout", "-qb", "pr")
+    repo.write("b.txt", f"{github_token('picked')}\n")
+    picked = repo.commit()
+    repo.write("c.txt", f"{github_token('own')}\n")
+    own = repo.commit()
+    repo.git("checkout", "-q", "main")
+    repo.write("a.txt", "y\n")
+    repo.commit()
+    equal(set(brought("repo", "--range", "main..pr")), {shown("picked"), shown("own")})
+    repo.git("cherry-pick", picked)
+    equal(brought("repo", "--range", "main..pr"), {shown("own"): own})
+
+
 def some_history(seed, count=24):
-    """Secrets come, move, are copied, go and come back, on branches that merge, under clocks that are wrong at times."""
+    """Secrets are added, moved, copied, removed and added again, on branches that merge, with clocks that are
+    sometimes wrong."""
     chance = random.Random(f"history {seed}")
     repo = Repo(f"repo{seed}")
     repo.write("readme", "x\n")
@@ -234,10 +346,21 @@ def all_commits_together_bring_what_the_whole_history_has():
 @test
 def the_tool_that_compares_commits_with_the_history_finds_no_difference():
     repo, commits = some_history(7, 8)
-    done = subprocess.run([os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "compare-commits"), PROGRAM, repo.path],
-                          capture_output=True, text=True, check=False)
-    equal((done.returncode, done.stderr), (0, ""), done.stdout)
-    holds(done.stdout.startswith(f"{len(commits)} commits, ") and ", 0 differences" in done.stdout, done.stdout)
+    repo.git("checkout", "-q", "main")
+    texts = {"py": f'password = "{PASSWORD}"\n', "yaml": f"password: {PASSWORD}\n"}
+    places = ["tests/a.py", "prod.py", "prod.py", "values.yaml", "tests/b.py", None, "docs/values.yaml", "prod.py"]
+    for number, place in enumerate(places):  # low confidence, high confidence, gone, another rule
+        for old in set(filter(None, places[:number])):
+            if os.path.exists(f"{repo.path}/{old}"):
+                repo.remove(old)
+        if place:
+            repo.write(place, f"# {number}\n{texts[place.split('.')[1]]}")
+        commits.append(repo.commit())
+    for options in (), ("--", "--min-confidence", "medium"):
+        done = subprocess.run([os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "compare-commits"), PROGRAM, repo.path,
+                               *options], capture_output=True, text=True, check=False)
+        equal((done.returncode, done.stderr), (0, ""), done.stdout)
+        holds(done.stdout.startswith(f"{len(commits)} commits, ") and ", 0 differences" in done.stdout, done.stdout)
 
 
 @test
@@ -251,7 +374,7 @@ def ranges_bring_what_the_commits_that_they_begin_at_have_not():
             dots = chance.choice(["..", "..."])
             inside = repo.git("rev-list", f"{a}{dots}{b}").split()
             parents = {one for commit in inside for one in repo.git("show", "-s", "--format=%P", commit).split()} - set(inside)
-            had = "".join(files_of(repo, one) for one in parents)
+            had = "".join(files_of(repo, one) for one in (parents | {a} if dots == ".." and inside else parents))
             have = "".join(files_of(repo, one) for one in inside)
             expected = {secret for secret, token in tokens.items() if token in have and token not in had}
             equal(set(brought(repo.path, "--range", f"{a}{dots}{b}")), expected, f"{seed}: {a}{dots}{b}")
@@ -268,10 +391,12 @@ def revisions_are_those_of_git():
     repo.git("update-ref", "refs/remotes/origin/trunk", commits["edit"])
     repo.git("config", "branch.topic.remote", "origin")
     repo.git("config", "branch.topic.merge", "refs/heads/trunk")
+    dates = [repo.git("show", "-s", f"--format={form}", commits["first"]) for form in ("%cI", "%ci", "%ct")]
     for name in ("HEAD", "@", "HEAD~1", "HEAD~", "HEAD^", "HEAD~2^1~1", "v1.2^", "v1.2^{}", "v1.2~2", "v1.2^{commit}^0", commits["move"][:7],
                  "topic@{upstream}", "@{u}", "@{-1}", "topic@{0}", "HEAD@{1}", "main@{2}", f"v1.2-0-g{commits['first'][:9]}",
-                 "refs/heads/main~4", "origin/trunk", "@{-1}~3", "main@{4}"):
-        commit = repo.git("rev-parse", f"{name}^{{commit}}")
+                 "refs/heads/main~4", "origin/trunk", "@{-1}~3", "main@{4}", ":/^first", ":/!-copy", "HEAD^{/^new.$}", "v1.2^{/!-[mcd].*}", "main@{now}", "main@{30.years.ago}",
+                 *(f"main@{{{date}}}" for date in dates)):
+        commit = repo.git("rev-parse", repo.git("rev-parse", name) + "^{commit}")
         place = [one for one in commits if commits[one] == commit][0]
         expected = {"first": {shown("old"), shown("still")}, "new": {shown("new")}}.get(place, set())
         equal(set(brought("repo", "--commit", name)), expected, name)
@@ -280,12 +405,44 @@ def revisions_are_those_of_git():
         equal(brought("repo", "--range", name), new if name != "..topic" else {}, name)
         holds(repo.git("rev-list", name) or name == "..topic", name)
     for name, parts in (("HEAD~9", "no such parent"), ("HEAD^2", "no such parent"), ("main@{u}", "no upstream"), ("main@{99}", "reflog"),
-                        ("@{-9}", "reflog"), (":/text", "not a revision"), ("HEAD:a.txt", "not a revision"), ("HEAD^{tree}", "not a revision"),
-                        ("main@{yesterday}", "not a revision"), ("nothing~1", "unknown ref"), ("HEAD@{", "not a revision")):
+                        ("@{-9}", "reflog"), (":/text", "no commit has a message"), ("HEAD^{/text}", "no commit has a message"), (":/(", "regular expression"),
+                        (":/!x", "regular expression"), ("main@{tea time}", "not a date"), (":/", "not a revision"), ("HEAD:a.txt", "not a revision"), ("HEAD^{tree}", "not a revision"),
+                        ("nothing@{now}", "reflog"), ("nothing~1", "unknown ref"), ("HEAD@{", "not a revision")):
         complains(USAGE, parts, "scan", "repo", "--commit", name)
     complains(USAGE, "not a range", "scan", "repo", "--range", "HEAD")
     complains(USAGE, "unknown ref", "scan", "repo", "--range", "nothing..HEAD")
     complains(USAGE, "cannot be combined", "scan", "repo", "--range", "HEAD^!", "--since", "2026-01-01")
+
+
+@test
+def the_branch_that_a_push_would_change_is_the_one_of_git():
+    repo, commits = old_and_new()
+    for remote, branch, commit in ("origin", "main", "first"), ("origin", "trunk", "edit"), ("fork", "main", "move"), ("fork", "trunk", "copy"):
+        repo.git("config", f"remote.{remote}.url", "https://example.org/x")
+        repo.git("config", f"remote.{remote}.fetch", f"+refs/heads/*:refs/remotes/{remote}/*")
+        repo.git("update-ref", f"refs/remotes/{remote}/{branch}", commits[commit])
+    repo.git("config", "branch.main.remote", "origin")
+    answers = set()
+    for merge in "main", "trunk":
+        repo.git("config", "branch.main.merge", f"refs/heads/{merge}")
+        for setting, value in ("remote.pushDefault", "fork"), ("branch.main.pushRemote", "fork"), ("branch.main.pushRemote", "origin"), ("a.b", "c"):
+            for manner in "simple", "current", "upstream", "nothing", "matching":
+                options = ("-c", f"{setting}={value}", "-c", f"push.default={manner}")
+                answer = subprocess.run(["git", "-C", "repo", *options, "rev-parse", "-q", "--verify", "main@{push}"],
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout.strip()
+                repo.git("config", setting, value)
+                repo.git("config", "push.default", manner)
+                case = f"{merge}, {setting} {value}, {manner}: {answer}"
+                if answer:
+                    equal({one["occurrences"][0]["commit"] for one in scan("repo", "--range", "main@{push}^!")},
+                          {answer} & {commits["first"], commits["new"]}, case)
+                    equal(bool(scan("repo", "--range", f"{answer}..main@{{push}}")), False, case)
+                    equal(bool(scan("repo", "--range", f"main@{{push}}..{answer}")), False, case)
+                else:
+                    complains(USAGE, "no upstream", "scan", "repo", "--commit", "main@{push}")  # as git does
+                answers.add(answer)
+                repo.git("config", "--unset", setting)
+    equal(len(answers), 4, "first, edit, move, refused")
 
 
 @test
@@ -303,6 +460,52 @@ def a_shallow_clone_without_the_parents_says_so_and_how_to_get_them():
     complains(USAGE, ["unknown ref", "fetch-depth: 0"], "scan", "shallow", "--range", "v9..HEAD")
     subprocess.run(["git", "-C", "shallow", "fetch", "-q", "--unshallow"], check=True, env=repo.environment())
     equal(brought("shallow", "--range", "origin/side..HEAD"), {shown("new"): commits["new"]})
+
+
+@test
+def a_shallow_base_whose_history_may_have_the_selected_commits_says_so():
+    repo = Repo("repo")
+    repo.write("a.txt", f"{github_token('old')}\n")
+    repo.commit()
+    repo.remove("a.txt")
+    repo.commit()
+    repo.git("checkout", "-qb", "pr")
+    repo.write("b.txt", f"{github_token('new')}\n")
+    new = repo.commit()
+    repo.git("checkout", "-q", "main")
+    repo.write("c.txt", "x\n")
+    repo.commit()
+    url = "file://" + os.path.abspath("repo")
+    subprocess.run(["git", "init", "-q", "clone"], check=True)
+
+    def fetch(*arguments):
+        subprocess.run(["git", "-C", "clone", "fetch", "-q", *arguments], check=True, env=repo.environment())
+
+    fetch(url, "pr:refs/remotes/origin/pr")
+    fetch("--depth=1", url, "main:refs/remotes/origin/main")
+    result = run("scan", "clone", "--range", "origin/main..origin/pr")
+    equal(result.status, INCOMPLETE, result)
+    holds("fetch-depth: 0" in result.out and "git fetch --unshallow" in result.out and "ghp_" not in result.out, result)
+    fetch("--unshallow", url, "main:refs/remotes/origin/main")
+    equal(brought("clone", "--range", "origin/main..origin/pr"), {shown("new"): new})
+
+
+@test
+def since_needs_the_history_before_the_date():
+    repo = Repo("repo")
+    repo.write("a.txt", f"{github_token('old')}\n")
+    repo.commit()
+    repo.remove("a.txt")
+    repo.commit()
+    repo.clock += 6000
+    repo.write("b.txt", f"{github_token('old')}\n")
+    repo.commit()
+    date = f"@{repo.git('show', '-s', '--format=%ct')}"
+    equal(brought("repo", "--since", date), {}, "it was there before the date")
+    subprocess.run(["git", "clone", "-q", "--depth", "2", "file://" + os.path.abspath("repo"), "shallow"], check=True, env=repo.environment())
+    result = run("scan", "shallow", "--since", date)
+    equal(result.status, INCOMPLETE, result)
+    holds("fetch-depth: 0" in result.out and "ghp_" not in result.out, result)
 
 
 @test

@@ -22,7 +22,7 @@ def text_of(path):
 
 
 def yaml_of(path):
-    """By the parser of pre-commit, which is installed with it."""
+    """Parses YAML with the parser that is installed with pre-commit."""
     done = subprocess.run(["/usr/bin/python3", "-c", "import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)"],
                           input=text_of(path), check=True, capture_output=True, text=True)
     return json.loads(done.stdout)
@@ -43,7 +43,7 @@ def release():
 
 
 def checkout():
-    """A clone of a repository with an old secret, on a branch whose changes have no secrets so far."""
+    """A clone of a repository with an old secret, on a branch without new secrets so far."""
     origin = Repo("origin")
     origin.write("old.txt", f"{github_token(1)}\n")
     origin.commit()
@@ -111,12 +111,16 @@ def gitlab():
     report = job["artifacts"]["reports"]["secret_detection"]
     path = os.path.abspath("bin") + ":" + os.environ["PATH"]
     equal((job["image"]["entrypoint"], job["variables"]["GIT_DEPTH"]), ([""], "0"))
+    # Without such a rule GitLab runs the job for branches and tags only, and the variable below is never set.
+    equal(job["rules"][0], {"if": '$CI_PIPELINE_SOURCE == "merge_request_event"'})
+    holds(any("$CI_COMMIT_BRANCH" in rule["if"] and "when" not in rule for rule in job["rules"]), "other pipelines run it, too")
     judges(lambda variables: shell("\n".join(job["script"]), repo, "busybox", "sh", "-e", PATH=path, **variables), repo,
            {"CI_MERGE_REQUEST_DIFF_BASE_SHA": base}, report, '"secret_detection"')
 
 
 class Runner:
-    """As GitHub runs the steps of an action: expressions are replaced, files of commands are read after each step."""
+    """Runs the steps of an action like GitHub: expressions are replaced, and files of commands are read after
+    each step."""
 
     def __init__(self, repo, inputs, **context):
         self.action = yaml_of("action.yml")
@@ -205,7 +209,7 @@ def a_tarball_that_differs_from_its_checksum_is_refused():
 
 
 class Server:
-    """A bare repository, and one that pushes to it."""
+    """A bare repository, and a repository that pushes to it."""
 
     def __init__(self, *options):
         self.bare = Repo("server.git", "--bare", *options)
@@ -240,7 +244,7 @@ class Server:
 
 
 def guarded(*options):
-    """A server that has had a secret since before the hook."""
+    """A server whose repository has had a secret since before the hook was installed."""
     server = Server(*options)
     server.commit("old.txt", f"{github_token(1)}\n")
     server.passes("main")
@@ -257,7 +261,7 @@ def a_push_that_brings_a_secret_is_refused_and_others_pass():
     server.commit("conf/new.txt", f"x\n{github_token(2)}\n")
     server.refuses("main", parts=["conf/new.txt:2", "1 finding"])
     server.commit("conf/new.txt", "gone again\n")
-    server.refuses("main", parts=["conf/new.txt:2"])  # the history has it
+    server.refuses("main", parts=["conf/new.txt:2"])  # the secret is in the history
     server.repo.git("reset", "-q", "--hard", before)
     server.commit("conf/new.txt", "fine\n")
     server.passes("main")
@@ -268,7 +272,7 @@ def branches_tags_and_deletions():
     server = guarded()
     server.repo.git("branch", "again")
     server.repo.git("tag", "-a", "-m", "release", "v1")
-    server.passes("again", "v1")  # nothing but what the server has
+    server.passes("again", "v1")  # pushes only commits that the server already has
     server.repo.git("checkout", "-q", "-b", "other")
     server.commit("fine.txt", "fine\n")
     server.passes("other")
@@ -282,6 +286,24 @@ def branches_tags_and_deletions():
     server.repo.git("checkout", "-q", "main")
     server.repo.git("commit", "-q", "--amend", "-m", "another message")
     server.passes("--force", "main")
+
+
+@test
+def a_ref_without_a_commit_is_judged():
+    server = guarded()
+    blob = server.repo.git("hash-object", "-w", "--stdin", stdin=f"{github_token(2)}\n")
+    server.repo.git("tag", "file", blob)
+    server.refuses("file", parts=["1 finding"])
+    server.repo.git("tag", "-a", "-m", "of a file", "tagged", blob)
+    server.refuses("tagged", parts=["1 finding"])
+    tree = server.repo.git("mktree", stdin=f"100644 blob {blob}\tsecret.txt\n")
+    server.repo.git("tag", "folder", tree)
+    server.refuses("folder", parts=["secret.txt:1"])
+    server.repo.git("tag", "-a", "-m", f"release\n\n{github_token(2)}", "release")
+    server.refuses("release", parts=["1 finding"])
+    server.repo.git("tag", "fine", server.repo.git("hash-object", "-w", "--stdin", stdin="fine\n"))
+    server.repo.git("tag", "-a", "-m", "fine", "fine-release")
+    server.passes("fine", "fine-release")
 
 
 @test

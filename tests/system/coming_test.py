@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
@@ -77,6 +78,16 @@ def the_report_of_another_tool_is_a_baseline():
 
 
 @test
+def an_entry_of_another_folder_or_line_is_not_known():
+    repo = Repo("repo")
+    repo.write("a/same.txt", f"a line\ntoken = {github_token(0)}\n")
+    commit = repo.commit("first")
+    for path, line, known in (("b/same.txt", 2, 0), ("a/same.txt", 1, 0), ("a/same.txt", 3, 0), ("a/same.txt", 2, 1)):
+        entry = {"RuleID": "some-rule", "Commit": commit, "File": path, "StartLine": line, "Secret": "REDACTED"}
+        equal(new("--baseline", put("gitleaks.json", [entry]))[1], baseline("gitleaks", known, known, 1 - known), f"{path}:{line}")
+
+
+@test
 def a_hook_takes_such_a_baseline_too():
     repo, _ = leaky(1)
     repo.write("new.txt", f"{github_token('new')}\n")
@@ -89,7 +100,7 @@ def a_hook_takes_such_a_baseline_too():
 @test
 def a_wrong_baseline_is_refused():
     leaky(1)
-    for text, why in (("[{}]", "entry 1 is not of a report of gitleaks, detect-secrets or TruffleHog"),
+    for text, why in (("[{}]", "entry 1 does not belong to a report of gitleaks, detect-secrets or TruffleHog"),
                       ('{"runs": []}', "SARIF"), ("[", "line 1 is not JSON"),
                       (run("scan", "repo", "--format", "json").out, "make a baseline with 'turnstone baseline'")):
         complains(USAGE, why, "scan", "repo", "--baseline", put("wrong.json", text))
@@ -123,6 +134,28 @@ def gitleaksignore_is_honoured():
     equal(suppressions("repo", "--commit", second)[0], [], "it was there before, ignored or not")
     text = run("scan", "repo").out
     holds(".gitleaksignore:2" in text and "gitleaks rule some-rule" in text, text)
+
+
+@test
+def a_line_of_gitleaksignore_is_for_one_line_of_one_file():
+    repo = Repo("repo")
+    repo.write("a/same.txt", f"a line\ntoken = {github_token(0)}\n")
+    repo.commit("first")
+    for entry, listed in (("a/same.txt:r:1", 0), ("a/same.txt:r:3", 0), ("b/same.txt:r:2", 0), ("same.txt:r:2", 0), ("a/same.txt:r:2", 1)):
+        repo.write(".gitleaksignore", f"{entry}\n")
+        equal(len(suppressions("repo")[1]), listed, entry)
+
+
+@test
+def a_long_gitleaksignore_does_not_fill_the_screen():
+    repo, _ = leaky(9)
+    for entries, listed, more in ((6, 6, None), (9, 5, "4 occurrences by 4 more lines of .gitleaksignore")):
+        repo.write(".gitleaksignore", "".join(f"{i}.txt:some-rule:2\n" for i in range(entries)))
+        text = run("scan", "--dir", "repo").out
+        equal(text.count("gitleaks rule some-rule"), listed, text)
+        holds(("more lines of" in text) == (more is not None) and (more or "") in text, text)
+        page = re.sub(r"</?code>", "", run("scan", "--dir", "repo", "--format", "html").out)
+        equal((page.count("gitleaks rule some-rule"), page.count("more lines of"), (more or "") in page), (listed, 1 if more else 0, True))
 
 
 @test
@@ -197,7 +230,7 @@ def rules_of_gitleaks_are_translated():
     result = run("rules", "import", put("gitleaks.toml", GITLEAKS_RULES))
     equal(result.status, FINDINGS, result)
     for line in ("rule 'acme-token': repeats without a limit now have the limit 4096", "rule 'pair': allowlist stopwords: not translated",
-                 "rule 'near': a keyword must precede the secret within 256 bytes",
+                 "rule 'near': a keyword must be within 256 bytes",
                  "rule 'ahead': not translated: pattern: looks ahead or behind", "rule 'file': not translated: it has no regex",
                  "3 of 5 rules translated"):
         holds(line in result.err, (line, result.err))
@@ -265,9 +298,9 @@ def all_problems_of_a_rule_file_are_reported_at_once():
 
 
 @test
-def what_is_no_rule_file_is_refused():
+def an_invalid_rule_file_is_refused():
     for text, why in (("[[rules]]\nid = x\n", "line 2: a value is neither"), ("rules: [", "neither TOML nor YAML"),
-                      ("a: b\n", "no list of rules"), ("rules:\n- {id: x, severity: high}\n", "has rules of turnstone already")):
+                      ("a: b\n", "no list of rules"), ("rules:\n- {id: x, severity: high}\n", "already contains rules of turnstone")):
         complains(USAGE, why, "rules", "import", put("wrong", text))
     complains(USAGE, "cannot read", "rules", "import", "missing.toml")
     complains(USAGE, "takes one file", "rules", "import")

@@ -44,7 +44,7 @@ def help_of_a_verb_is_the_same_from_both_sides():
         holds(f"Usage: turnstone {verb}" in result.out, result)
         equal(run(*words, "--help").out, result.out, verb)
         for line in result.out.splitlines():
-            # usage, options and examples have lines of their own, which are not broken
+            # usage, options and examples have lines of their own, which are not wrapped
             holds(len(line) <= 80 or line.startswith(("Usage:", "  ")), f"too wide: {line}")
     for line in run("help").out.splitlines():
         holds(len(line) <= 80, f"too wide: {line}")
@@ -205,7 +205,7 @@ def bash_completes_verbs_options_and_values():
 
 
 def zsh_types(keys, folder):
-    """The command line after typing these keys into a real zsh with our completion."""
+    """The command line after these keys were typed into a real zsh with our completion."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.environ.update({"ZDOTDIR": folder, "TERM": "dumb", "PS1": "", "COLUMNS": "200"})

@@ -32,7 +32,7 @@ def ok(*words):
 
 
 def leased(cluster):
-    """A run and the lease of one of its shards, with a key in it."""
+    """Creates a run and claims one of its shards. Returns the lease and the first key of the shard."""
     equal(create(cluster).status, 0)
     claim = ok("lease", "claim", "--cluster", cluster, "--run", "1", "--worker", "w")
     return claim["lease"], claim["start"]
@@ -118,8 +118,8 @@ def a_standby_that_is_too_far_behind_keeps_coordination_out():
         equal(run("store", "init", "--cluster", cluster).status, 0)
         standby.sql("postgres", "SELECT pg_wal_replay_pause()")
         limit = ["--set", "replication.max_replication_lag_ms=1"]
-        equal(create(cluster).status, 0)  # nobody asks
-        for run_id in range(2, 600):  # what a server knows of its standbys comes late
+        equal(create(cluster).status, 0)  # without a limit, no store is asked
+        for run_id in range(2, 600):  # a server learns late about its standbys
             result = create(cluster, *limit, run_id=run_id)
             if result.status != 0:
                 break

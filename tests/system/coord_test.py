@@ -26,7 +26,7 @@ def load(line):
 
 
 class Cluster:
-    """Verbs on one cluster, at a time that moves only when the test says so."""
+    """Verbs on one cluster, with a time that moves only when the test advances it."""
 
     def __init__(self, urls=None, stores=2, now=T0):
         self.urls = urls or ",".join(f"rocksdb:{os.getcwd()}/store{i}" for i in range(stores))
@@ -428,7 +428,7 @@ def every_refusal_of_an_operation_with_an_op_id_says_it():
 
 
 @test
-def what_is_committed_and_pending_is_not_denied_however_much_it_is():
+def committed_and_pending_shards_are_not_denied_however_many_they_are():
     lines = "".join(json.dumps({"start": f"{i:03}", "end": f"{i + 1:03}", "id": i + 1}) + "\n" for i in range(100))
     with Server(max_prepared_transactions=20) as server:
         server.create("a")
@@ -513,6 +513,90 @@ def mistakes_are_reported_before_anything_is_done():
     complains(2, "memory:", "run", "list", "--cluster", "memory:")
 
 
+PIN = "ab" * 32
+
+
+@test
+def one_request_makes_one_run_and_another_list_under_its_name_is_refused():
+    c = Cluster()
+    create = ("run", "create", "--request", "nightly/2026-11-18", "--shards", "-")
+    first = c.ok(*create, stdin=THREE)
+    again = c.ok(*create, stdin=THREE)
+    equal((first["outcome"], again["outcome"], again["run"], again["shards"]),
+          ("executed", "replayed", first["run"], first["shards"]))
+    holds(max(first["run"], first["op_id"]) < 2**53, first)
+    equal([row["run"] for row in [c.ok("run", "list")]], [first["run"]], "one run")
+    other = c.refused("ConfigMismatch", *create, stdin=THREE + '{"start":"z"}\n')
+    equal(other["run"], first["run"])
+    result = c.run(*create, stdin=THREE.replace("first", "second"))
+    holds("another list of shards" in result.err, result)
+    result = c.run(*create, "--attempts", "9", stdin=THREE)
+    holds("another configuration" in result.err, result)
+    # Another name, and another tenant, are other runs.
+    holds(c.ok("run", "create", "--request", "nightly", "--shards", "-", stdin=THREE)["run"] != first["run"], "name")
+    holds(c.ok(*create, "--tenant", "other", stdin=THREE)["run"] != first["run"], "tenant")
+    c.ok("run", "cancel", "--run", str(first["run"]))
+    equal(c.ok(*create, stdin=THREE)["status"], "Cancelled", "a repetition tells what became of the run")
+    c.ok("run", "delete", "--run", str(first["run"]))
+    equal(c.ok(*create, stdin=THREE)["outcome"], "executed", "the name is free again")
+    for words in (["--run", "3", "--request", "x"], [], ["--request", "a b"], ["--request", "x" * 65],
+                  ["--request", "x", "--op-id", "3"], ["--run", "3", "--pin", "12"], ["--run", "3", "--pin", "0" * 64]):
+        complains(2, "run create: ", "run", "create", *words, "--shards", "-", "--cluster", c.urls, stdin=THREE)
+    complains(2, "--request needs", "run", "create", "--request", "x", "--cluster", c.urls)
+
+
+@test
+def a_pinned_run_gives_shards_only_to_claims_with_its_pin():
+    c = Cluster()
+    c.create("--pin", PIN)
+    shown = c.ok("run", "show", "--run", "1")
+    equal((shown["pin"], "announced" in shown), (PIN, False))
+    holds(f"  pinned to {PIN}\n" in c.run("run", "show", "--run", "1").out, "show")
+    claim = ("lease", "claim", "--run", "1", "--worker", "w")
+    for words in ([], ["--pin", "cd" * 32]):
+        equal(c.refused("NoneAvailable", *claim, *words)["other_pins"], 1)
+        holds("pinned" in c.run(*claim, *words).err, words)
+    equal(c.ok(*claim, "--pin", PIN.upper())["run"], 1)
+    # A run without a pin serves everybody.
+    c.ok("run", "create", "--run", "2", "--shards", "-", stdin=THREE)
+    holds("pin" not in c.ok("run", "show", "--run", "2"), "no pin")
+    c.ok("lease", "claim", "--run", "2", "--worker", "w", "--pin", PIN)
+
+
+@test
+def a_long_list_that_was_killed_on_its_way_continues_to_the_same_shards():
+    count = 25_000
+    with open("many", "w", encoding="ascii") as file:
+        for i in range(count):
+            file.write(f'{{"start":"{i:06}","end":"{i + 1:06}"}}\n')
+    os.mkdir("other")
+    undisturbed = Cluster(urls=f"rocksdb:{os.getcwd()}/other/store", now=None)
+    expected = undisturbed.ok("run", "create", "--request", "long", "--shards", "many")
+    equal((expected["status"], len(set(expected["shards"]))), ("Active", count))
+    c = Cluster(stores=1, now=None)
+    words = ["run", "create", "--request", "long", "--shards", "many", "--cluster", c.urls]
+    seen = set()
+    for i in range(12):
+        process = subprocess.Popen([PROGRAM, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.15 + 0.12 * i)
+        process.kill()
+        process.wait()
+        runs = c.run("run", "list", "--json").out.splitlines()
+        if runs:
+            run_now = load(runs[0])
+            seen.add(run_now["registered"])
+            holds(run_now["status"] == ("Active" if run_now["registered"] == count else "Initializing"), run_now)
+            if run_now["status"] == "Initializing":
+                number = str(run_now["run"])
+                holds("repeat the command" in c.run("run", "show", "--run", number).out, number)
+                c.refused("NoneAvailable", "lease", "claim", "--run", number, "--worker", "w")
+                c.refused("WrongStatus", "run", "register", "--run", number, "--shards", "-", stdin=THREE)
+    holds(seen <= {0, 10_000, 20_000, count}, seen)
+    made = c.ok("run", "create", "--request", "long", "--shards", "many")
+    equal((made["run"], made["shards"], made["status"]), (expected["run"], expected["shards"], "Active"))
+    equal(c.ok("run", "show", "--run", str(made["run"]))["shards"], count, "no shard twice, none missing")
+
+
 @test
 def a_run_without_shards_waits_for_them():
     c = Cluster()
@@ -548,9 +632,9 @@ def a_run_with_parked_shards_is_done_with_failures():
     equal((result.status, result.out), (1, "replayed (op id 5): run 1 is Done, with failures: 1 shard is parked\n"))
     shown = c.ok("run", "show", "--run", "1")
     equal((shown["status"], shown["with_failures"], shown["parked"]), ("Done", True, 1))
-    for verb in ("show", "watch"):
+    for verb, said in (("show", "3 shards"), ("watch", "2 of 3 done, 1 parked")):
         result = c.run("run", verb, "--run", "1")
-        holds(result.status == 0 and "run 1: Done, with failures, 3 shards" in result.out, result)
+        holds(result.status == 0 and f"run 1: Done, with failures, {said}" in result.out, result)
 
 
 @test
@@ -564,12 +648,12 @@ def a_replay_reports_the_current_status_of_the_run():
     again = c.ok(*more, stdin=line)
     equal((again["outcome"], again["status"], len(again["shards"])), ("replayed", "Cancelled", 1))
     equal(c.run(*more, stdin=line).out,
-          "replayed (op id 11): run 1 had this shard already, 4 registered in all; it is Cancelled\n")
+          "replayed (op id 11): run 1 already had this shard, 4 registered in total; it is Cancelled\n")
     equal((c.create()["outcome"], c.create()["status"]), ("replayed", "Cancelled"))
 
 
 @test
-def what_is_acquired_is_shown_with_its_family_and_how_long_it_may_be_kept():
+def an_acquired_shard_is_shown_with_its_family_and_its_time_left():
     c = Cluster()
     shard = c.create()["shards"][0]
     acquire = ("lease", "acquire", "--run", "1", "--worker", "w1", "--shard")
@@ -648,9 +732,9 @@ def a_lease_from_before_an_unpark_gets_the_reason():
 @test
 def the_lease_that_ends_first_is_reported_on_any_store():
     c = Cluster(stores=3)
-    # With ids that are given, so that each store always has one: ids that are drawn can leave a store without.
+    # Uses fixed ids, so that each store always has a shard. With random ids, a store could have none.
     lines = "".join(f'{{"start":"{a}","end":"{b}","id":{n}}}\n' for n, (a, b) in enumerate(zip("abcdefghijkl", "bcdefghijklm"), 1))
-    # One shard on each store remains, and each of them in turn is leased first.
+    # One shard on each store remains, and each of these shards is leased first in turn.
     shards = c.ok("run", "create", "--run", "2", "--shards", "-", stdin=lines)["shards"]
     placed = {shard["shard"]: shard["store"] for shard in c.ok("shard", "list", "--run", "2")}
     one_each = [next(s for s in shards if placed[s] == store) for store in range(3)]
@@ -708,7 +792,8 @@ def watching_shows_changes_and_ends_with_the_run():
 
 @test
 def twelve_that_come_at_once_are_all_served():
-    """Runs that are made, given shards and cancelled by twelve processes at the same time, on three servers' databases."""
+    """Twelve processes create runs, add shards and cancel the runs at the same time, on databases of three
+    servers."""
     def at_once(verb, words_of, shards=""):
         started = []
         for i in range(12):
@@ -759,8 +844,8 @@ DELETED_AT_ONCE = 256  # shards in one batch of a deletion
 def delete_and_kill(c, shards, in_flight):
     """Kills deletions of a run until one succeeds. Returns how many were killed after some shards were already deleted.
 
-    A server can commit a batch that it had received when its client was killed, even after the next look: at most
-    `in_flight` shards."""
+    A server can still commit a batch that it had received when its client was killed, even after the shards
+    were counted again: at most `in_flight` shards."""
     halfway, left = 0, shards
     delay = 0.01
     while True:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""turnstone scan: files that exist to hold credentials are judged at each of their paths."""
+"""turnstone scan: findings in files that exist to hold credentials are judged separately at each path of the
+file."""
 import io
 import json
 import os

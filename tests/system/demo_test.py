@@ -16,7 +16,7 @@ def all_planted_secrets_are_found_and_shown():
     done = subprocess.run([TOOL, PROGRAM], capture_output=True, text=True, check=False)
     equal((done.returncode, done.stderr), (0, ""), done.stdout)
     holds("6 of 6 planted secrets found" in done.stdout and "MISSING" not in done.stdout, done.stdout)
-    for part in ("deploy/id_rsa:1:1", "in base64", "tag v1.0", "commit message", "src/cart.py:1:10", "9 blobs known from before"):
+    for part in ("deploy/id_rsa:1:1", "in base64", "tag v1.0", "commit message", "src/cart.py:1:10", "9 blobs known from earlier scans"):
         holds(part in done.stdout, (part, done.stdout))
 
 

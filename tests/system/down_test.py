@@ -69,7 +69,7 @@ def with_one_of_two_servers_down_everything_on_the_other_continues():
                         for lease in pair.leases]
             equal({result.status for result in outcomes}, {0, 6}, str(outcomes))
             holds(all(pair.servers[dead].url() in result.err for result in outcomes if result.status == 6), outcomes)
-            # A worker gets the shards of the other store, whichever store it begins with.
+            # A worker gets the shards of the other store, even if it starts with the store that is down.
             for i in range(2):
                 pair.claim(f"x{dead}{i}")
             while (result := pair.run("lease", "claim", "--run", "1", "--worker", f"y{dead}")).status == 0:
@@ -124,7 +124,7 @@ def an_answer_in_json_comes_in_every_case():
 
 
 @test
-def what_a_killed_process_has_left_in_directories_is_settled_by_the_next_at_once():
+def the_next_process_settles_promises_of_a_killed_one_in_directories_at_once():
     urls = ",".join(f"rocksdb:{os.getcwd()}/{name}" for name in "abc")
     equal(run("store", "init", "--cluster", urls).status, 0)
     value = 0
@@ -132,7 +132,7 @@ def what_a_killed_process_has_left_in_directories_is_settled_by_the_next_at_once
                           ("after-commit", True)):
         killed = run("txn", "--cluster", urls, stdin=adds(*KEYS), env={"TURNSTONE_FAILPOINT": point})
         equal(killed.status, -signal.SIGKILL, f"{point}: {killed}")
-        # It succeeds at the first try: nobody waits 5 s until the heartbeat of the dead process is old.
+        # It succeeds at the first try, without waiting 5 s until the heartbeat of the dead process is old.
         begun = time.monotonic()
         result = run("txn", "--json", "--cluster", urls, stdin=adds(*KEYS))
         holds(time.monotonic() - begun < 4, f"{point}: somebody waited")

@@ -51,7 +51,7 @@ def forms_of(name):
 
 
 class Running:
-    """An example that runs beside the test, with the lines that it has printed so far."""
+    """An example that runs in the background, with the lines that it has printed so far."""
 
     def __init__(self, run, *arguments):
         command, environment = command_of(run.program)
@@ -142,11 +142,21 @@ def scan_repository():
     other = repo.commit()
     repo.git("tag", "v1")
     repo.git("remote", "add", "origin", "https://github.com/acme/shop.git")
+    new = github_token(2)
+    repo.write("c.txt", f"{new}\n")
+    repo.commit()
+    time = int(repo.git("log", "-1", "--format=%ct"))
     for form, run in forms_of("scan_repository"):
-        equal(run("shop"), (1, f"github-pat ghp_…{token[-4:]}, 2 times\n    {commit[:10]} a.txt:2 (file)\n"
-                               f"    {other[:10]} b.txt:1 (file)\n"
-                               f"    still in HEAD: b.txt:1 https://github.com/acme/shop/blob/{other}/b.txt#L1\n"
-                               "    reachable from refs/heads/main and 1 more\n", ""), form)
+        status, out, err = run("shop")
+        equal((status, err), (1, ""), form)
+        holds(f"github-pat ghp_…{token[-4:]}, high confidence, 2 times\n    {commit[:10]} a.txt:2 (file)\n"
+              f"    {other[:10]} b.txt:1 (file)\n"
+              f"    still in HEAD: b.txt:1 https://github.com/acme/shop/blob/{repo.git('rev-parse', 'HEAD')}/b.txt#L1\n"
+              "    reachable from refs/heads/main and 1 more\n" in out, out)
+        equal((out.count("github-pat"), f"…{new[-4:]}" in out), (2, True), out)
+        status, out, err = run("shop", str(time))
+        equal((status, err, out.count("github-pat"), f"…{new[-4:]}" in out), (1, "", 1, True), out)
+        equal(run("shop", str(time + 1)), (0, "", ""), form)
         status, out, err = run("nowhere")
         equal((status, out), (2, ""), form)
         holds(err.startswith("scan_repository: 'nowhere': "), err)

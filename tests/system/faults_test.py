@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""faults_test.py PROGRAM rocksdb|postgres: a process is killed at every critical place, servers die, replies are late.
-Afterwards another process leaves no promise behind, and a bank that is spread over all stores has kept its total."""
+"""faults_test.py PROGRAM rocksdb|postgres: a process is killed at every critical point, servers die, replies
+are late. Afterwards another process settles all promises, and the total of a bank that is spread over all
+stores has not changed."""
 import json
 import os
 import signal
@@ -86,7 +87,7 @@ def kill_at(point):
     def kills():
         cluster = Cluster()
         cluster.bank()
-        # A process registers once with each store; everything else happens again and again.
+        # A process registers once with each store; everything else happens repeatedly.
         for count in (1, 2) if point == "after-register" else (1, 7):
             cluster.bank(seconds="20", status=-signal.SIGKILL, TURNSTONE_FAILPOINT=f"{point}:{count}")
             cluster.settle_and_check()
@@ -201,7 +202,7 @@ if ENGINE == "rocksdb":
             '{PROGRAM}' store init >/dev/null &&
             '{PROGRAM}' bench xs --scenario bank --threads 2 --seconds 0.3 >/dev/null || exit 1
             dd if=/dev/zero of='{os.getcwd()}/small/filler' bs=64k >/dev/null 2>&1
-            truncate -s -12M '{os.getcwd()}/small/filler'  # enough to open both, not enough to go on
+            truncate -s -12M '{os.getcwd()}/small/filler'  # enough to open both, not enough to continue
             '{PROGRAM}' bench xs --scenario bank --threads 2 --seconds 3 >out 2>err
             echo "full: $?"
             echo '{{"op":"put","key":"a","value":"1"}}' | '{PROGRAM}' txn >/dev/null 2>refused
@@ -282,8 +283,9 @@ else:
 
     @test
     def killed_after_deciding_against_a_promise_that_is_too_old():
-        """The process that made the promise is dead, but its last heartbeat is recent: only the promise's age counts.
-        Whoever opens a RocksDB directory knows that the process before it is dead, so only servers show this."""
+        """The process that made the promise is dead, but its last heartbeat is recent, so only the promise's
+        age counts. A process that opens a RocksDB directory knows that the previous one is dead, so this test
+        needs servers."""
         cluster = Cluster()
         cluster.bank()
         cluster.bank(seconds="20", status=-signal.SIGKILL, options=("--set", "timeouts.total=500ms"),
@@ -314,7 +316,7 @@ else:
         end = time.monotonic() + 30
         while not sum(int(server.sql("postgres", waiting)) for server in Cluster.servers) and time.monotonic() < end:
             time.sleep(0.05)
-        # Stopped, not killed: a connection that breaks may take the prepare with it.
+        # The client is stopped, not killed, because a broken connection may also end the prepare.
         process.send_signal(signal.SIGSTOP)
         cluster.settle()
         for one in blockers:
@@ -346,7 +348,7 @@ else:
         cluster.settle_and_check()
 
     @test
-    def what_would_wait_in_a_circle_over_three_stores_commits():
+    def transactions_that_would_wait_in_a_circle_over_three_stores_commit():
         circle_over_three_stores()
 
     @test

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""install_test.py PROGRAM BUILD-FOLDER: the installed files of `make install` work in their place."""
+"""install_test.py PROGRAM BUILD-FOLDER: the files that `make install` installs work in their place."""
 import os
 import subprocess
 import sys
@@ -50,7 +50,7 @@ int main(void) {
 
 
 @test
-def what_a_program_learnt_serves_another_with_the_same_library():
+def programs_with_the_same_library_share_their_state():
     prefix = install(os.getcwd())
     repo = Repo("repo")
     repo.write("a.txt", "nothing to find\n" * 1000)
@@ -58,7 +58,7 @@ def what_a_program_learnt_serves_another_with_the_same_library():
     where = {"PKG_CONFIG_PATH": os.path.join(prefix, "lib", "pkgconfig")}
     flags = output("pkg-config", "--cflags", "--libs", "turnstone", **where).split()
     said = []
-    for name in ("first", "second"):  # different texts, and so different programs
+    for name in ("first", "second"):  # different texts, so that the programs have different build ids
         with open(f"{name}.c", "w") as file:
             file.write(SCANS_WITH_STATE + f'const char *name = "{name}";\n')
         output("gcc", "-Wall", "-Wextra", "-Werror", f"{name}.c", *flags, "-o", name)

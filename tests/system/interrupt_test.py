@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who waits for a scan: progress on a narrow terminal, and Ctrl-C.
+"""For users who wait for a scan: progress on a narrow terminal, and Ctrl-C.
 
 Nothing here depends on how fast the machine is: a scan with --ungated has minutes of work, and a test waits for what the
 terminal shows.
@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
 from program import IS_SANITIZED, PROGRAM  # noqa: E402
@@ -23,7 +24,7 @@ from tap import equal, holds, main, test  # noqa: E402
 
 COLUMNS = 40
 FILES = 150
-# A line of progress, whole.
+# A complete line of progress.
 LINE = re.compile(r"(starting|reading history|scanning|finding origins)"
                   r"(: \d+(/\d+)? objects?(, [\d.]+ \w+)?(, [\d.]+ \w+/s)?, \d+ findings?(, [\d:]+ left)?)?|\d+ objects, \d+ found|stopping|")
 
@@ -53,11 +54,11 @@ class Terminal:
         self.text = ""
 
     def lines(self):
-        """Each is drawn over the one before. The last one may not be whole yet."""
+        """Each line is drawn over the previous one. The last line may be incomplete."""
         return self.text.split("\r\x1b[K")
 
     def read(self):
-        """False at the end."""
+        """Returns False at the end."""
         try:
             part = os.read(self.master, 4096)
         except OSError:  # the other side is closed
@@ -105,6 +106,39 @@ def a_signal_before_anything_is_found_ends_the_program():
     del os.environ["XDG_CACHE_HOME"]
     equal(status, 4)
     holds("turnstone: stopped before anything was found" in terminal.text or "turnstone: stopping;" in terminal.text, terminal.text)
+
+
+def processor_seconds(process):
+    """CPU time so far, of all its threads."""
+    with open(f"/proc/{process.pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@test
+def a_signal_ends_a_scan_in_the_middle_of_a_content():
+    words = random.Random(2)
+    with open("one.txt", "w") as file:
+        for i in range(100_000):
+            file.write(f"{words.getrandbits(64):x} = {words.getrandbits(40):x}\n")
+            if i == 100:
+                file.write(f"{github_token(1)}\n")
+    started = time.monotonic()
+    process = subprocess.Popen([PROGRAM, "scan", "--no-state", "--ungated", "--output", "report.json", "one.txt"],
+                               stderr=subprocess.DEVNULL)
+    # Starting takes less than that; this content alone takes several times as much.
+    while processor_seconds(process) < (4 if IS_SANITIZED else 0.8):
+        holds(process.poll() is None and time.monotonic() - started < 300, "the scan ended by itself")
+        time.sleep(0.01)
+    before = processor_seconds(process)
+    process.send_signal(signal.SIGINT)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    equal(process.returncode, 4)
+    after = usage.ru_utime + usage.ru_stime - before
+    holds(after < (1 if IS_SANITIZED else 0.1), f"{after:.2f} s of processor time after the signal")
+    equal(len(report()["findings"]), 1)
+    holds(report()["summary"]["is_stopped"], report()["summary"])
 
 
 @test

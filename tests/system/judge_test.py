@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Details that help to judge findings: whether HEAD has them, which refs reach them, links, confidence, help."""
+import html
 import json
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -25,8 +27,8 @@ def shown(seed):
 
 
 def two_secrets():
-    """One secret that HEAD has at another place than its first commit, and one that is gone; branches and tags on
-    both."""
+    """One secret that HEAD has at another place than its first commit, and one that was removed; branches and
+    tags on both."""
     repo = Repo("repo")
     repo.write("old/a.txt", f"{github_token('kept')}\n")
     repo.write("b.txt", f"{github_token('gone')}\n")
@@ -58,9 +60,67 @@ def a_finding_says_where_head_has_it():
     findings = found("repo", "--state", "state")
     equal(findings[shown("gone")]["head"]["path"], "b.txt", "HEAD is another one now")
     equal(found("repo", "--commit", "topic").get(shown("kept")), None)
-    equal(found("repo", "--commit", "main")[shown("late")]["in_head"], None, "HEAD was not scanned")
+    late = found("repo", "--commit", "main")[shown("late")]
+    equal((late["in_head"], late["head"]), (False, None), "HEAD is not selected, and was looked at")
     repo.git("checkout", "-q", "main")
     equal(found("repo", "--range", "HEAD~1..HEAD")[shown("late")]["in_head"], True)
+
+
+@test
+def every_selection_says_where_head_has_it():
+    repo, first = two_secrets()
+    repo.git("branch", "a/b", first)
+    repo.git("tag", "v2", "HEAD~1")
+    repo.write("d.txt", "x\n")
+    repo.commit()
+    repo.write("copy.txt", f"{github_token('kept')}\n")
+    head = repo.commit()
+    for selection in ("--commit", first), ("--branch", "a/b"), ("--ref", "v1.0"), ("--commit", "HEAD~4"), ("--range", "HEAD~4^!"):
+        for state in ("--no-state",), ("--state", "state"), ("--state", "state"):
+            findings = found("repo", *selection, *state)
+            kept, gone = findings[shown("kept")], findings[shown("gone")]
+            equal((kept["in_head"], kept["head"]["path"], kept["head"]["commit"], kept["head_count"]), (True, "copy.txt", head, 2), selection)
+            equal((kept["occurrence_count"], kept["occurrences"][0]["path"]), (1, "old/a.txt"), selection)
+            equal((gone["in_head"], gone["head"]), (False, None), selection)
+        text = run("scan", "repo", *selection).out
+        holds("still in HEAD: copy.txt:1 and 1 other file" in text and "no longer in HEAD" in text, text)
+        sarif = json.loads(run("scan", "repo", *selection, "--format", "sarif").out)["runs"][0]["results"]
+        equal(sorted(one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in sarif), ["b.txt", "copy.txt"], selection)
+    for selection in ("--range", "v1.0..HEAD~1"), ("--commit", "HEAD~2"):
+        late = found("repo", *selection)[shown("late")]
+        equal((late["in_head"], late["head"]["path"], late["head_count"]), (True, "c.txt", 1), selection)
+        equal(len(found("repo", *selection)), 1, "what HEAD has besides is not reported")
+
+
+@test
+def a_password_in_another_kind_of_file_of_head_is_still_in_head():
+    repo = Repo("repo")
+    repo.write("settings.py", 'DB_PASSWORD = "kQ7-vNz2pLx9@w"\n')
+    first = repo.commit()
+    repo.remove("settings.py")
+    repo.write("values.yaml", "password: kQ7-vNz2pLx9@w\n")
+    repo.commit()
+    for selection in (), ("--commit", first):
+        for one in json.loads(run("scan", "repo", *selection, "--format", "json").out)["findings"]:
+            equal((one["in_head"], one["head"]["path"]), (True, "values.yaml"), selection)
+
+
+@test
+def a_secret_in_the_message_of_head_is_in_head():
+    repo = Repo("repo")
+    repo.write("a.txt", "x\n")
+    repo.commit()
+    head = repo.commit(f"a message with {github_token('said')}")
+    for state in ("--no-state",), ("--state", "state"), ("--state", "state"):
+        said = found("repo", *state)[shown("said")]
+        equal((said["in_head"], said["head"]["place"], said["head"]["commit"]), (True, "commit message", head))
+    text = run("scan", "repo").out
+    holds("still in HEAD: commit message" in text, text)
+    repo.write("a.txt", "y\n")
+    repo.commit()
+    for state in ("--no-state",), ("--state", "state"), ("--state", "state"):
+        said = found("repo", *state)[shown("said")]
+        equal((said["in_head"], said["head"]), (False, None), state)
 
 
 @test
@@ -177,6 +237,8 @@ def low_confidence_is_listed_last_and_does_not_fail():
     equal(run("scan", "repo", "--fail-on", "critical", "--fail-on-confidence", "high").status, 1)
     result = run("scan", "repo", "--min-confidence", "medium")
     holds(result.status == 1 and "1 finding" in result.out and "2 findings" in result.out, result)
+    for verb in "scan", "protect":
+        complains(2, "lower --min-confidence", verb, "repo", "--min-confidence", "medium", "--fail-on-confidence", "low")
     run("baseline", "repo", "-o", "known")
     holds("3 findings known" in run("scan", "repo", "--baseline", "known").out, "baselines hold every confidence")
 
@@ -186,16 +248,29 @@ def every_report_has_the_help_of_the_rule():
     two_secrets()
     finding = found("repo")[shown("kept")]
     holds(finding["revoke"] and finding["url"].startswith("https://") and finding["description"], finding)
-    for form in "text", "csv", "junit", "html", "json":
+    for form in "text", "csv", "junit", "html", "json", "jsonl", "gitlab":
         report = run("scan", "repo", "--format", form).out
         words = " ".join(report.split())
-        holds(finding["url"] in report and finding["revoke"].split()[0] in words, f"{form}: {report[:3000]}")
+        plain = html.unescape(words)
+        for help_text in finding["url"], finding["revoke"], finding["description"]:
+            holds(help_text in plain, f"{form}: {help_text}: {report[:3000]}")
     rule = json.loads(run("scan", "repo", "--format", "sarif").out)["runs"][0]["tool"]["driver"]["rules"][0]
     equal(rule["helpUri"], finding["url"])
     holds(finding["url"] in rule["help"]["markdown"] and "revoke" in rule["help"]["text"], rule)
     parts = rule["help"]["markdown"].split("\n\n")
     holds(parts[0].replace("\\", "") == finding["name"] and parts[1].startswith("**How it is abused:** ") and parts[2].startswith("**To revoke it:** "), parts)
     holds(f"how it is abused: {finding['description']}" in run("scan", "repo", "--format", "junit").out, "apart from what it is")
+
+
+@test
+def every_rule_says_how_its_secret_is_abused():
+    rules = [json.loads(line) for line in run("rules", "list", "--json").out.splitlines()]
+    holds(len(rules) > 1000, len(rules))
+    for rule in rules:
+        verb = rule["description"].split()[0].rstrip(",")  # "Reads private code"
+        holds((verb.endswith("s") and verb != "As") or re.search(r"[Aa]nyone who|Everybody who|\b[Ii]t |Signs|decrypt|reveal", rule["description"]),
+              f"{rule['id']}: {rule['description']}")
+        holds(rule["revoke"] and rule["url"].startswith("https://"), rule["id"])
 
 
 @test
@@ -218,7 +293,7 @@ def the_configuration_may_be_called_yaml_and_not_both():
     result = run("scan", "repo")
     holds(result.status == 0 and ".turnstone.yaml:" in result.out, result)
     repo.write(".turnstone.yml", "allow:\n  - paths: ['b.txt']\n    reason: made up\n")
-    complains(2, [".turnstone.yml", ".turnstone.yaml", "remove one"], "scan", "repo")
+    complains(2, "repo: both .turnstone.yml and .turnstone.yaml exist; remove one of them", "scan", "repo")
     complains(2, [".turnstone.yml", ".turnstone.yaml", "remove one"], "protect", "repo")
 
 

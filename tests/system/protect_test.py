@@ -12,7 +12,7 @@ from repo import Repo, github_token, private_key  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
 def hooked(*arguments, path="repo"):
-    """A repository whose commits go through the program."""
+    """A repository whose commits are checked by the program."""
     repo = Repo(path)
     os.makedirs("hooks", exist_ok=True)
     with open("hooks/pre-commit", "w") as hook:
@@ -55,7 +55,7 @@ def a_commit_that_brings_a_secret_is_refused_and_others_pass():
 
 
 @test
-def only_what_is_staged_counts():
+def only_staged_changes_count():
     repo = hooked()
     repo.write("a.txt", "fine\n")
     repo.git("add", "-A")
@@ -69,7 +69,7 @@ def only_what_is_staged_counts():
 
 @test
 def commits_of_some_files_and_of_all_changes_are_judged_by_what_they_bring():
-    """git makes another index for these commits, and passes its name to the hook."""
+    """For these commits git makes another index, and passes its name to the hook."""
     repo = hooked()
     repo.write("a.txt", "fine\n")
     repo.write("b.txt", "fine\n")
@@ -177,7 +177,7 @@ def refuses_every_way_to_commit(repo, path, git=("git",)):
     equal(commit_here("--", "two.txt").returncode, 0)
     put("two.txt", f"x\n{github_token(8)}\n")
     put("one.txt", "fine again\n")
-    equal(commit_here("--", "one.txt").returncode, 0)  # it was two.txt that got worse
+    equal(commit_here("--", "one.txt").returncode, 0)  # two.txt has the new secret, not one.txt
     refused(commit_here("-a"), "two.txt:2")
     subprocess.run([*git, "add", "two.txt"], cwd=path, env=repo.environment(), check=True)
     refused(commit_here(), "two.txt:2")
@@ -209,7 +209,7 @@ def every_way_to_commit_in_a_submodule_is_judged():
 
 @test
 def commits_with_an_explicit_git_dir_are_judged():
-    """A home folder as a repository, inside another repository."""
+    """A home folder that is a repository, inside another repository."""
     hooked(path="around")
     home = "around/home"
     os.mkdir(home)
@@ -225,7 +225,7 @@ def commits_with_an_explicit_git_dir_are_judged():
 
 
 def sparse(repo, *folders):
-    """From now on the index has whole folders as single entries."""
+    """From now on the index has single entries for whole folders."""
     repo.git("sparse-checkout", "init", "--cone", "--sparse-index")
     repo.git("sparse-checkout", "set", *folders)
     holds("040000" in repo.git("ls-files", "-s", "--sparse"), "folders are entries")
@@ -267,7 +267,7 @@ def a_sparse_index_has_what_its_folders_have():
 
 @test
 def folders_of_a_sparse_index_that_differ_from_head_are_staged():
-    """As after git reset --soft: the index has the folder of a later commit."""
+    """The state after git reset --soft: the index has the folder of a later commit."""
     repo = sparse_repo()
     before = repo.git("rev-parse", "HEAD")
     repo.write("out/deep/new.txt", f"x\n{github_token(2)}\n")
@@ -337,7 +337,7 @@ def every_way_to_commit_with_a_split_index_is_judged():
 
 @test
 def old_content_is_no_obstacle_for_large_files():
-    """Larger than blobs that are held whole."""
+    """Larger than the blobs that are held in memory as a whole."""
     line = b"nothing to see in this line of a large file, and in the next ones neither\n"
     repo = hooked()
     large = line * (20_000_000 // len(line)) + f"{github_token(1)}\n".encode()
@@ -360,7 +360,7 @@ def old_content_is_no_obstacle_for_large_files():
 
 
 @test
-def what_is_only_meant_to_be_added_is_not_staged():
+def a_file_that_is_only_meant_to_be_added_is_not_staged():
     repo = hooked()
     repo.write("meant.txt", f"{github_token(1)}\n")
     repo.git("add", "-N", "meant.txt")
@@ -380,7 +380,7 @@ def a_submodule_that_is_staged_is_no_file():
     result = run("protect", "outer")
     equal((result.status, result.out, result.err), (0, "", ""))
     result = run("scan", "--staged", "outer", "--format", "json")
-    equal((result.status, json.loads(result.out)["summary"]["blobs"]), (0, 1), result)  # .gitmodules
+    equal((result.status, json.loads(result.out)["summary"]["blobs"]), (0, 1), result)  # the blob is .gitmodules
 
 
 @test
@@ -398,7 +398,7 @@ def what_git_says_of_the_repository_is_for_the_current_one():
 
 
 @test
-def what_is_wrong_is_said():
+def mistakes_are_reported():
     complains(2, "not a git repository", "protect", "/")
     Repo("repo")
     complains(2, "takes one repository", "protect", "repo", "repo")
@@ -425,7 +425,7 @@ def files_that_are_not_staged_are_scanned_if_they_are_named():
     repo.write("readme", "changed\n")
     repo.write("other.txt", f"moved down\n{github_token(2)}\n")
     repo.git("add", "-A")
-    equal(run("protect", "--files", "readme", "other.txt", cwd="repo").status, 0)  # as for a commit: HEAD has the secret
+    equal(run("protect", "--files", "readme", "other.txt", cwd="repo").status, 0)  # like a commit: HEAD already has the secret
     result = run("protect", "--files", "readme", "other.txt", "old.txt", cwd="repo")
     holds(result.status == 1 and "2 findings" in result.out, result)
     repo.write(".turnstone.yml", "allow:\n  - paths: ['o*.txt']\n")

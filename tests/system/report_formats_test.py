@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""report_formats_test.py SAMPLE: each format keeps its promises, as parsers of other projects see it. SAMPLE writes the
-made-up report."""
+"""report_formats_test.py SAMPLE: checks each format with parsers of other projects. SAMPLE writes the made-up
+report."""
 import base64
 import csv
 import io
@@ -26,7 +26,7 @@ HOSTILE_PATH = b"a\\b\n\"c\", <b>\xff\xe2\x80\xae.txt"
 
 
 def text_of_shown(text):
-    """Paths in formats that are not JSON, read back as docs/formats/findings.md says."""
+    """Decodes paths of formats other than JSON as docs/formats/findings.md describes."""
     return re.sub(rb"\\(\\|x[0-9a-f]{2})", lambda m: b"\\" if m[1] == b"\\" else bytes([int(m[1][1:], 16)]), text.encode())
 
 
@@ -89,8 +89,8 @@ def junit_has_a_failure_for_each_finding_and_an_error_when_incomplete():
     equal(len(clean.findall("testsuite/testcase")), 1, "a clean scan is a test that passed")
 
 
-# SARIF 2.1.0, as far as it is used: each object, its properties, and the required ones. A value is a type, a list of
-# one, a mapping with any names, or the name of an object.
+# The used part of SARIF 2.1.0: each object, its properties, and the required ones. A value is a type, a list
+# of one type, a mapping with any names, or the name of an object.
 SARIF = {
     "log": ({"$schema": str, "version": str, "runs": ["run"]}, {"version", "runs"}),
     "run": ({"tool": "tool", "invocations": ["invocation"], "originalUriBaseIds": {"": "artifactLocation"},
@@ -199,7 +199,7 @@ def sarif_says_where_and_how_it_went():
     equal(clean["invocations"][0]["executionSuccessful"], True)
 
 
-# GitLab's report of secret detection, version 15, as far as it is used.
+# The used part of version 15 of GitLab's report of secret detection.
 GITLAB = {
     "report": ({"version": str, "scan": "scan", "vulnerabilities": ["vulnerability"]}, {"version", "scan", "vulnerabilities"}),
     "scan": ({"analyzer": "program", "scanner": "program", "messages": ["message"], "type": str, "start_time": str, "end_time": str,

@@ -56,7 +56,8 @@ def a_hostile_repository_runs_nothing_and_asks_for_nothing():
 
 @test
 def the_policy_stops_a_script_that_got_in():
-    """The last line of defence is there and works: a planted handler and a planted script are refused."""
+    """The last line of defence, the page's policy, works: a planted handler and a planted script are
+    refused."""
     address = page()
     with open("report.html", encoding="utf-8") as file:
         text = file.read()

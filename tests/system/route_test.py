@@ -154,7 +154,7 @@ def options_belong_to_their_strategies():
 
 
 @test
-def what_is_not_an_id_is_named():
+def an_invalid_id_is_named():
     for word in ("x", "", "0x10", "1.5", "+1", " 1", "1e3", "--1", "18446744073709551616", "-9223372036854775809", "١"):
         given = ["--", word] if word.startswith("-") else [word]
         result = complains(2, "'", "route", "--stores", "4", "7", *given)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Returns whether the gates of the built-in rules pass all texts that their patterns match.
+"""Checks that the gates of the built-in rules pass all texts that their patterns match.
 
 For each rule, texts are made that its pattern matches: shortest and longest ones, first and last characters of classes,
-all cases where case does not count, keywords at the maximum distance. The rules are used without entropy, validators
+upper and lower case where case does not matter, keywords at the maximum distance. The rules are used without entropy, validators
 and `generic`, so that only gates can make a difference between a scan with gates and one without.
 """
 import functools
@@ -13,17 +13,20 @@ import random
 import re
 import re._constants as op
 import re._parser as parser
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
-from program import run  # noqa: E402
+from program import IS_SANITIZED, run  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
 RULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "rules")
-EACH = 40
+# Gates are data, so the sanitized program scans only some of the texts.
+EACH = 10 if IS_SANITIZED else 40
 SPACES = " \t\n\r\v\f"
 ANY = [chr(code) for code in range(32, 127)] + ["\t", "\n", "\r", "\x80", "\xff"]
-CATEGORIES = {op.CATEGORY_SPACE: SPACES, op.CATEGORY_DIGIT: "0123456789"}
+CATEGORIES = {op.CATEGORY_SPACE: SPACES, op.CATEGORY_NOT_SPACE: [one for one in ANY if one not in SPACES],
+              op.CATEGORY_DIGIT: "0123456789"}
 
 
 @functools.lru_cache(maxsize=None)
@@ -107,12 +110,13 @@ def make_text(rule, chance):
 
 
 def bare_rules():
-    """The built-in rules as one file, without the checks of secrets. Hashes of passwords are rejected unless a validator wants them."""
+    """The built-in rules as one file, without their checks of secrets. Only the validator password-hash stays: without
+    it, a scan rejects hashes of passwords."""
     text = "rules:\n"
     for path in sorted(glob.glob(os.path.join(RULES, "*.yml"))):
         with open(path, encoding="utf-8") as file:
             text += file.read().split("\nrules:\n")[1] + "\n"
-    return re.sub(r"(?m)^    (?:entropy|validators(?!: \[password-hash\])|generic|paths|not-paths):.*\n", "", text)
+    return re.sub(r"(?m)^    (?:entropy|validators(?!: \[password-hash\])|generic|paths|not-paths|pair|context):.*\n", "", text)
 
 
 def found(rules, *options):
@@ -148,14 +152,37 @@ def compare(rule_text, seed):
     return rules, everything, everything - gated
 
 
-@test
-def gates_let_through_what_patterns_match():
-    rules, everything, missed = compare(bare_rules(), "turnstone")
-    holds(len(rules) >= 80, len(rules))
-    for place, rule in enumerate(rules):  # otherwise the pattern does not match the texts, and nothing is compared
+def hardly_found(rules, everything):
+    """Rules that found few of the texts made for them, so that hardly anything was compared."""
+    few = {}
+    for place, rule in enumerate(rules):
         own = {path for id_, path, *_ in everything if id_ == rule["id"] and path.startswith(f"{place:04}.")}
-        holds(len(own) >= EACH // 8, f"{rule['id']} found in only {len(own)} of {EACH} texts made for it")
-    equal(sorted({id_ for id_, *_ in missed}), [], f"missed by gates, as {sorted(missed)[:10]}: rules")
+        if len(own) < EACH // 8:
+            few[rule["id"]] = len(own)
+    return few
+
+
+def only(rule_text, ids):
+    """The rules of these ids. Entries begin with their id."""
+    entries = re.split(r"(?m)^(?=  - id: )", rule_text)
+    return entries[0] + "".join(one for one in entries[1:] if re.match(r"  - id: (\S+)", one)[1] in ids)
+
+
+@test
+def gates_pass_everything_that_patterns_match():
+    rule_text, few = bare_rules(), {}
+    while True:
+        rules, everything, missed = compare(rule_text, "turnstone")
+        equal(sorted({id_ for id_, *_ in missed}), [], f"missed by gates, as {sorted(missed)[:10]}: rules")
+        few, before = hardly_found(rules, everything), few
+        if not few:
+            break
+        # A more specific rule reports the secrets of these, so they are compared in a scan of their own. A
+        # rule that is still hidden there does not match the texts made for it.
+        holds(not before or len(few) < len(before), f"found in too few of {EACH} texts made for them: {few}")
+        rule_text = only(rule_text, few)
+        shutil.rmtree("texts")
+    holds(bare_rules().count("\n  - id: ") >= 80, "the built-in rules are compared")
 
 
 @test

@@ -25,7 +25,7 @@ rules:
 """
 
 
-# Every field that a rule can have, none with its default.
+# Every field that a rule can have, each different from its default.
 FULL = """
 rules:
   - id: full-token
@@ -44,6 +44,8 @@ rules:
     severity: low
     confidence: high
     reach: 30
+    pair: [other-token]
+    context: true
     generic: true
     examples:
       match:
@@ -95,10 +97,14 @@ def json_has_every_field_of_a_rule():
         "severity": "low", "confidence": "high", "pattern": "(?:^|[^a-z0-9]{1,5})(?<secret>[a-z0-9]{20})\\b",
         "gate": "token", "literals": [], "anchors": [], "lead": 5, "keywords": ["full", "brim"], "distance": 33,
         "paths": full["paths"], "not-paths": ["*.md"], "entropy": 2.125, "validators": ["not-hex", "mixed"], "reach": 30, "generic": True, "scored": False, "derived": [], "verify": None,
+        "pair": ["other-token"], "context": True,
         "examples": {"match": [{"text": "full = 4fake7turnstone2only", "secret": "4fake7turnstone2only"}],
                      "no-match": ["full = short"]},
         "file": "full.yml", "line": 3})
     equal(full["paths"][:2], ["conf/", ".secrets.baseline"])
+    known = {rule["id"] for rule in map(json.loads, run("rules", "list", "--json").out.splitlines())}
+    pairs = {name for rule in map(json.loads, run("rules", "list", "--json").out.splitlines()) for name in rule["pair"]}
+    holds(pairs and pairs <= known, pairs - known)
     equal((other["gate"], other["literals"], other["anchors"], other["lead"]),
           ("literal", ["other_"], ["ot[h]er_"], 6))
     equal((other["examples"], other["generic"], other["entropy"]), ({"match": [], "no-match": []}, False, 0))
@@ -138,7 +144,7 @@ def check_names_file_line_rule_field_and_cure():
     problem(SOUND.replace("[team_]", "[teem_]"), "gate", "pass this example")
     problem(SOUND.replace("- team_short", "- team_9fake7turnstone2only"), "no-match", "matches")
     problem(SOUND.replace("x = team_", "x = tram_"), ":11", "does not match")
-    problem(SOUND.replace("secret: team_~~4", "secret: team_~~5"), "another secret")
+    problem(SOUND.replace("secret: team_~~4", "secret: team_~~5"), "finds a secret other than")
     problem(SOUND.split("    examples:")[0], "examples")
     problem(SOUND.replace("severity: high", "severity: grave"), "severity", "critical")
     problem(SOUND + SOUND.split("rules:\n")[1], "own.yml:15", "twice", "line 3")
@@ -235,7 +241,7 @@ def check_reports_all_problems_of_a_file_at_once():
 
 
 @test
-def what_a_rule_leaves_out_comes_from_its_pattern():
+def missing_fields_of_a_rule_are_derived_from_its_pattern():
     def derived(rule):
         text = f"rules:\n  - id: short\n    name: N\n    severity: low\n    pattern: '{rule[0]}'\n" + "".join(rule[1:])
         result = run("rules", "list", "--json", "--no-builtin", "--rules", write("own.yml", text))
@@ -252,7 +258,7 @@ def what_a_rule_leaves_out_comes_from_its_pattern():
     equal(derived(["(?i)team[_-]?key=(?<secret>[a-z]{9})"])[1:3],
           ([], ["[Tt][Ee][Aa][Mm][Kk][Ee][Yy]\\x3d", "[Tt][Ee][Aa][Mm]\\x2d[Kk][Ee][Yy]\\x3d",
                 "[Tt][Ee][Aa][Mm]\\x5f[Kk][Ee][Yy]\\x3d"]))
-    # Hundreds of rules with the gate token cost as much as one; a rare text is better still.
+    # Hundreds of rules with the gate token cost as much as one; a rare literal costs even less.
     keywords = "    keywords: [team]\n"
     equal(derived(["{{start}}(?<secret>[a-f0-9]{32}){{end}}", keywords]), ("token", [], [], 19, 52, everything))
     equal(derived(["(?<secret>[0-9]{9}:[a-f0-9]{32})", keywords]), ("token", [], [], 26, 42, everything))
@@ -315,11 +321,13 @@ lead          a match begins at most 5 bytes before these characters
 paths         conf/
 not paths     *.md
 keywords      full, brim
+pair          other-token
 distance      a keyword within 33 bytes before the secret
 entropy       at least 2.125 bits per character
 validator     not-hex
 validator     mixed
 generic       ignored where a rule for a specific issuer matches
+context       not a secret; reported only with the secret that it belongs to
 reach         at most 30 bytes
 finds         full = 4fake7turnstone2only
   secret      4fake7turnstone2only
@@ -336,7 +344,7 @@ literals      other_
 anchors       ot[h]er_
 lead          a match begins at most 6 bytes before the end of one of them
 reach         at most 26 bytes
-file          full.yml, line 26
+file          full.yml, line 28
 """, "rules", "explain", "full-token", "other-token", "--rules",
             write("full.yml", FULL.replace(', "{{baselines}}"', "")))
     complains(2, ["'github-patt'", "did you mean 'github-pat'"], "rules", "explain", "github-patt")

@@ -48,7 +48,7 @@ def tarred(members, mode="w"):
 
 
 def zstandard(content):
-    """A frame with one block as it is."""
+    """A zstd frame with one uncompressed block."""
     size = len(content)
     return b"\x28\xb5\x2f\xfd\x60" + (size - 256).to_bytes(2, "little") + (size << 3 | 1).to_bytes(3, "little") + content
 
@@ -95,6 +95,7 @@ EVERY_KIND = {
     "a.tar.bz2": tarred({"etc/app.env": env()}, "w:bz2"),
     "a.tar.xz": tarred({"etc/app.env": env()}, "w:xz"),
     "a.tar.zst": zstandard(tarred({"etc/app.env": env()})),
+    "skipped.tar.zst": b"\x50\x2a\x4d\x18\4\0\0\0abcd" + zstandard(tarred({"etc/app.env": env()})),
 }
 SINGLE = {"b.env.gz": gzip.compress(env()), "b.env.bz2": bz2.compress(env()), "b.env.xz": lzma.compress(env())}
 PLACES = sorted([(f"{name}!/etc/app.env", 3, 10) for name in EVERY_KIND] + [(f"{name}!/b.env", 3, 10) for name in SINGLE])
@@ -106,7 +107,7 @@ def every_kind_of_archive_is_known_by_its_content_and_read_in_a_folder():
         put(f"f/{name}", content)
     equal(places(report("--dir", "f", status=FINDINGS)), PLACES)
     off = places(report("--dir", "f", "--archives", "0", status=FINDINGS))
-    holds({path for path, _, _ in off} >= {"a.jar", "a.tar", "a.tar.zst"} and not any("!" in path for path, _, _ in off), off)
+    holds({path for path, _, _ in off} >= {"a.jar", "a.tar", "a.tar.zst", "skipped.tar.zst"} and not any("!" in path for path, _, _ in off), off)
     complains(USAGE, "--archives takes a number from 0 to 8", "scan", "--archives", "9", "--dir", "f")
     complains(USAGE, "--max-archive takes a size", "scan", "--max-archive", "much", "--dir", "f")
 
@@ -159,7 +160,7 @@ def archives_in_archives_are_read_to_the_depth():
     equal(places(deep), [("g.zip!/f.zip!/e.zip!/d.zip!/c.env", 3, 10)])
     default = report("--dir", "f", status=INCOMPLETE)
     equal(places(default), [])
-    holds("g.zip!/f.zip!/e.zip!/d.zip: an archive inside 3 others is not looked into; --archives" in default["err"], default["err"])
+    holds("g.zip!/f.zip!/e.zip!/d.zip: an archive inside 3 others is not opened; --archives" in default["err"], default["err"])
 
 
 @test
@@ -205,6 +206,46 @@ def a_damaged_archive_is_status_4_and_what_can_be_read_of_it_is():
 
 
 @test
+def wrong_checksums_and_sizes_are_status_4():
+    stored = zipped({"a.txt": b"nothing here " * 40}, zipfile.ZIP_STORED)
+    deflated = zipped({"a.txt": b"nothing here " * 40})
+    packed = gzip.compress(b"nothing here " * 40)
+    sums = deflated[14:18]
+    for name, content in (("stored.zip", stored[:100] + bytes(40) + stored[140:]),
+                          ("crc.zip", deflated.replace(sums, b"\1\2\3\4")),
+                          ("crc.gz", packed[:-8] + b"\1\2\3\4" + packed[-4:]),
+                          ("size.gz", packed[:-4] + b"\1\2\3\4"),
+                          ("second.gz", packed + packed[:-4] + b"\1\2\3\4")):
+        put(f"bad/{name}/{name}", content)
+        found = report("--dir", f"bad/{name}", status=INCOMPLETE)
+        holds(f"{name}: not all of this archive can be read (" in found["err"], found["err"])
+    for name, content in (("a.zip", stored), ("b.zip", deflated), ("c.gz", packed), ("two.gz", packed * 2), ("tail.gz", packed + bytes(100))):
+        put(f"good/{name}", content)
+    report("--dir", "good", status=CLEAN)
+
+
+def relisted(archive, change):
+    """The zip with another list of its members: change gets the records of the list."""
+    end = archive.rindex(b"PK\5\6")
+    start = int.from_bytes(archive[end + 16:end + 20], "little")
+    records = change([b"PK\1\2" + record for record in archive[start:end].split(b"PK\1\2")[1:]])
+    count, size = (number.to_bytes(width, "little") for number, width in ((len(records), 2), (sum(map(len, records)), 4)))
+    return archive[:start] + b"".join(records) + archive[end:end + 8] + count + count + size + archive[end + 16:]
+
+
+@test
+def members_of_a_zip_keep_their_names_whatever_the_order_of_its_list():
+    plain = zipped({f"{name}.env": env(seed) for seed, name in enumerate("abc")})
+    changes = {"reversed": lambda records: records[::-1], "repeated": lambda records: records[:1] + records, "short": lambda records: records[:2]}
+    for name, archive in (("plain", plain), *((name, relisted(plain, change)) for name, change in changes.items())):
+        put(f"{name}/m.zip", archive)
+    found = {name: sorted((place["path"], one["id"]) for one in report("--dir", name, status=FINDINGS)["findings"] for place in one["occurrences"])
+             for name in ("plain", *changes)}
+    equal([path for path, _ in found["plain"]], ["m.zip!/a.env", "m.zip!/b.env", "m.zip!/c.env"])
+    equal([found["reversed"], found["repeated"], found["short"]], [found["plain"], found["plain"], found["plain"][:2]])
+
+
+@test
 def zeros_at_the_start_hide_nothing():
     put("f/a.gz", gzip.compress(bytes(4096) + env()))
     put("f/b.tar.gz", gzip.compress(tarred({"b.env": env()})))
@@ -222,7 +263,7 @@ def bombs_are_bounded_and_status_4():
     holds("many.zip: this archive unpacks" in report("--dir", "h", "--max-archive", "4M", status=INCOMPLETE)["err"], "members")
     put("i/a.tar.gz", tarred({"a.env": env(), "b": bytes(3 << 20)}, "w:gz"))
     found = report("--dir", "i", "--max-archive", "1M", status=INCOMPLETE)
-    equal([path for path, _, _ in places(found)], ["a.tar.gz!/a.env"], "what came before is reported")
+    equal([path for path, _, _ in places(found)], ["a.tar.gz!/a.env"], "members before the damage are reported")
     peak, status = peak_kib("scan", "--dir", "g", "--memory", "64M")
     equal(status, INCOMPLETE)
     holds(peak < (400 << 10), f"{peak} KiB")
@@ -325,6 +366,9 @@ def lfs_objects_are_scanned_in_place_of_their_pointers_or_counted():
     holds("1 LFS object is not scanned: fetch them with 'git lfs fetch --all'" in report("r", "--strict", status=INCOMPLETE)["err"], "strict")
     shutil.rmtree("r/.git/lfs")
     equal(places(report("r", "--state", "s", status=CLEAN)), [])
+    name = hashlib.sha256(env(1)).hexdigest()
+    put(f"r/.git/lfs/objects/{name[:2]}/{name[2:4]}/{name}", env(1)[:-9])
+    equal(report("r", status=CLEAN)["summary"]["targets"][0]["lfs_missing"], 3, "an object of another size is another object")
 
 
 @test
@@ -388,7 +432,7 @@ def a_library_that_is_missing_is_status_4_where_there_are_archives_and_nowhere_e
     equal(run("scan", "--dir", "f", env=broken).status, CLEAN)
     found = run("scan", "--dir", "g", "--format", "json", env=broken)
     equal(found.status, INCOMPLETE, repr(found))
-    holds("archives are not looked into: the library for them cannot be loaded (" in found.err, found)
+    holds("archives are not opened: the library for them cannot be loaded (" in found.err, found)
     equal(run("scan", "--dir", "g", "--archives", "0", env=broken).status, CLEAN)
 
 

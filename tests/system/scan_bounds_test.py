@@ -33,12 +33,12 @@ def summary(*arguments, **options):
 
 
 def seconds_of_work(count):
-    """The program is killed when it takes more of the processor, however many others use it."""
+    """The program is killed when it uses more CPU time; the load of the machine does not matter."""
     return lambda: resource.setrlimit(resource.RLIMIT_CPU, (count, count))
 
 
 def zeros(size):
-    """A blob of nothing, as an entry of a pack."""
+    """An empty blob, as an entry of a pack."""
     compressor, raw, digest = zlib.compressobj(9), b"", hashlib.sha1(b"blob %d\0" % size)
     for at in range(0, size, 1 << 20):
         part = bytes(min(1 << 20, size - at))
@@ -54,7 +54,8 @@ def write_packed_refs(refs, traits="peeled fully-peeled sorted"):
 
 
 def within(mib, *arguments, **options):
-    """The program stays within this much memory. Skipped with sanitizers, whose memory cannot be separated."""
+    """The program stays within this much memory. Skipped with sanitizers, because their memory cannot be
+    separated."""
     peak, status = peak_kib(*arguments, **options)
     holds(IS_SANITIZED or peak < mib << 10, f"{arguments}: {peak} KiB")
     return status
@@ -79,7 +80,7 @@ def make(entries, tree):
 
 
 def make_tree_bomb(levels, name_size):
-    """Ten folders in each of this many levels, all the same, with long names; and a staged file."""
+    """Ten folders in each of this many levels, all equal, with long names; and a staged file."""
     entries = [whole(3, github_token().encode())]
     tree = tree_of([(b"100644", b"f", entries[0][0])])
     for _ in range(levels):
@@ -106,7 +107,8 @@ def folders_that_multiply_stay_within_the_memory_whatever_is_scanned():
 
 @test
 def an_index_whose_paths_are_long_stays_within_the_memory():
-    """Version 4: each path is the previous one with another end, here 40,000 common bytes and six of its own."""
+    """Version 4: each path is the previous one with another end, here 40,000 common bytes and six different
+    ones."""
     blob = whole(3, github_token().encode())
     make([blob], tree_of([(b"100644", b"f", blob[0])]))
     count, body = 20000, [b"DIRC" + struct.pack(">II", 4, 20000)]
@@ -150,11 +152,11 @@ def more_threads_than_the_memory_is_for_are_not_started():
     equal(within(96, "scan", "--dir", "files", "--memory", "64M", "--jobs", "100"), FINDINGS)
 
 
-# ---- time, and what grows when it is unpacked ----
+# ---- time, and data that grows when it is unpacked ----
 
 
 def make_delta_bomb(count):
-    """A blob of 64 MiB of nothing, and deltas that make a GiB of it, each."""
+    """A blob of 64 MiB of zeros, and deltas that each make a GiB of it."""
     size = 64 << 20
     first = zeros(size)
     copy = b"".join(b"\xff" + struct.pack("<I", at) + b"\x00\x00\x80" for at in range(0, size, 8 << 20))
@@ -184,7 +186,7 @@ def a_scan_ends_when_its_time_is_over_with_what_was_found():
 
 
 @test
-def what_was_found_does_not_take_longer_than_the_time():
+def findings_do_not_take_longer_than_the_time_limit():
     """Thousands of paths of 20,000 bytes are placed and masked: when no time is left, texts are masked completely."""
     if IS_SANITIZED:
         raise Skip("sanitizers take a multiple of the time")
@@ -222,7 +224,7 @@ def texts_that_had_no_time_are_not_remembered_masked():
 
 
 @test
-def what_had_no_time_is_not_remembered_as_looked_at():
+def contents_without_time_are_not_remembered_as_scanned():
     repo = Repo("repo")
     repo.write("a.txt", github_token())
     repo.commit()
@@ -238,7 +240,7 @@ def what_had_no_time_is_not_remembered_as_looked_at():
 @test
 def a_pipe_that_says_nothing_more_does_not_hold_up_the_end():
     for way in (("--max-time", "2s"), ()):
-        child = subprocess.Popen([PROGRAM, "scan", "--min-confidence", "low", "-", *way], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        child = subprocess.Popen([PROGRAM, "scan", "-", *way], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         child.stdin.write(github_token() + "\n")
         child.stdin.flush()
         if not way:
@@ -260,11 +262,11 @@ def invalid_times_and_ratios_are_refused():
         equal(scan("repo", "--max-time", text).status, CLEAN, text)
 
 
-# ---- what a target says about itself ----
+# ---- the target's own configuration ----
 
 
 @test
-def what_a_match_costs_does_not_grow_with_the_number_of_slow_patterns():
+def the_cost_of_a_match_does_not_grow_with_the_number_of_slow_patterns():
     repo = Repo("repo")
     repo.write("a.txt", "".join(f"{github_token(i)} {'a' * 200}!y\n" for i in range(400)))
     repo.write(".turnstone.yml", "allow:\n" + "".join(f"  - lines: ['(a+a+)+y{{1,{i + 1}}}']\n" for i in range(500)))
@@ -317,7 +319,7 @@ def salts_of_many_targets_do_not_multiply_what_masking_takes():
         with open(f"all/{i}/a.env", "w") as file:
             file.writelines(f'password = "{made_up(10, (i, k))}" # {made_up(400, (k, i))}\n' for k in range(40))
     result, told = summary("--dir", *(f"all/{i}" for i in range(150)), preexec_fn=seconds_of_work(15))
-    holds(result.status in (CLEAN, FINDINGS) and len(told["targets"]) == 150, (result.status, told))  # what the model makes of them
+    holds(result.status in (CLEAN, FINDINGS) and len(told["targets"]) == 150, (result.status, told))  # depends on the model
     holds(told["findings"] > 5000, told)
 
 

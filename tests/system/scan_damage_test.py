@@ -48,7 +48,7 @@ def flip(path, at, mask):
 
 
 @test
-def a_flipped_type_of_a_tree_or_a_commit_is_a_fault_beside_another_pack_and_a_loose_object():
+def a_flipped_type_of_a_tree_or_a_commit_is_a_fault_next_to_another_pack_or_a_loose_object():
     for beside in ("nothing", "loose", "pack"):
         repo, pack, places = packed()
         if beside != "nothing":
@@ -130,7 +130,7 @@ def truncated_packed_refs_are_a_fault_and_so_is_a_ref_that_may_be_missing():
     holds("packed-refs" in result.err, result.err)
 
 
-# ---- history that git shows otherwise ----
+# ---- history that git shows differently ----
 
 
 @test
@@ -147,7 +147,7 @@ def replaced_objects_and_grafts_are_scanned_with_what_they_replace_and_have_thei
     grafted = repo.commit("grafted")
     repo.git("checkout", "-q", "main")
     repo.git("branch", "-qD", "other")
-    # A secret in a replaced blob, one in the replacement of a blob, and one in the replacement of a commit.
+    # Secrets in a replaced blob, in the replacement of a blob, and in the replacement of a commit.
     harmless = repo.git("hash-object", "-w", "--stdin", stdin="redacted\n")
     repo.git("replace", repo.git("rev-parse", "main:folder/blob"), harmless)
     repo.git("replace", repo.git("rev-parse", "main:folder/kept"), repo.git("hash-object", "-w", "--stdin", stdin=github_token(3)))
@@ -182,7 +182,7 @@ def a_graft_that_is_cut_or_names_what_is_not_there_is_a_fault():
         equal(scan().status, status, text)
 
 
-# ---- forms that are not known ----
+# ---- unknown formats ----
 
 
 @test

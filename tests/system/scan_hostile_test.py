@@ -25,7 +25,7 @@ def rules_found(*arguments):
     return [json.loads(line)["secret"] for line in run("scan", *arguments, "--format", "jsonl").out.splitlines()]
 
 
-# ---- what must never run or reach a terminal ----
+# ---- files and texts that must never run or reach a terminal ----
 
 
 @test
@@ -37,7 +37,7 @@ def paths_names_and_messages_with_control_characters_are_never_printed_raw():
     repo.git("-c", "user.name=x\x1b[1m", "-c", "user.email=y\x07", "add", "-A")
     repo.commit(f"\x1b[2J {token}")
     for form in ("text", "json", "jsonl", "sarif", "csv", "junit", "html"):
-        result = subprocess.run([PROGRAM, "scan", "--min-confidence", "low", "repo", "--format", form], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        result = subprocess.run([PROGRAM, "scan", "repo", "--format", form], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         equal(result.returncode, FINDINGS, form)
         for bad in (b"\x1b", b"\x07", b"\xff", b"\x9b1m", "\u202e".encode()):
             holds(bad not in result.stdout + result.stderr, (form, bad, result.stdout))
@@ -110,7 +110,7 @@ def a_scan_leaves_the_repository_as_it_was():
     equal(state(), before)
 
 
-# ---- configurations of strangers ----
+# ---- configurations of untrusted targets ----
 
 
 def with_config(text, rules=None):
@@ -145,7 +145,7 @@ def nor_by_an_absolute_path_or_a_link():
 
 
 @test
-def what_is_wrong_with_a_configuration_is_said_in_one_line():
+def a_wrong_configuration_is_reported_in_one_line():
     for text in ("allow: {", "what: is this\n", "salt: short\n", "allow:\n  - secrets: ['(']\n", "\x00\x01\x02",
                  "allow:\n  - {}\n", "a: &a [*a, *a]\n"):
         with_config(text)
@@ -153,7 +153,7 @@ def what_is_wrong_with_a_configuration_is_said_in_one_line():
 
 
 @test
-def what_a_configuration_may_cost_is_limited():
+def the_cost_of_a_configuration_is_limited():
     with_config("allow:\n" + "  - paths: ['x']\n" * 5000)
     complains(USAGE, "allow entries", "scan", "repo")
     with_config("# " + "x" * (300 << 10) + "\n")
@@ -235,11 +235,11 @@ def a_damaged_object_is_named():
     holds(oid in result.err and "not in the repository" in result.err, result.err)
 
 
-# ---- packs by hand ----
+# ---- packs made by hand ----
 
 
 def history_of(blobs):
-    """A tree with these blobs and a commit of it, as entries; refs/heads/main is set."""
+    """Entries for a tree with these blobs and a commit of it; sets refs/heads/main."""
     entries = b"".join(b"100644 f%06d\0" % i + oid for i, oid in enumerate(blobs))
     tree = whole(2, entries)
     commit = whole(1, b"tree " + tree[0].hex().encode() + b"\nauthor A <a> 1700000000 +0000\ncommitter A <a> 1700000000 +0000\n\nm\n")
@@ -264,7 +264,7 @@ def deltas_that_go_round_are_faults():
 
 @test
 def an_index_whose_first_table_does_not_fit_its_ids_is_a_fault():
-    """Git finds objects by this table, and would miss one of them."""
+    """Git finds objects with this table, and would miss one of them."""
     Repo("repo")
     blob = whole(3, github_token().encode())
     tree, commit = history_of([blob[0]])
@@ -304,7 +304,8 @@ def commit_of(tree, parents=(), message=b"m\n"):
 
 @test
 def a_commit_of_many_megabytes_is_followed_and_the_rest_is_found():
-    """Its tree and its parent are read; its message is scanned if memory allows, and otherwise is one fault."""
+    """Its tree and its parent are read. Its message is scanned if memory allows; otherwise it is one
+    fault."""
     Repo("repo")
     blobs = [whole(3, github_token(i).encode()) for i in range(2)]
     trees = [whole(2, b"100644 f%d\0" % i + blob[0]) for i, blob in enumerate(blobs)]
@@ -339,7 +340,7 @@ def an_index_that_leads_to_a_delta_of_itself_is_a_fault_and_the_rest_is_found():
 
 @test
 def a_small_pack_that_becomes_huge_stays_within_its_memory():
-    """A blob of 256 MiB of nothing, and a chain of deltas that double it up to a GiB."""
+    """A blob of 256 MiB of zeros, and a chain of deltas that double it up to a GiB."""
     Repo("repo")
     size = 256 << 20
     compressor, raw = zlib.compressobj(9), b""
@@ -370,7 +371,7 @@ def first_pack():
 
 @test
 def folders_within_folders_that_multiply_are_cut_and_said():
-    """Ten folders in each of nine levels, all the same: a thousand million paths of one blob."""
+    """Ten folders in each of nine levels, all equal: a thousand million paths of one blob."""
     Repo("repo")
     token = whole(3, github_token().encode())
     entries, child, mode = [token], token[0], b"100644"
@@ -393,7 +394,7 @@ def folders_within_folders_that_multiply_are_cut_and_said():
 
 @test
 def a_history_too_large_to_be_held_is_scanned_without_paths():
-    """Trees of thirty thousand entries that compress to little."""
+    """Trees of thirty thousand entries that compress very well."""
     Repo("repo")
     token = whole(3, github_token().encode())
     blob = whole(3, b"x")

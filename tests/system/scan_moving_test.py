@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""turnstone scan of repositories that others write to meanwhile: each report is about the refs of one moment, and
+"""turnstone scan of repositories that other processes change meanwhile: each report is about the refs of one moment, and
 objects that only moved are found. TURNSTONE_STORM_SCANS=1000 makes the storm longer, as `make storm` does.
 """
 import contextlib
@@ -20,8 +20,8 @@ CLEAN, FINDINGS, INCOMPLETE = 0, 1, 4
 
 
 class Paused:
-    """The configuration is a pipe, so the program waits after it has opened the repository: refs are read, packs are
-    listed."""
+    """The configuration is a pipe. So the program waits after it has opened the repository: refs are read,
+    and packs are listed."""
 
     def __init__(self, *arguments):
         os.mkfifo("pipe")
@@ -33,7 +33,7 @@ class Paused:
         self.pipe = None
         while self.pipe is None:
             holds(self.process.poll() is None, f"{self.arguments} ended before it read its configuration")
-            with contextlib.suppress(OSError):  # nobody reads yet
+            with contextlib.suppress(OSError):  # there is no reader yet
                 self.pipe = os.open("pipe", os.O_WRONLY | os.O_NONBLOCK)
             time.sleep(0.005)
         return self
@@ -52,7 +52,7 @@ class Paused:
         os.write(self.pipe, text)
         os.close(self.pipe)
         while self.process.poll() is None:
-            with contextlib.suppress(OSError):  # nobody reads now
+            with contextlib.suppress(OSError):  # there is no reader any more
                 pipe = os.open("pipe", os.O_WRONLY | os.O_NONBLOCK)
                 with contextlib.suppress(BrokenPipeError):
                     os.write(pipe, text)
@@ -78,7 +78,7 @@ def commit_token(repo, number):
     return github_token(number), repo.commit(), f"{number}.txt"
 
 
-ALL = ("--no-state", "--show-secrets", "--format", "json", "--min-confidence", "low")
+ALL = ("--no-state", "--show-secrets", "--format", "json")
 
 
 # ---- one change at a known time ----
@@ -123,7 +123,7 @@ def packs_and_refs_that_are_replaced_together_give_one_moment():
         repo.git("reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all")
         repo.git("gc", "-q", "--prune=now")
         status, out, err = scan.go_on()
-    # The objects of the branch are gone for good: the report is about the refs that are left.
+    # The objects of the branch no longer exist: the report is about the remaining refs.
     equal((status, err), (FINDINGS, ""))
     equal(places(out), {first})
     holds(second not in places(out), out)
@@ -219,7 +219,7 @@ def a_partial_clone_without_trees_is_incomplete():
 
 
 @test
-def what_a_scan_with_allow_missing_kept_does_not_make_the_next_one_complete():
+def state_of_a_scan_with_allow_missing_does_not_make_the_next_one_complete():
     partial()
     for arguments, status in ((("--allow-missing",), FINDINGS), ((), INCOMPLETE), (("--allow-missing",), FINDINGS)):
         equal(run("scan", "clone", "--state", "state", *arguments).status, status, arguments)
@@ -248,6 +248,24 @@ def staged_files_that_a_partial_clone_does_not_have_stop_a_commit():
         equal(result.status, INCOMPLETE, verb)
         holds("'git fetch --refetch --no-filter'" in result.out + result.err, result)
         equal(run(*verb, "--allow-missing", "clone").status, CLEAN, verb)
+
+
+@test
+def a_staged_secret_that_missing_files_of_head_may_have_is_incomplete():
+    clone, _ = partial("--no-checkout")
+    clone.git("reset", "-q")
+    clone.write("copy.txt", github_token(1))
+    clone.git("add", "copy.txt")
+    missing = len({line.split()[2] for line in clone.git("ls-tree", "-r", "HEAD").splitlines()})
+    for verb in (("protect",), ("scan", "--staged")):
+        result = run(*verb, "clone")
+        equal(result.status, INCOMPLETE, result)
+        holds(f"{missing} objects missing from the partial clone" in result.out + result.err, result)
+        equal(run(*verb, "--allow-missing", "clone").status, FINDINGS, verb)
+    clone.git("fetch", "-q", "--refetch", "--no-filter")
+    equal(run("protect", "clone").status, CLEAN, "HEAD has the secret")
+    clone.git("rm", "-q", "--cached", "copy.txt")
+    equal(run("protect", "clone").status, CLEAN)
 
 
 def pack_files(suffix):
@@ -297,7 +315,7 @@ def nothing_is_promised_when_the_configuration_names_no_promisor():
 
 
 @test
-def what_only_a_local_commit_names_is_not_promised():
+def an_object_of_a_local_commit_is_not_promised():
     clone, _ = partial()
     clone.write("local.txt", "local\n")
     clone.git("add", "local.txt")
@@ -329,10 +347,10 @@ def a_baseline_of_a_partial_clone_takes_nothing_away():
 
 
 class Storm:
-    """One writer moves, creates and deletes refs, and records when; another runs git's housekeeping meanwhile. Each
-    commit has a token of its own, on top of what its ref had, so that what a scan finds says where the refs were. Git
-    can lose new objects to housekeeping before a ref names them, so packing takes turns with creating objects; scans
-    wait for neither."""
+    """One writer moves, creates and deletes refs, and records when; another runs git's housekeeping
+    meanwhile. Each commit adds its own token to those of its parent, so that the findings of a scan show
+    where the refs were. Git can lose new objects to housekeeping before a ref names them, so packing takes
+    turns with creating objects; scans wait for neither."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -340,9 +358,9 @@ class Storm:
         self.repo.git("config", "core.packedRefsTimeout", "-1")
         self.repo.git("config", "core.filesRefLockTimeout", "-1")
         self.refs, self.count, self.problem = {}, 0, None
-        self.tokens = {}  # of a commit: all that it reaches
-        self.log = []  # (begin, end, what refs reach)
-        self.coming = None  # (begin, what refs will reach): the change in progress
+        self.tokens = {}  # {commit: tokens of everything that it reaches}
+        self.log = []  # (begin, end, tokens that refs reach)
+        self.coming = None  # (begin, tokens that refs will reach) of the change in progress
         self.stopped = threading.Event()
         self.turn = threading.Lock()
         self.create("refs/heads/main")
@@ -383,7 +401,7 @@ class Storm:
         try:
             while not self.stopped.is_set():
                 work()
-        except Exception as error:  # set by the test
+        except Exception as error:  # the test checks it
             self.problem = error
 
     def __enter__(self):
@@ -397,7 +415,8 @@ class Storm:
             thread.join()
 
     def states_between(self, begin, end):
-        """What refs reached at some moment of this time: from the beginning of a change to the end of the next."""
+        """The tokens that refs reached at some moment of this period: from the beginning of a change to the
+        end of the next."""
         coming, log = self.coming, list(self.log)
         states = [reached for i, (changed, _, reached) in enumerate(log)
                   if changed <= end and (i + 1 == len(log) or log[i + 1][1] >= begin)]
@@ -409,7 +428,8 @@ def every_scan_in_a_storm_is_about_the_refs_of_one_moment():
     scans = int(os.environ.get("TURNSTONE_STORM_SCANS", "15"))
     with Storm(seed=1) as storm:
         number, deadline = 0, time.monotonic() + 240 + scans
-        # On a busy machine, scans may be faster than git's writes: then more scans follow, until enough has changed.
+        # On a busy machine, scans may be faster than git's writes. Then more scans follow, until enough has
+        # changed.
         while number < scans or len(storm.log) <= scans // 2 and time.monotonic() < deadline:
             begin = time.monotonic()
             state = () if number % 2 else ("--state", "state")

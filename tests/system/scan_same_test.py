@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""turnstone scan: scans of changed bytes or all bytes, with one thread or eight, of blobs or files, have the same
-findings.
+"""turnstone scan: the findings are the same for scans of changed bytes or all bytes, with one thread or
+eight, of blobs or files.
 
 Repositories are generated from seeds: SCAN_SEED=N runs another one, and a failing one is named.
 """
@@ -27,7 +27,7 @@ def scan(*arguments):
 
 
 def secret(chance):
-    """A secret that a rule finds, as bytes; there are so few that they repeat."""
+    """A secret that a rule finds, as bytes. There are few of them, so that they repeat."""
     number = chance.randrange(12)
     kind = chance.randrange(8)
     token = github_token(number)
@@ -65,7 +65,7 @@ def new_file(chance):
 
 
 def edit(chance, content, others):
-    """A change as people and programs make them, often next to or inside a secret."""
+    """A typical change, often next to or inside a secret."""
     at = chance.randrange(len(content) + 1)
     end = min(len(content), at + chance.randrange(60))
     kind = chance.randrange(9)
@@ -130,12 +130,12 @@ def same_for_all_ways(path, seed):
 
 @test
 def a_tail_of_short_lines_belongs_to_the_base64_before_it():
-    """The changed lines alone do not look like base64; only the first line, far above them, shows it."""
+    """Only the first line, far above, shows that this is base64; the changed lines alone do not."""
     repo = Repo("repo")
     encoded = base64.b64encode(private_key(1, 20).encode()).decode()
     lines = [encoded[:76]] + [encoded[at:at + 12] for at in range(76, len(encoded), 12)]
     head = [f"{made_up(40, number)};\n" for number in range(200)]
-    for left_out, count in ((0, len(lines) - 4), (50, len(lines))):  # git makes deltas of what is larger
+    for left_out, count in ((0, len(lines) - 4), (50, len(lines))):  # git stores larger ones as deltas
         repo.write("a.txt", "".join(head[left_out:]) + "\n".join(lines[:count]) + "\n;\n")
         repo.commit()
     repo.repack()
@@ -166,7 +166,7 @@ def pack_of(repo):
 
 @test
 def a_scan_that_takes_changed_bytes_for_all_of_them_would_be_noticed():
-    """The check can fail: a secret that only exists across a seam is found, and is in a delta."""
+    """Shows that the check can fail: a secret that exists only across a seam is found, and is in a delta."""
     repo = Repo("repo")
     token = github_token("seam")
     body = "".join(made_up(60, i) + "\n" for i in range(400))

@@ -200,7 +200,7 @@ def a_key_of_several_lines_has_where_it_ends():
 
 
 def history():
-    """main: a, b; side: c; a tag; each with a secret of its own."""
+    """main: a, b; side: c; and a tag; each has its own secret."""
     repo = Repo("repo")
     commits = {}
     for name in ("a", "b"):
@@ -288,7 +288,7 @@ def the_working_tree_is_what_lies_there():
 
 @test
 def of_a_link_its_text_is_looked_at_and_not_what_it_names():
-    """The same in a folder, in a work tree and in the history."""
+    """Compares scans of a folder, a work tree and a history."""
     token, hidden = github_token("in the path"), github_token("behind the link")
     with open("outside.txt", "w") as file:
         file.write(f"{hidden}\n")
@@ -322,7 +322,7 @@ def unreachable_objects_only_when_asked_for():
 
 
 @test
-def what_a_ref_reaches_is_not_unreachable_as_well():
+def an_object_that_a_ref_reaches_does_not_count_as_unreachable():
     """A commit that was amended: its files are reachable, but the commit itself is not."""
     repo = one_file(github_token("kept"))
     repo.write("lost.txt", f"{github_token('lost')}\n")
@@ -465,7 +465,7 @@ def marks_and_configuration_allow_and_are_counted():
     equal([(one["source"], one["reason"], one["findings"], one["occurrences"]) for one in summary],
           [(".turnstone.yml:2", "made up", 1, 1), ("turnstone:allow", "", 1, 1)])
     equal(len(scan("repo", "--no-repo-config")), 2)
-    # The same blob where it is not allowed.
+    # The same blob at a path where it is not allowed.
     repo.write("c.txt", f"{tokens[2]}\n")
     repo.commit()
     equal(places(scan("repo"))[0][2:] in [("a.txt", 2), ("c.txt", 1)], True)
@@ -560,9 +560,9 @@ def summary_of(*arguments):
 
 @test
 def a_target_that_replaces_or_leaves_out_builtin_rules_is_reported():
-    """Otherwise only the number of rules would distinguish it from a clean one."""
+    """Otherwise only the number of rules would distinguish such a report from a clean one."""
     repo = Repo("repo")
-    repo.write("a.txt", f"{github_token()}\n")  # without a name that another rule would know it by
+    repo.write("a.txt", f"{github_token()}\n")  # no name before it, so that no other rule finds it
     repo.commit("first")
     builtin = summary_of("repo")["rules"]
     equal(summary_of("repo")["rule_changes"], [])
@@ -577,7 +577,7 @@ def a_target_that_replaces_or_leaves_out_builtin_rules_is_reported():
     holds("suppressed  1 built-in rule replaced by team.yml of the target: github-pat\n" in text.out, text.out)
     for kind in ("html", "junit", "sarif"):
         holds("1 built-in rule replaced by team.yml of the target: github-pat" in run("scan", "repo", "--format", kind).out, kind)
-    for kind in ("jsonl", "csv"):  # which have no summary
+    for kind in ("jsonl", "csv"):  # these formats have no summary
         equal(run("scan", "repo", "--format", kind).err,
               "turnstone: scan: 1 built-in rule replaced by team.yml of the target: github-pat\n", kind)
     holds("replaced by team.yml" in run("baseline", "repo", "-o", "known").err, "a baseline without findings, too")
@@ -592,7 +592,7 @@ def a_target_that_replaces_or_leaves_out_builtin_rules_is_reported():
 
 
 @test
-def what_the_user_does_to_builtin_rules_is_mentioned_once():
+def changes_of_builtin_rules_by_the_user_are_mentioned_once():
     one_file(github_token())
     builtin = summary_of("repo")["rules"]
     rule_file("mine.yml", ["github-pat"])
@@ -600,7 +600,7 @@ def what_the_user_does_to_builtin_rules_is_mentioned_once():
     mine = {"change": "replaced", "source": "mine.yml", "repo": None, "count": 1, "rules": ["github-pat"]}
     equal(summary_of("repo", "again", "--rules", "mine.yml")["rule_changes"], [mine])
     text = run("scan", "repo", "--rules", "mine.yml").out
-    holds(f"rules       {builtin}\n            1 built-in rule replaced by mine.yml: github-pat\n" in text, text)
+    holds(f"rules       {builtin:,}\n            1 built-in rule replaced by mine.yml: github-pat\n" in text, text)
     holds("suppressed" not in text, text)
     changes = summary_of("repo", "--rules", "mine.yml", "--no-builtin-rules")["rule_changes"]
     equal([(one["source"], one["count"]) for one in changes], [("--no-builtin-rules", builtin - 1), ("mine.yml", 1)])
@@ -698,7 +698,7 @@ def a_dash_as_output_is_standard_output():
 
 @test
 def sarif_columns_cut_the_secret_out_of_its_line():
-    """Or the whole line, if the marks are left out."""
+    """Shows the whole line if the marks are omitted."""
     repo = Repo("repo")
     tokens = [github_token(seed) for seed in range(6)]
     password = "Pä55-wört-9"
@@ -724,9 +724,9 @@ def sarif_columns_cut_the_secret_out_of_its_line():
     key = private_key(1).rstrip("\n")
     for secret in tokens[:3] + [key]:
         holds([secret, secret] in cut.values(), (secret, cut))
-    holds([f"{tokens[2]} {tokens[3]}", tokens[3]] in cut.values(), cut)  # behind another one, whose length is not shown
-    holds([lines[3], lines[3]] in cut.values(), cut)  # too far behind in its line
-    holds([f"{password}\"", password] in cut.values(), cut)  # may have any characters
+    holds([f"{tokens[2]} {tokens[3]}", tokens[3]] in cut.values(), cut)  # after another secret, whose length is not shown
+    holds([lines[3], lines[3]] in cut.values(), cut)  # too far from the start of its line
+    holds([f"{password}\"", password] in cut.values(), cut)  # a password may contain any characters
 
 
 @test

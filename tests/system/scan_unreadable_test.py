@@ -13,7 +13,7 @@ from tap import Skip, equal, holds, main, test  # noqa: E402
 
 CLEAN, FINDINGS, USAGE, INCOMPLETE, FAILED = 0, 1, 2, 4, 6
 
-# Without capabilities, so that modes of files count for root, too.
+# Runs without capabilities, so that file modes apply to root, too.
 PLAIN = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
 
 
@@ -31,7 +31,7 @@ def needs_modes():
 
 def scan(*arguments, status, says=(), state="--no-state"):
     """Secrets that were found, by their redacted ends. Standard error must contain every part of `says`."""
-    command = [*PLAIN, PROGRAM, "scan", "--min-confidence", "low", state, *arguments, "--format", "json"]
+    command = [*PLAIN, PROGRAM, "scan", state, *arguments, "--format", "json"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     equal(done.returncode, status, f"{arguments}: {done.stdout[-1500:]} {done.stderr}")
     for part in says:
@@ -90,7 +90,7 @@ def a_loose_ref_that_cannot_be_read_is_named():
     ref = "repo/.git/refs/heads/other"
     equal(scan("repo", status=FINDINGS), ends(1, 3))
     os.chmod(ref, 0)
-    # The old packed value is not used, either.
+    # The old packed value is not used.
     equal(scan("repo", status=INCOMPLETE, says=["refs/heads/other: cannot be read; Permission denied"]), ends(1))
     equal(scan("repo", "--ref", "other", status=INCOMPLETE, says=["refs/heads/other: cannot be read"]), set())
     equal(scan("repo", "--ref", "other", "--branch", "main", status=INCOMPLETE, says=["refs/heads/other"]), ends(1))
@@ -166,7 +166,7 @@ def a_scan_with_state_sees_other_heads_move_and_refs_break():
     equal(scan("repo", status=FINDINGS, state=state), ends(1, 2, 3))
     equal(scan("linked", status=FINDINGS, state=state), ends(1, 2, 3))
     equal(scan("repo", status=FINDINGS, state=state), ends(1, 2, 3))
-    # Everything else is as it was when the last report was kept.
+    # Everything else is the same as when the last report was stored.
     os.mkfifo("repo/.git/refs/heads/pipe")
     equal(scan("repo", status=INCOMPLETE, state=state, says=["refs/heads/pipe"]), ends(1, 2, 3))
 
@@ -267,7 +267,7 @@ def a_target_that_cannot_be_scanned_leaves_the_others_their_findings():
 
 
 @test
-def what_is_wrong_with_a_repository_is_said():
+def a_fault_of_a_repository_is_reported():
     repo = Repo("repo")
     repo.commit()
     repo.git("config", "core.repositoryformatversion", "1")
@@ -289,7 +289,7 @@ def bundles_and_packs_are_said_not_to_be_looked_into():
     for name, says in (("all.bundle", "git clone"), ("three.bundle", "git clone"), ("one.pack", "git unpack-objects")):
         equal(scan(name, status=INCOMPLETE, says=[f"'{name}': a git ", "compressed and was not scanned", says]), set())
         with open(name, "rb") as file:
-            done = subprocess.run([PROGRAM, "scan", "--min-confidence", "low", "-"], stdin=file, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+            done = subprocess.run([PROGRAM, "scan", "-"], stdin=file, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         equal(done.returncode, INCOMPLETE, name)
     with open("like.txt", "w") as file:
         file.write("# v2 git bundles are files\nPACK\n")
@@ -300,7 +300,8 @@ def bundles_and_packs_are_said_not_to_be_looked_into():
 
 @test
 def an_invalid_head_is_named_and_the_branches_are_scanned():
-    """Git does not accept the folder as a repository; for another work tree, it ignores the objects of its HEAD."""
+    """Git does not accept the folder as a repository. For another work tree, git ignores the objects of its
+    HEAD."""
     def remove(path):
         os.unlink(path)
 
@@ -343,7 +344,7 @@ def a_ref_with_a_name_that_git_refuses_is_named():
             file.write(tip + "\n")
         holds(repo.git("rev-list", "--all", check=False) == "", name)
         found = scan("repo", status=INCOMPLETE, says=["not valid for git"])
-        equal(found, ends(1) if ".." in name else ends(1, 2), name)  # no path of ours has dots like these
+        equal(found, ends(1) if ".." in name else ends(1, 2), name)  # the program does not resolve such dots
         os.unlink("repo/.git/refs/heads/" + name)
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Secrets that scans of real repositories missed, and false positives that they reported: neither comes back."""
+"""Secrets that scans of real repositories missed, and false positives that they reported. Neither must come
+back."""
 import base64
 import json
 import os
@@ -36,9 +37,67 @@ def every_django_key_is_found():
     keys = ["".join(chance.choice(letters) for _ in range(50)) for _ in range(200)]
     found = scan({f"{number}/settings.py": f"DEBUG = True\nSECRET_KEY = '{key}'\n" for number, key in enumerate(keys)})
     equal(len({path for rule, path, _ in found if rule == "django-secret-key"}), 200)
-    # Under another name they are found, too.
+    # They are found under another name, too.
     found = scan({f"{number}.py": f'SIGNING_SECRET = "{key}"\n' for number, key in enumerate(keys)})
     equal(len({path for rule, path, _ in found if rule == "generic-secret"}), 200)
+
+
+@test
+def django_keys_without_quotes_are_found():
+    chance = random.Random(19)
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*(-_=+)"
+    found = scan({f"{number}/.env": f"DEBUG=0\nSECRET_KEY={''.join(chance.choice(letters) for _ in range(50))}\n" for number in range(100)})
+    equal(len({path for rule, path, _ in found if rule == "django-env-secret-key"}), 100)
+
+
+@test
+def secrets_are_found_in_the_syntax_of_other_languages_and_tools():
+    password = "hu4-Tw9-Qz1"
+    cases = {
+        "a.vb": f'Const ApiToken As String = "{TOKEN}"\n', "a.fish": f"set -x API_TOKEN {TOKEN}\n", "a.csh": f"setenv API_TOKEN {TOKEN}\n",
+        "Dockerfile": f"FROM x\nENV API_TOKEN {TOKEN}\n", "db/Dockerfile": f"FROM x\nENV DB_PASSWORD {password}\n",
+        "a.m": f'NSString *const kApiSecret = @"{TOKEN}";\n', "a.h": f'#define WIFI_PASSWORD "{password}"\n',
+        "a.clj": f'{{:api-key "{TOKEN}"}}\n', "a.ts": f"const c = {{ token: process.env.TOKEN || '{TOKEN}' }}\n",
+        "a.erl": f'{{auth_token, <<"{TOKEN}">>}}.\n', "a.plist": f"<key>ApiSecret</key>\n<string>{TOKEN}</string>\n",
+        "a.sh": f"./deploy --api-key {TOKEN} --stage prod\n", "b.sh": f"docker login -u shop -p {password} registry.internal\n",
+        "c.sh": f"redis-cli -h cache -a {password} ping\n", "d.sh": f"sqlplus shop/{password}@ORCL @x.sql\n",
+        "a.tf": f'variable "db_password" {{\n  default = "{password}"\n}}\n', "a.yml": f"  DBPassword:\n    Type: String\n    Default: {password}\n",
+        "arm.json": f'{{"adminPassword": {{"value": "{password}"}}}}\n', "a.sql": f"CREATE LOGIN x WITH PASSWORD = N'{password}';\n",
+        "a.php": f"$m = new mysqli('db', 'shop', '{password}', 'shop');\n", "b.php": f"$p = new PDO('mysql:host=db', 'shop', '{password}');\n",
+        "a.java": f'DriverManager.getConnection("jdbc:mysql://db/x", "shop", "{password}");\n', "a.py": f"requests.get(url, auth=('shop', '{password}'))\n",
+        "a.go": f'sql.Open("mysql", "shop:{password}@tcp(db:3306)/shop")\n', "b.cs": f'Connect("cache:6380,password={password},ssl=True");\n',
+        "a.cs": f'new AuthenticationHeaderValue("Bearer", "{TOKEN}");\n', "c.php": f'$h = ["Authorization" => "Token {TOKEN}"];\n',
+        "a.har": f'{{"name":"x-api-key","value":"{TOKEN}"}}\n', "office.ovpn": f"<auth-user-pass>\nshop\n{password}\n</auth-user-pass>\n",
+        "a.txt": f"root password: {password}\n", "user-data": f"#cloud-config\nchpasswd:\n  list: |\n    root:{password}\n",
+    }
+    usual = {path for _, path, confidence in scan(cases) if confidence != "low"}
+    equal(sorted(set(cases) - usual), [])
+
+
+@test
+def a_pinned_commit_or_a_checksum_is_no_key_of_the_service_that_it_is_next_to():
+    commit = "4c8a1f6e2b9d07c35a18e4f2b6d9037cfa4e7dea"
+    equal(scan({".github/workflows/a.yml": f"- uses: DataDog/synthetics-action@{commit} # v1.4.0\n",
+                "sums.txt": f"algolia-4.20.tgz: {commit[:32]}\n", "versions.tf": f'bitly_rev = "{commit}"\n'}), set())
+
+
+@test
+def encrypted_private_keys_are_told_from_plain_ones():
+    subprocess.run(["openssl", "genpkey", "-algorithm", "rsa", "-out", "plain.pem"], check=True, capture_output=True)
+    subprocess.run(["openssl", "pkcs8", "-topk8", "-in", "plain.pem", "-out", "pkcs8.pem", "-passout", "pass:x"], check=True, capture_output=True)
+    subprocess.run(["openssl", "rsa", "-traditional", "-aes128", "-in", "plain.pem", "-out", "rsa.pem", "-passout", "pass:x"], check=True, capture_output=True)
+
+    def ssh(cipher, chance=random.Random(20)):
+        body = b"openssh-key-v1\0" + len(cipher).to_bytes(4, "big") + cipher + chance.randbytes(300)
+        lines = base64.encodebytes(body).decode()
+        return f"-----BEGIN OPENSSH PRIVATE KEY-----\n{lines}-----END OPENSSH PRIVATE KEY-----\n"
+    files = {"ssh": ssh(b"aes256-ctr"), "open": ssh(b"none")}
+    for name in ("plain.pem", "pkcs8.pem", "rsa.pem"):
+        with open(name, encoding="ascii") as file:
+            files[name] = file.read()
+    equal({(rule, path) for rule, path, _ in scan(files)}, {
+        ("private-key", "plain.pem"), ("private-key", "open"),
+        *(("encrypted-private-key", name) for name in ("pkcs8.pem", "rsa.pem", "ssh"))})
 
 
 @test
@@ -94,7 +153,7 @@ def files_that_machines_write_have_no_generic_secrets():
 
 
 @test
-def what_is_no_password_is_not_reported():
+def a_value_that_is_not_a_password_is_not_reported():
     silent = {
         "same.js": 'userPassword = "userPassword"\n',
         "name.js": 'password: "confirmPasswordInput"\n',
@@ -107,7 +166,7 @@ def what_is_no_password_is_not_reported():
 
 
 @test
-def what_is_made_up_has_low_confidence():
+def made_up_values_have_low_confidence():
     def unsigned():
         parts = (json.dumps({"alg": "none", "typ": "JWT"}), json.dumps({"sub": "u1", "n": 12345, "x": "y" * 20}))
         return ".".join(base64.urlsafe_b64encode(part.encode()).decode().rstrip("=") for part in parts) + "."

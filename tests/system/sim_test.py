@@ -89,7 +89,27 @@ def a_broken_rule_is_status_1_and_the_command_shows_it_again():
 
 
 @test
-def what_is_out_of_range_is_bad_usage():
+def a_fleet_that_scans_repositories_is_another_kind_of_world():
+    status, answer = sim("--world", "fleet", "--seed", "3", "--count", "3")
+    equal((status, answer["sim"], answer["holds"]), (0, "fleet", True))
+    holds(answer["wishes"]["stage_and_flip"] > 0 and answer["unit_events"]["completed"] > 0, "units came to their end")
+    done = run("sim", *SMALL, "--world", "fleet", "--seed", "3")
+    holds(any(line.startswith("wishes of units: read ") for line in done.out.splitlines()), done.out)
+
+
+@test
+def a_broken_rule_of_the_fleet_is_found_and_the_command_shows_it_again():
+    status, answer = sim("--world", "fleet", "--seed", "1", "--count", "200", "--plant", "early")
+    equal((status, answer["holds"], answer["property"]), (1, False, "frontier"))
+    again = shlex.split(answer["again"])
+    done = subprocess.run([PROGRAM, *again[1:], "--json"], capture_output=True, text=True, check=False)
+    equal((done.returncode, json.loads(done.stdout)["text"]), (1, answer["text"]))
+
+
+@test
+def a_number_out_of_range_is_bad_usage():
+    complains(2, "sim: --shards must be a number from 1 to 64; got '65'", "sim", "--world", "fleet", "--shards", "65")
+    complains(2, "sim: --plant: unknown rule 'cursor' for --world fleet", "sim", "--world", "fleet", "--plant", "cursor")
     complains(2, "sim: --workers must be a number from 1 to 64; got '65'", "sim", "--workers", "65")
     complains(2, "sim: --stores must be a number from 1 to 16; got '0'", "sim", "--stores", "0")
     complains(2, "sim: --seed must be a number from 0 to 18446744073709551615; got 'x'", "sim", "--seed", "x")

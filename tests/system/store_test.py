@@ -144,7 +144,7 @@ def a_store_that_is_not_initialised_names_the_cure():
 def malformed_lists_are_usage_errors():
     for cluster, part in (("", "empty"), ("a", "rocksdb:"), ("rocksdb:", "rocksdb:"), ("mysql://h/d", "mysql"),
                           ("rocksdb:x,rocksdb:x", "twice"), ("rocksdb:x,,rocksdb:y", ""),
-                          ("postgresql://h/d?passwordd=x", "passwordd"), ("postgresql://h1,h2/d", "one host"), ("postgresql://h:x/d", "port"),
+                          ("postgresql://h/d?passwordd=x", "passwordd"), ("postgresql://h:x/d", "port"),
                           ("postgresql://127.0.0.1:1/d?sslmode=bogus", "sslmode must be disable|allow|"),
                           ("postgresql://127.0.0.1:1/d?connect_timeout=soon", "connect_timeout must be a whole number"),
                           ("postgresql://127.0.0.1:1/d?ssl_min_protocol_version=TLSv1.3&ssl_max_protocol_version=TLSv1.2", "SSL protocol"),
@@ -174,7 +174,7 @@ def stores_that_end_with_the_process_are_not_mixed_with_others():
 
 @test
 def a_store_that_does_not_answer_is_named_once():
-    # A partly existing cluster would need a real server, which is more than this test needs.
+    # A partly existing cluster would need a real server, which this test avoids.
     cluster = rocksdb("named")
     init(cluster)
     line = run("store", "status", "--cluster", cluster).out.splitlines()[1]
@@ -239,8 +239,8 @@ def the_environment_names_the_cluster_too():
 
 
 def holder(cluster):
-    """A process that has the cluster open: a transaction that waits for its input would open it too late, so `bench`
-    holds the lock for a while."""
+    """A process that has the cluster open. `bench` holds the lock for a while; a transaction that waits for
+    its input would open the cluster too late."""
     return subprocess.Popen([PROGRAM, "bench", "xs", "--cluster", cluster, "--scenario", "uniform", "--threads", "1",
                              "--seconds", "3", "--wait", "30"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -284,7 +284,7 @@ def fence_raises_the_epoch_and_recover_settles():
 
 
 def copy(names, to):
-    """Copies directories as they are, perhaps in use. cp skips files that vanish in the meantime. If RocksDB cannot
+    """Copies directories that may be in use. cp skips files that disappear meanwhile. If RocksDB cannot
     open a copy, it is made again: its CURRENT names a MANIFEST that did not exist when cp came to it."""
     for name in names:
         while True:
@@ -306,7 +306,7 @@ def total(cluster):
 
 
 @test
-def a_copy_that_was_made_at_work_is_not_taken_for_the_store():
+def a_copy_of_an_open_store_is_not_mistaken_for_the_store():
     cluster = rocksdb("a", "b")
     init(cluster)
     put(cluster, bal1="5", bal2="5", bal3="5", bal4="5")

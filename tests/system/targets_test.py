@@ -55,12 +55,12 @@ def tenant_selection_and_object_format_make_another_target():
 
 
 @test
-def a_folder_stands_for_the_repositories_in_it():
+def a_folder_means_the_repositories_in_it():
     os.makedirs("many/deep/er")
     plain = repository("many/plain")
     bare = repository("many/deep/er/bare.git", "--bare")
     long = repository("many/deep/long", "--object-format=sha256")
-    repository("many/plain/inside")  # is not looked for
+    repository("many/plain/inside")  # a repository inside a repository is not searched for
     os.symlink(plain, "many/link")
     found = {one["address"]: one for one in targets("many")}
     equal(sorted(found), sorted([plain, bare, long]))

@@ -77,7 +77,7 @@ def the_breakdown_has_every_field_and_says_what_the_waterfall_says():
 
 
 @test
-def what_no_store_said_has_a_reason_of_its_own():
+def a_failure_without_an_answer_of_a_store_has_its_own_reason():
     """Another promise has locked the keys; the deadlock detector ends the wait for them."""
     with Server(max_prepared_transactions=20, fsync=False) as server:
         server.create("one", "two", "three")
@@ -164,7 +164,7 @@ def a_recorded_transaction_can_be_asked_about():
 
 @test
 def a_recorded_transaction_that_recovery_aborted_is_aborted():
-    """The coordinator is killed before its decision, so that nobody stored an outcome."""
+    """The coordinator is killed before its decision, so that no outcome is recorded."""
     cluster = made("a", "b", "c")
     for options, said in ((["--record"], (0, "aborted\n")), ([], (5, "unknown\n"))):
         killed = run("txn", "--cluster", cluster, *options, stdin="".join(json.dumps(put(f"k{i}")) + "\n" for i in range(12)),
@@ -282,7 +282,8 @@ def settings_change_behaviour_and_wrong_ones_are_named():
 
 
 def until(wanted, cluster, *ops, options):
-    """The same transaction until its SQLSTATE is the wanted one: what a server knows of its standbys comes late."""
+    """Repeats the same transaction until it has this SQLSTATE, because a server learns late about its
+    standbys."""
     for _ in range(600):
         result, said = txn(cluster, *ops, options=options)
         if said["sqlstate"] == wanted:
@@ -304,7 +305,7 @@ def a_standby_that_is_too_far_behind_keeps_transactions_out():
         both = [put(f"k{i}") for i in range(12)]
         until("00000", cluster, *both, options=limit(1000))
         standby.sql("postgres", "SELECT pg_wal_replay_pause()")
-        equal(txn(cluster, *both)[1]["sqlstate"], "00000")  # nobody asks
+        equal(txn(cluster, *both)[1]["sqlstate"], "00000")  # without a limit, no store is asked
         result, said = until("53301", cluster, *both, options=limit(1))
         equal((said["outcome"], said["id"]), ("refused", ""))
         text = re.fullmatch(r"(\S+): a standby is (\d+) ms behind and replication.max_replication_lag_ms is 1; try .*",
@@ -313,7 +314,7 @@ def a_standby_that_is_too_far_behind_keeps_transactions_out():
         equal(txn(cluster, *both, options=limit(3600000))[1]["sqlstate"], "00000")
         local = {json.loads(run("txn", "--cluster", cluster, "--json", *limit(1), stdin=json.dumps(op) + "\n").out)["sqlstate"]
                  for op in both}
-        equal(local, {"00000", "53301"})  # those of the other store go on
+        equal(local, {"00000", "53301"})  # transactions on the other store continue
         standby.sql("postgres", "SELECT pg_wal_replay_resume()")
         until("00000", cluster, *both, options=limit(1))
 
@@ -332,7 +333,7 @@ def a_role_that_may_not_see_standbys_gets_the_missing_grant():
 
 
 @test
-def what_is_committed_ends_well_whatever_becomes_of_its_report():
+def a_committed_transaction_succeeds_even_if_its_report_is_lost():
     cluster = f"rocksdb:{os.getcwd()}/report"
     equal(run("store", "init", "--cluster", cluster).status, 0)
     line = '{"op":"add","key":"n","delta":1}\n'

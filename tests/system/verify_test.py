@@ -1,49 +1,26 @@
 #!/usr/bin/env python3
-"""turnstone verify asks issuers about secrets: a server of this test plays the issuers, well-behaved and hostile
-ones."""
-import atexit
+"""turnstone verify asks issuers about secrets. A server of this test acts as well-behaved and hostile
+issuers."""
 import base64
 import http.server
 import json
 import os
-import shutil
 import signal
-import ssl
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import urllib.parse
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
+from https import CA, HOME, Answering, Server, without_proxy  # noqa: E402
 from program import PROGRAM  # noqa: E402
 from repo import made_up  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
-HOME = tempfile.mkdtemp(prefix="turnstone-test-verify-")
-atexit.register(shutil.rmtree, HOME, ignore_errors=True)
-CA = os.path.join(HOME, "ca.pem")
-KEY = os.path.join(HOME, "key.pem")
-subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", KEY, "-out", CA,
-                "-days", "2", "-subj", "/CN=issuer", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
 
-
-class Issuer(http.server.BaseHTTPRequestHandler):
+class Issuer(Answering):
     """The answer depends on the path; the server records all requests."""
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def say(self, status, body=b"", headers=()):
-        self.send_response(status)
-        for name, value in headers:
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
 
     def do_GET(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -85,44 +62,19 @@ class Issuer(http.server.BaseHTTPRequestHandler):
         time.sleep(8)
 
     def on_drop(self):
-        self.close_connection = True
-        self.connection.close()
+        self.drop()
 
     def on_garbage(self):
-        self.wfile.write(b"\x00\x01garbage\r\n\r\n" * 20)
-        self.close_connection = True
+        self.say_garbage()
 
     def on_endless(self):
-        self.send_response(200)
-        self.end_headers()
-        try:
-            while True:
-                self.wfile.write(b"x" * 65536)
-        except OSError:
-            self.close_connection = True
-
-
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, *_):  # clients that leave
-        pass
-
-    def __enter__(self):
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(CA, KEY)
-        self.socket = context.wrap_socket(self.socket, server_side=True)
-        self.asked, self.live = [], secret_of("live")
-        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.shutdown()
-        self.server_close()
+        self.say_without_end()
 
 
 def issuer():
-    return Server(("127.0.0.1", 0), Issuer)
+    server = Server(Issuer)
+    server.live = secret_of("live")
+    return server
 
 
 def secret_of(word):
@@ -148,8 +100,7 @@ def rules(server, path, extra='headers: ["Authorization: Bearer {{secret}}"]', a
 
 
 def run(*arguments, given, check=None):
-    environment = {k: v for k, v in os.environ.items() if k.lower() not in ("https_proxy", "all_proxy")}
-    environment.update(XDG_CACHE_HOME=HOME, XDG_STATE_HOME=HOME, HOME=HOME)
+    environment = {**without_proxy(), "XDG_CACHE_HOME": HOME, "XDG_STATE_HOME": HOME, "HOME": HOME}
     done = subprocess.run([PROGRAM, "verify", "--no-builtin-rules", "--rules", "rules.yml", *arguments, "-"], input=given, text=True,
                           capture_output=True, env=environment)
     holds(secret_of("live") not in done.stdout + done.stderr, done)
@@ -231,6 +182,28 @@ def rules_of_the_target_never_choose_where_secrets_go():
 
 
 @test
+def without_a_target_the_repository_of_the_current_folder_is_verified():
+    with issuer() as server:
+        rules_file = os.path.abspath(rules(server, "/user"))
+        os.makedirs("repo/deep")
+        with open("repo/a.txt", "w") as file:
+            file.write(secret_of("live") + "\n")
+        git = ["git", "-C", "repo", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"]
+        for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"]):
+            subprocess.run([*git, *words], check=True)
+        environment = {**os.environ, "XDG_CACHE_HOME": HOME, "XDG_STATE_HOME": HOME}
+        words = [PROGRAM, "verify", "--no-builtin-rules", "--rules", rules_file, "--yes", "--ca", CA]
+        for folder, target in (("repo", []), ("repo/deep", []), (".", ["repo/deep"])):
+            done = subprocess.run([*words, *target], cwd=folder, capture_output=True, text=True, env=environment)
+            equal(done.returncode, 1, folder + done.stdout + done.stderr)
+        equal(len(server.asked), 3)
+        stopped = {**environment, "GIT_CEILING_DIRECTORIES": os.path.abspath("repo")}
+        done = subprocess.run(words, cwd="repo/deep", capture_output=True, text=True, env=stopped)
+        equal((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+        equal(len(server.asked), 3)
+
+
+@test
 def hostile_and_broken_answers_are_unknown():
     with issuer() as server:
         for path, why in (("/redirect", "redirect"), ("/strange", "418, an answer that the rule does not know"), ("/drop", "answer"),
@@ -274,7 +247,7 @@ def requests_to_one_host_keep_their_pace_and_obey_retry_after():
         given = "".join(f"{secret_of(str(n))}\n" for n in range(5))
         run("--yes", "--ca", CA, "--rate", "4", given=given, check=0)
         times = [one[0] for one in server.asked]
-        holds(len(times) == 5 and times[-1] - times[0] > 0.7, times)  # a second, less what the first one took
+        holds(len(times) == 5 and times[-1] - times[0] > 0.7, times)  # about a second, minus the duration of the first request
         server.asked.clear()
         rules(server, "/often")
         ask(check=1)
@@ -295,7 +268,7 @@ def ctrl_c_ends_a_request_at_once():
         process.send_signal(signal.SIGINT)
         output = process.stdout.read()
         equal(process.wait(), 4)
-        holds("stopped" in output, output)  # and not that the issuer ended it
+        holds("stopped" in output, output)  # not that the issuer ended it
         process.stdout.close()
         process.stderr.close()
 

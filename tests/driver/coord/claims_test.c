@@ -1,6 +1,6 @@
 /*
- * Claims on one store whose time the test moves, while others act between a claim's reads and its writes.
- * Tests that hold on every engine are in suite_claims.c.
+ * Claims on one store whose time the test controls, while other workers act between a claim's reads and
+ * writes. Tests that apply to every engine are in suite_claims.c.
  */
 #include "base/endian.h"
 #include "coord/driver/coord.h"
@@ -14,12 +14,12 @@
 #include <string.h>
 
 enum { MANY = 400 };
-#define LOOK     ((size_t)64) /* candidates in one look */
+#define LOOK     ((size_t)64) /* number of candidates in one look */
 #define LEASE_MS UINT64_C(10000)
 
 static struct ts_cluster *cluster;
 static unsigned reads;         /* calls of `coord` that read */
-static void (*between)(void);  /* once, before the next write of `coord` */
+static void (*between)(void);  /* called once, before the next write of `coord` */
 static uint64_t writing;       /* the shard of that write */
 static struct ts_coord *coord; /* the coordination under test */
 static struct ts_coord *others;
@@ -127,7 +127,7 @@ static struct ts_run_config config(void) {
     return made;
 }
 
-/* Shards of one key each: from is the first one's id. */
+/* A batch of shards with one key each; `from` is the id of the first one. */
 struct batch {
     uint64_t from;
     size_t count;
@@ -148,8 +148,9 @@ static struct ts_new_shards shards_of(struct batch batch) {
 }
 
 static void make_run_with(const struct ts_run_config *made, size_t count) {
-    const struct ts_create_run_op create = {tenant, run, *made};
-    const struct ts_register_op registered = {tenant, run, new_op(), shards_of((struct batch){1, count})};
+    const struct ts_create_run_op create = {.tenant = tenant, .run = run, .config = *made};
+    const struct ts_register_op registered = {
+        .tenant = tenant, .run = run, .op_id = new_op(), .shards = shards_of((struct batch){1, count})};
     assert_int_equal(
         ts_coord_create_run_with_shards(others, &create, &registered, &memory, &outcome, &detail),
         TS_CREATE_RUN_OK);
@@ -270,8 +271,8 @@ static void expired_ones_that_are_parked_do_not_hide_the_others(void **state) {
     audit();
 }
 
-/* The index has more entries without a shard than a look reads: they are skipped, and the claim ends. */
-static void entries_without_a_shard_are_passed_over_once(void **state) {
+/* The index has more entries without a shard than one look reads. They are skipped, and the claim ends. */
+static void entries_without_a_shard_are_skipped_once(void **state) {
     (void)state;
     make_run(1);
     uint8_t keys[2 * LOOK][19];
@@ -296,7 +297,7 @@ static void others_cancel_the_run(void) {
     assert_int_equal(ts_coord_end_run(others, &end, &ignored_outcome, &ignored), TS_RUN_TRANSITION_OK);
 }
 
-/* The entries stay, so the claim ends only because it notices. */
+/* The entries stay in the index, so the claim ends only because it notices that the run has ended. */
 static void a_run_that_ends_meanwhile_ends_the_claim(void **state) {
     (void)state;
     make_run(3 * LOOK);
@@ -309,7 +310,7 @@ static void a_run_that_ends_meanwhile_ends_the_claim(void **state) {
     audit();
 }
 
-/* ---- which one ---- */
+/* ---- which shard is claimed ---- */
 
 /* Counts the claims that get the available shard with the lowest id. */
 static unsigned count_lowest(unsigned claims) {
@@ -370,7 +371,7 @@ static void capacity_is_counted_up_to_its_limit(void **state) {
         assert_int_equal(view.capacity.available_count, left);
     }
     now_ms += 2 * LEASE_MS;
-    /* Free and expired shards together are more. */
+    /* There are more free and expired shards than the hint can count. */
     assert_int_equal(claim_as("w"), TS_CLAIM_OK);
     assert_int_equal(view.capacity.available_count, TS_CAPACITY_MAX);
     audit();
@@ -385,7 +386,7 @@ static void more_expired_ones_than_a_look_reads_are_capacity(void **state) {
     assert_int_equal(view.capacity.available_count, TS_CAPACITY_MAX);
 }
 
-/* The admission's read beside both scans, the part before the worker's point, and the record. */
+/* Five reads: the admission, both scans, the scan before the worker's starting point, and the record. */
 static void a_claim_whose_first_look_succeeds_makes_five_reads(void **state) {
     (void)state;
     make_run(2 * LOOK);
@@ -417,7 +418,7 @@ static void a_cooldown_counts_from_the_end_of_the_claim(void **state) {
     assert_int_equal(claim_as("w"), TS_CLAIM_OK);
 }
 
-/* ---- what a session remembers ---- */
+/* ---- the session's memory ---- */
 
 static struct ts_coord_session *session;
 
@@ -433,7 +434,8 @@ static void session_completes(void) {
 }
 
 static void begin_session(void) {
-    session = ts_coord_session_new(others, &(struct ts_coord_worker){tenant, worker_named("s")});
+    session = ts_coord_session_new(others,
+                                   &(struct ts_coord_worker){.tenant = tenant, .worker = worker_named("s")});
     assert_non_null(session);
 }
 
@@ -476,14 +478,15 @@ static void the_session_claims_meanwhile(void) {
 }
 
 /* A lease that was being written during the session's search has an earlier deadline than the remembered
- * ones. */
+ * leases. */
 static void a_session_looks_at_all_leases_before_it_finds_nothing(void **state) {
     (void)state;
     make_run(1);
     begin_session();
     assert_int_equal(session_claims(), 1);
     session_completes();
-    const struct ts_register_op more = {tenant, run, new_op(), shards_of((struct batch){2, 2})};
+    const struct ts_register_op more = {
+        .tenant = tenant, .run = run, .op_id = new_op(), .shards = shards_of((struct batch){2, 2})};
     assert_int_equal(ts_coord_register_shards(others, &more, &memory, &outcome, &detail),
                      TS_REGISTER_SHARDS_OK);
     static struct ts_acquire_scratch theirs;
@@ -509,7 +512,7 @@ int main(void) {
         TEST(a_claim_continues_as_long_as_there_are_expired_ones),
         TEST(nothing_is_available_only_when_all_are_lost),
         TEST(expired_ones_that_are_parked_do_not_hide_the_others),
-        TEST(entries_without_a_shard_are_passed_over_once),
+        TEST(entries_without_a_shard_are_skipped_once),
         TEST(a_run_that_ends_meanwhile_ends_the_claim),
         TEST(workers_begin_at_different_small_ids),
         TEST(workers_begin_at_different_expired_ones),

@@ -1,7 +1,7 @@
 /*
- * Between the commit point of a transaction and its last commit: one store shows a change that another store
- * does not show yet. Commits to one store are held back until a resolver comes; meanwhile other calls read,
- * repeat and end things.
+ * Tests the time between the commit point of a transaction and its last commit, when one store shows a change
+ * that another does not show yet. Commits to one store are held back until a resolver comes. Meanwhile other
+ * calls read and end runs, and repeat operations.
  */
 #include "coord/driver/coord.h"
 #include "store/contract/engine.h"
@@ -19,7 +19,7 @@ static struct ts_router router;
 static struct ts_txn_virtual *coordinator;
 static struct ts_coord *coord;
 static uint32_t held_back;   /* place whose commits are held back; PLACES: none */
-static bool answers_unknown; /* the next transaction takes long and ends UNKNOWN */
+static bool answers_unknown; /* the next transaction takes long and ends as UNKNOWN */
 static struct ts_tenant_id tenant;
 static struct ts_worker_id worker;
 static const struct ts_run_id run = {7};
@@ -86,7 +86,7 @@ static void io_call(void *context, struct ts_coord_call *calls, size_t count) {
         run_now(calls[i].place, &calls[i].call);
 }
 
-/* The store that is held back never decides. */
+/* The store whose commits are held back never decides. */
 static void io_txn(void *context, const struct ts_txn_part *parts, size_t count,
                    struct ts_txn_result *ret_result) {
     (void)context;
@@ -172,7 +172,7 @@ static struct ts_split_replace_op split_op(struct split_places places) {
                                      second = ts_derived_shard_id(parent, op.by.op_id, TS_DERIVED_CHILD, 1);
             if (place_of(first) == places.children && place_of(second) == places.children)
                 return op;
-            now_ms += LEASE_MS + 1; /* another op id, and the shard is free again */
+            now_ms += LEASE_MS + 1; /* another op id; the shard is free again */
         }
     }
     fail_msg("no shard on that store");
@@ -236,7 +236,7 @@ static void test_a_repeated_split_does_not_collide_with_itself(void **state) {
     create();
     const struct ts_split_replace_op op = split_op((struct split_places){.parent = 1, .children = 0});
     struct ts_split_replace_result first, again;
-    held_back = 1; /* the parent's store */
+    held_back = 1; /* hold back the parent's store */
     assert_int_equal(ts_coord_split_replace(coord, &op, NULL, &first, &outcome, &detail), TS_SPLIT_OK);
     assert_int_equal(ts_coord_split_replace(coord, &op, NULL, &again, &outcome, &detail),
                      TS_SPLIT_BACKEND_ERROR);
@@ -314,7 +314,7 @@ static void test_a_run_does_not_end_before_the_children_of_a_split_are_made(void
     create();
     const struct ts_split_replace_op op = split_op((struct split_places){.parent = 0, .children = 1});
     struct ts_split_replace_result result;
-    held_back = 1; /* the children's store */
+    held_back = 1; /* hold back the children's store */
     assert_int_equal(ts_coord_split_replace(coord, &op, NULL, &result, &outcome, &detail), TS_SPLIT_OK);
     const struct ts_op_id end = new_op();
     assert_int_equal(end_run(TS_RUN_OP_CANCEL_RUN, end), TS_RUN_TRANSITION_BACKEND_ERROR);
@@ -353,7 +353,7 @@ static void test_nothing_is_registered_where_the_run_is_not_made_yet(void **stat
     assert_int_equal(ts_coord_register_shards(coord, &op, &memory, &outcome, &detail), TS_REGISTER_SHARDS_OK);
 }
 
-/* The answer is retryable, never "not found": the change is committed. */
+/* The answer must be retryable, never "not found", because the change is committed. */
 static void expect_being_made(void) {
     assert_int_equal(detail.infra.kind, TS_INFRA_RETRYABLE);
     detail = (struct ts_coord_detail){0};
@@ -388,7 +388,7 @@ static void test_a_run_in_creation_is_never_reported_as_missing(void **state) {
             expect_being_made();
             waited++;
         }
-        assert_in_range(waited, 1, 9); /* workers of this store */
+        assert_in_range(waited, 1, 9); /* number of workers whose own store this is */
         for (size_t i = 0; i < SHARDS; i++) {
             const struct ts_acquire_op op = {
                 .tenant = tenant, .shard = {run, shards[i].id}, .worker = worker};
@@ -422,7 +422,7 @@ static void test_a_run_in_creation_is_never_reported_as_missing(void **state) {
     }
 }
 
-static void test_what_is_not_there_is_not_there(void **state) {
+static void test_an_absent_run_is_not_found(void **state) {
     (void)state;
     struct ts_coord_claim_op claim = {.tenant = tenant, .run = run, .worker = worker};
     assert_int_equal(ts_coord_claim_next_available(coord, &claim, &scratch, &view, &detail),
@@ -432,7 +432,7 @@ static void test_what_is_not_there_is_not_there(void **state) {
     const struct ts_acquire_op op = {.tenant = tenant, .shard = {run, {77}}, .worker = worker};
     assert_int_equal(ts_coord_acquire(coord, &op, &scratch, &view, &detail), TS_ACQUIRE_SHARD_NOT_FOUND);
     assert_int_equal(look_at((struct ts_shard_id){77}), TS_GET_SHARD_SHARD_NOT_FOUND);
-    /* The question has created nothing. */
+    /* Waiting for the key has created nothing. */
     struct ts_coord_audit audit;
     assert_int_equal(ts_coord_audit_run(coord, &(struct ts_coord_run_query){tenant, run}, &audit, &detail),
                      TS_GET_RUN_OK);
@@ -485,7 +485,7 @@ int main(void) {
         CASE(test_a_run_does_not_end_before_registered_shards_are_made),
         CASE(test_nothing_is_registered_where_the_run_is_not_made_yet),
         CASE(test_a_run_in_creation_is_never_reported_as_missing),
-        CASE(test_what_is_not_there_is_not_there),
+        CASE(test_an_absent_run_is_not_found),
         CASE(test_a_list_misses_what_is_pending_and_only_that),
     };
 #undef CASE

@@ -1,7 +1,7 @@
 /*
- * Events between an operation and its answer: lost replies, faster competitors, leases that end on the way,
- * failing stores. The test can make each call fail, count calls, and act between them, as a simulation would.
- * Time passes only when a test moves it.
+ * Faults between an operation and its answer: lost replies, faster competitors, leases that end meanwhile,
+ * failing stores. The test can make each call fail, count calls, and act between them, like a simulation.
+ * Time passes only when a test advances it.
  */
 #include "base/endian.h"
 #include "coord/driver/coord.h"
@@ -21,7 +21,7 @@ static struct {
     struct ts_cluster *cluster;
     unsigned reads, applies, pauses;
     enum strike strike;
-    enum ts_store_result result; /* ERROR */
+    enum ts_store_result result; /* for ERROR */
     unsigned spared;             /* writes that succeed before the fault */
     unsigned times;              /* number of writes with the fault */
     void (*between)(void);       /* called once, before the next write */
@@ -32,7 +32,7 @@ static struct {
     size_t event_count;
 } world;
 
-/* A copy of a request that is still on its way although its sender has given up. */
+/* A copy of a request that is still on its way although its sender no longer waits. */
 static struct {
     struct ts_op ops[16];
     size_t count;
@@ -195,8 +195,9 @@ static const struct ts_new_shard shards[] = {
     {.has_id = true, .id = {2}, .spec.range = {BYTES("h"), BYTES("p")}}};
 
 static enum ts_create_run_error make_run(struct ts_coord *by, struct ts_op_id op) {
-    const struct ts_create_run_op create = {tenant, run, config()};
-    const struct ts_register_op registered = {tenant, run, op, {shards, 2}};
+    const struct ts_create_run_op create = {.tenant = tenant, .run = run, .config = config()};
+    const struct ts_register_op registered = {
+        .tenant = tenant, .run = run, .op_id = op, .shards = {shards, 2}};
     return ts_coord_create_run_with_shards(by, &create, &registered, &memory, &outcome, &detail);
 }
 
@@ -269,7 +270,8 @@ static int clean(void **state) {
 static void a_checkpoint_of_a_session_is_one_call(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
-    struct ts_coord_session *session = ts_coord_session_new(coord, &(struct ts_coord_worker){tenant, worker});
+    struct ts_coord_session *session =
+        ts_coord_session_new(coord, &(struct ts_coord_worker){.tenant = tenant, .worker = worker});
     assert_non_null(session);
     assert_int_equal(ts_coord_session_acquire(session, (struct ts_shard_key){run, {1}}, &view, &detail),
                      TS_ACQUIRE_OK);
@@ -364,13 +366,14 @@ static void an_operation_whose_reply_is_lost_is_found_done(void **state) {
     audit();
 }
 
-static void a_run_whose_reply_is_lost_is_known_as_ones_own(void **state) {
+static void a_run_whose_reply_is_lost_is_recognized_by_its_creator(void **state) {
     (void)state;
     strike(LOST_REPLY, 1);
     struct ts_run_record made;
-    assert_int_equal(
-        ts_coord_create_run(coord, &(struct ts_create_run_op){tenant, run, config()}, &made, &detail),
-        TS_CREATE_RUN_OK);
+    assert_int_equal(ts_coord_create_run(
+                         coord, &(struct ts_create_run_op){.tenant = tenant, .run = run, .config = config()},
+                         &made, &detail),
+                     TS_CREATE_RUN_OK);
     assert_int_equal(count_events(TS_EVENT_RUN_CREATED), 1);
     audit();
 }
@@ -401,7 +404,7 @@ static void namesake_acquires(void) {
 }
 
 /* The name, the fence and the deadline are the same, but the lease belongs to another process. */
-static void an_acquire_of_a_namesake_is_not_taken_for_ones_own(void **state) {
+static void an_acquire_of_a_namesake_is_not_mistaken_for_the_workers_own(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
     strike(LOST_REQUEST, 1);
@@ -416,7 +419,7 @@ static void a_moment_passes(void) {
 }
 
 /* The first request arrives while the second one, with a later deadline, is on its way. */
-static void an_acquire_whose_first_try_arrives_late_is_ones_own(void **state) {
+static void an_acquire_whose_first_try_arrives_late_belongs_to_the_worker(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
     const uint64_t deadline_ms = now_ms + config().lease_duration_ms;
@@ -459,7 +462,7 @@ static void others_checkpoint(void) {
     assert_int_equal(ts_coord_checkpoint(others, &op, NULL, &theirs, &ignored), TS_CHECKPOINT_OK);
 }
 
-static void what_others_have_changed_is_read_again(void **state) {
+static void a_record_that_others_have_changed_is_read_again(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
     assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
@@ -468,7 +471,7 @@ static void what_others_have_changed_is_read_again(void **state) {
     assert_int_equal(checkpoint(coord, new_op(), "e"), TS_CHECKPOINT_OK);
     assert_int_equal(outcome.outcome, TS_OUTCOME_EXECUTED);
     assert_int_equal(world.applies, 2);
-    world.between = others_checkpoint; /* a replay by now: changes nothing */
+    world.between = others_checkpoint; /* a replay at that moment: it changes nothing */
     assert_int_equal(checkpoint(coord, new_op(), "f"), TS_CHECKPOINT_OK);
     audit();
     /* Two callers use the same op id at the same time: one executes, the other replays. */
@@ -486,7 +489,7 @@ static void others_unpark(void) {
     assert_int_equal(ts_coord_unpark(others, &op, &theirs, &ignored), TS_UNPARK_OK);
 }
 
-static void nothing_becomes_active_beside_the_end_of_a_run(void **state) {
+static void nothing_becomes_active_while_a_run_ends(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
     for (uint64_t shard = 1; shard <= 2; shard++) {
@@ -591,7 +594,10 @@ static void failures_have_their_kinds(void **state) {
     strike_with(TS_STORE_FULL, 1000);
     assert_int_equal(acquire(coord, 2), TS_ACQUIRE_BACKEND_ERROR);
     const struct ts_register_op more = {
-        tenant, run, new_op(), {&(struct ts_new_shard){.spec.range = {BYTES("p"), BYTES("z")}}, 1}};
+        .tenant = tenant,
+        .run = run,
+        .op_id = new_op(),
+        .shards = {&(struct ts_new_shard){.spec.range = {BYTES("p"), BYTES("z")}}, 1}};
     assert_int_equal(ts_coord_register_shards(coord, &more, &memory, &outcome, &detail),
                      TS_REGISTER_SHARDS_RESOURCE_EXHAUSTED);
     assert_string_equal(detail.resource, "disk");
@@ -607,7 +613,7 @@ static void one_that_may_have_been_done_is_unknown_however_it_ends(void **state)
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
     assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
-    /* The first write gets lost; from the second on the store cannot be reached. */
+    /* The first write is lost; from the second write on, the store cannot be reached. */
     strike(LOST_REQUEST, 1);
     world.then = then_unavailable;
     assert_int_equal(checkpoint(coord, new_op(), "c"), TS_CHECKPOINT_BACKEND_ERROR);
@@ -675,7 +681,7 @@ static void expect_late(uint64_t deadline_ms) {
 
 /* The store's time may be read again before a lease counts as lost: the deadline may have moved
  * meanwhile. */
-static void what_comes_late_is_tried_again_a_few_times(void **state) {
+static void a_late_call_is_repeated_a_few_times(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
     assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
@@ -703,7 +709,7 @@ static void a_lost_reply_to_a_read_is_not_unknown(void **state) {
     audit();
 }
 
-/* The store refuses the batch as late, whatever time was read before. */
+/* The store refuses the batch as late, although the time that was read before allowed it. */
 static void a_late_batch_is_reported_with_the_deadline(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
@@ -766,8 +772,9 @@ static void make_many(void) {
             .has_id = true,
             .id = {i + 1},
             .spec.range = {ts_bytes_of_cstring(keys[i]), ts_bytes_of_cstring(keys[i + 1])}};
-    const struct ts_create_run_op create = {tenant, run, config()};
-    const struct ts_register_op registered = {tenant, run, new_op(), {many, MANY}};
+    const struct ts_create_run_op create = {.tenant = tenant, .run = run, .config = config()};
+    const struct ts_register_op registered = {
+        .tenant = tenant, .run = run, .op_id = new_op(), .shards = {many, MANY}};
     assert_int_equal(ts_coord_create_run_with_shards(coord, &create, &registered, &memory, &outcome, &detail),
                      TS_CREATE_RUN_OK);
     taken_count = 0;
@@ -814,14 +821,15 @@ static void a_lease_is_claimed_at_its_deadline_and_not_before(void **state) {
     audit();
 }
 
-/* Another run of the tenant: it shares only the counter. */
+/* Another run of the tenant; the two runs share only the counter. */
 static void others_take_the_last_place(void) {
     static const struct ts_new_shard one[] = {{.spec.range = {BYTES("b"), BYTES("c")}}};
     static struct ts_manifest_memory theirs;
     struct ts_coord_outcome ignored_outcome;
     struct ts_coord_detail ignored;
-    const struct ts_create_run_op create = {tenant, {8}, config()};
-    const struct ts_register_op registered = {tenant, {8}, {999999}, {one, 1}};
+    const struct ts_create_run_op create = {.tenant = tenant, .run = {8}, .config = config()};
+    const struct ts_register_op registered = {
+        .tenant = tenant, .run = {8}, .op_id = {999999}, .shards = {one, 1}};
     assert_int_equal(
         ts_coord_create_run_with_shards(others, &create, &registered, &theirs, &ignored_outcome, &ignored),
         TS_CREATE_RUN_OK);
@@ -842,7 +850,10 @@ static void the_last_place_is_given_once(void **state) {
     assert_int_equal(make_run(limited, new_op()), TS_CREATE_RUN_OK);
     world.between = others_take_the_last_place;
     const struct ts_register_op more = {
-        tenant, run, new_op(), {&(struct ts_new_shard){.spec.range = {BYTES("p"), BYTES("z")}}, 1}};
+        .tenant = tenant,
+        .run = run,
+        .op_id = new_op(),
+        .shards = {&(struct ts_new_shard){.spec.range = {BYTES("p"), BYTES("z")}}, 1}};
     assert_int_equal(ts_coord_register_shards(limited, &more, &memory, &outcome, &detail),
                      TS_REGISTER_SHARDS_SHARD_LIMIT_EXCEEDED);
     assert_int_equal(detail.limit.current, 3);
@@ -857,7 +868,7 @@ static void time_runs_on(void) {
     world.between = time_runs_on;
 }
 
-static void what_takes_long_is_tried_less_often(void **state) {
+static void a_slow_call_is_tried_less_often(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
     strike(LOST_REQUEST, 1000);
@@ -868,14 +879,14 @@ static void what_takes_long_is_tried_less_often(void **state) {
 }
 
 /* retry.max_retries is 3, and the first retry is immediate. */
-static void what_passes_is_tried_again_by_the_transaction(void **state) {
+static void the_transaction_repeats_after_a_temporary_failure(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
     strike_with(TS_STORE_BUSY, 3);
     assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
     assert_int_equal(world.applies, 4);
     assert_int_equal(our_store.sleeps, 2);
-    assert_int_equal(world.reads, 3); /* record and guard once, and the capacity */
+    assert_int_equal(world.reads, 3); /* reads: record and guard together, and the capacity */
     assert_int_equal(world.pauses, 0);
     strike_with(TS_STORE_UNAVAILABLE, 4);
     assert_int_equal(checkpoint(coord, new_op(), "c"), TS_CHECKPOINT_BACKEND_ERROR);
@@ -892,13 +903,14 @@ static void a_cooldown_that_is_written_late_does_not_shorten_a_later_one(void **
     (void)state;
     struct ts_run_config cool = config();
     cool.cooldown_ms = 1000;
-    const struct ts_create_run_op create = {tenant, run, cool};
-    const struct ts_register_op registered = {tenant, run, new_op(), {shards, 2}};
+    const struct ts_create_run_op create = {.tenant = tenant, .run = run, .config = cool};
+    const struct ts_register_op registered = {
+        .tenant = tenant, .run = run, .op_id = new_op(), .shards = {shards, 2}};
     assert_int_equal(
         ts_coord_create_run_with_shards(others, &create, &registered, &memory, &outcome, &detail),
         TS_CREATE_RUN_OK);
     strike(HELD_UP, 1);
-    world.spared = 1; /* the acquire */
+    world.spared = 1; /* the write of the acquire */
     assert_int_equal(claim(coord), TS_CLAIM_OK);
     assert_int_equal(world.times, 0);
     strike(NONE, 0);
@@ -923,8 +935,9 @@ static void make_large_run(void) {
             .has_id = true,
             .id = {i + 1},
             .spec.range = {ts_bytes_of_cstring(keys[i]), ts_bytes_of_cstring(keys[i + 1])}};
-    const struct ts_create_run_op create = {tenant, run, config()};
-    const struct ts_register_op registered = {tenant, run, new_op(), {many, DELETED}};
+    const struct ts_create_run_op create = {.tenant = tenant, .run = run, .config = config()};
+    const struct ts_register_op registered = {
+        .tenant = tenant, .run = run, .op_id = new_op(), .shards = {many, DELETED}};
     assert_int_equal(
         ts_coord_create_run_with_shards(others, &create, &registered, &memory, &outcome, &detail),
         TS_CREATE_RUN_OK);
@@ -946,8 +959,8 @@ static void a_stopped_deletion_continues_where_it_was(void **state) {
         strike_with(TS_STORE_UNAVAILABLE, 1000);
         world.spared = stopped_at;
         assert_int_equal(delete_run(coord, &first), TS_DELETE_RUN_BACKEND_ERROR);
-        assert_int_equal(world.applies, stopped_at + 4); /* with three retries of the last */
-        /* The remaining part is consistent and visible, and the run cannot be created again beside it. */
+        assert_int_equal(world.applies, stopped_at + 4); /* including three retries of the last write */
+        /* The remaining part is consistent and visible, and the run cannot be created again while it exists. */
         audit();
         assert_int_equal(make_run(others, new_op()), TS_CREATE_RUN_REGISTER_SHARDS_FAILED);
         struct ts_shard_counts counts;
@@ -973,7 +986,7 @@ static void a_deletion_whose_replies_are_lost_is_found_done(void **state) {
         world.spared = lost;
         assert_int_equal(delete_run(coord, &deleted), TS_DELETE_RUN_OK);
         assert_true(deleted.was_there);
-        /* A call that finds no run waits for one that may be in creation: one write more. */
+        /* A call that finds no run waits in case one is being created; that is one more write. */
         assert_int_equal(world.applies, lost < 3 ? 4 : 5);
         strike(NONE, 0);
         assert_int_equal(delete_run(others, &deleted), TS_DELETE_RUN_OK);
@@ -1008,8 +1021,8 @@ static void a_deletion_never_touches_a_new_run_of_the_same_id(void **state) {
     }
 }
 
-/* The same between the reads of the guard and of the shards: these shards belong to the new run. */
-static void a_deletion_takes_no_new_shards_for_old_ones(void **state) {
+/* The same between the reads of the guard and of the shards. These shards belong to the new run. */
+static void a_deletion_does_not_mistake_new_shards_for_old_ones(void **state) {
     (void)state;
     make_large_run();
     struct ts_coord_deleted deleted = {0};
@@ -1048,34 +1061,34 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_checkpoint_of_a_session_is_one_call),
         TEST(an_operation_whose_reply_is_lost_is_found_done),
-        TEST(a_run_whose_reply_is_lost_is_known_as_ones_own),
+        TEST(a_run_whose_reply_is_lost_is_recognized_by_its_creator),
         TEST(an_operation_whose_request_is_lost_is_done_once),
-        TEST(an_acquire_of_a_namesake_is_not_taken_for_ones_own),
+        TEST(an_acquire_of_a_namesake_is_not_mistaken_for_the_workers_own),
         TEST(a_lasting_unknown_is_reported),
-        TEST(what_others_have_changed_is_read_again),
-        TEST(nothing_becomes_active_beside_the_end_of_a_run),
+        TEST(a_record_that_others_have_changed_is_read_again),
+        TEST(nothing_becomes_active_while_a_run_ends),
         TEST(no_shard_moves_once_its_run_has_ended),
         TEST(shards_of_others_count_when_a_run_ends),
         TEST(a_lease_that_ends_on_the_way_is_expired),
         TEST(failures_have_their_kinds),
         TEST(one_that_may_have_been_done_is_unknown_however_it_ends),
-        TEST(an_acquire_whose_first_try_arrives_late_is_ones_own),
+        TEST(an_acquire_whose_first_try_arrives_late_belongs_to_the_worker),
         TEST(one_that_may_have_been_done_is_unknown_when_damage_hides_it),
         TEST(the_end_of_a_run_is_unknown_when_damage_hides_it),
         TEST(a_late_batch_is_reported_with_the_deadline),
-        TEST(what_comes_late_is_tried_again_a_few_times),
+        TEST(a_late_call_is_repeated_a_few_times),
         TEST(a_lost_reply_to_a_read_is_not_unknown),
         TEST(a_claim_continues_while_others_take_all_that_it_has_seen),
         TEST(a_claim_that_finds_another_worker_tries_elsewhere),
         TEST(a_lease_is_claimed_at_its_deadline_and_not_before),
         TEST(the_last_place_is_given_once),
-        TEST(what_passes_is_tried_again_by_the_transaction),
-        TEST(what_takes_long_is_tried_less_often),
+        TEST(the_transaction_repeats_after_a_temporary_failure),
+        TEST(a_slow_call_is_tried_less_often),
         TEST(a_cooldown_that_is_written_late_does_not_shorten_a_later_one),
         TEST(a_stopped_deletion_continues_where_it_was),
         TEST(a_deletion_whose_replies_are_lost_is_found_done),
         TEST(shards_that_another_deletion_has_deleted_are_not_counted_down_again),
-        TEST(a_deletion_takes_no_new_shards_for_old_ones),
+        TEST(a_deletion_does_not_mistake_new_shards_for_old_ones),
         TEST(a_deletion_never_touches_a_new_run_of_the_same_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

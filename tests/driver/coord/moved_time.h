@@ -1,4 +1,5 @@
-/* Time that tests move, for embedded stores: the wall clock of the stores is theirs, deadlines are real. */
+/* Time that tests control, for embedded stores: it replaces the wall clock of the stores. Deadlines use real
+ * time. */
 #ifndef TS_TESTS_DRIVER_COORD_MOVED_TIME_H
 #define TS_TESTS_DRIVER_COORD_MOVED_TIME_H
 

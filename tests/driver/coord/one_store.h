@@ -1,6 +1,6 @@
 /*
- * Transactions of one store for tests that carry out every call themselves. They follow the driver's rules
- * for retries; time passes only while they back off.
+ * Transactions of one store, for tests that carry out every call themselves. Retries follow the driver's
+ * rules; time passes only during backoffs.
  */
 #ifndef TS_TESTS_ONE_STORE_H
 #define TS_TESTS_ONE_STORE_H

@@ -1,4 +1,4 @@
-/* On two servers: two stores with clocks of their own. */
+/* On two servers: two stores with separate clocks. */
 #include "suite.h"
 #include "support/pg.h"
 
@@ -23,7 +23,7 @@ static struct ts_cluster *open_cluster(void) {
     return cluster;
 }
 
-/* The servers' time is the real one. */
+/* The servers use real time. */
 static void pass_ms(uint64_t ms) {
     ms += 50;
     struct timespec pause = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000 * 1000000)};

@@ -1,7 +1,7 @@
 /*
- * Sixteen processes work on one run on two PostgreSQL servers. They claim, checkpoint every item, split now
- * and then, renew and complete; some are killed at arbitrary moments and started again. The answers that
- * they got are kept in shared memory, and compared at the end:
+ * Sixteen processes work on one run on two PostgreSQL servers. They claim, checkpoint every item, sometimes
+ * split, renew and complete. Some are killed at arbitrary moments and started again. The answers that they
+ * received are in shared memory, and are compared at the end:
  *
  *   one owner at a time    by the stores' own time, no shard was acquired before the lease before it had ended
  *   fences strictly rise   no fence of a shard was given twice, and a checkpoint never succeeds under a fence
@@ -31,12 +31,12 @@
 enum {
     PROCESSES = 16,
     SHARDS = 256,
-    ITEMS = 12, /* of a shard */
+    ITEMS = 12, /* items of a shard */
     ALL_ITEMS = SHARDS * ITEMS,
     KILLS = 32,
     LEASE_MS = 1000,
-    GRANTS_MAX = 64, /* fences of a shard that are kept */
-    TABLE = 2048,    /* shards that are kept: a power of two */
+    GRANTS_MAX = 64, /* maximum number of recorded fences of a shard */
+    TABLE = 2048,    /* maximum number of recorded shards: a power of two */
 };
 
 struct grant {
@@ -249,7 +249,7 @@ static bool is_finished(struct worker *worker) {
            counts.active == 0;
 }
 
-/* The status of the process. */
+/* Returns the exit status of the process. */
 static int work(uint64_t number) {
     static struct worker worker;
     worker.number = number;
@@ -313,8 +313,8 @@ static void make_run(struct ts_coord *coord) {
     struct ts_run_config config = ts_run_config_default();
     config.lease_duration_ms = LEASE_MS;
     config.attempts = 0;
-    const struct ts_create_run_op create = {tenant, run, config};
-    const struct ts_register_op op = {tenant, run, {1}, {shards, SHARDS}};
+    const struct ts_create_run_op create = {.tenant = tenant, .run = run, .config = config};
+    const struct ts_register_op op = {.tenant = tenant, .run = run, .op_id = {1}, .shards = {shards, SHARDS}};
     struct ts_coord_outcome outcome;
     struct ts_coord_detail detail;
     assert_int_equal(ts_coord_create_run_with_shards(coord, &create, &op, &memory, &outcome, &detail),
@@ -347,7 +347,8 @@ static void close_all(struct opened *all) {
     ts_cluster_close(all->cluster);
 }
 
-/* Kills some while they work, starts others in their place, and waits until all have found everything done. */
+/* Kills some processes while they work, starts others instead, and waits until all have found that everything
+ * is done. */
 static void run_workers(void) {
     pid_t pids[PROCESSES];
     struct ts_prng prng;
@@ -392,7 +393,7 @@ static bool cover(void *context, const struct ts_coord_shard_view *shard) {
     return true;
 }
 
-/* By the store's clock, each lease began after the end of the lease before it. */
+/* By the store's clock, each lease began after the previous lease had ended. */
 static size_t check_owners(void) {
     size_t handed_on = 0;
     for (size_t i = 0; i < TABLE; i++) {
@@ -420,7 +421,7 @@ static void sixteen_processes_share_a_run_and_survive_kills(void **state) {
     assert_true(ts_tenant_id_from_text(TS_BYTES("acme"), &tenant));
     struct opened all = open_all(true);
     make_run(all.coord);
-    close_all(&all); /* no threads while forking */
+    close_all(&all); /* there must be no threads while forking */
     run_workers();
 
     all = open_all(false);
@@ -428,7 +429,7 @@ static void sixteen_processes_share_a_run_and_survive_kills(void **state) {
     struct ts_coord_detail detail;
     const struct ts_coord_shard_query query = {.run = {tenant, run}};
     assert_int_equal(ts_coord_list_shards(all.coord, &query, cover, &covered, &detail), TS_GET_RUN_OK);
-    /* A split may have happened although its worker was killed before it got the answer. */
+    /* A split may have succeeded although its worker was killed before it received the answer. */
     assert_true(covered.done >= SHARDS + shared->splits);
     for (size_t item = 0; item < ALL_ITEMS; item++) {
         assert_true(covered.items[item]);

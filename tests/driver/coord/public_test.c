@@ -1,4 +1,4 @@
-/* turnstone/coord.h, as a program uses it, on stores in memory with the real clock. */
+/* Uses turnstone/coord.h like a program, on stores in memory with the real clock. */
 #include "support/cmocka.h"
 
 #include "turnstone/cluster.h"
@@ -18,7 +18,7 @@ static struct ts_run_id run;
 static uint64_t last_op;
 
 static struct ts_bytes bytes(const char *text) {
-    return (struct ts_bytes){(const uint8_t *)text, strlen(text)};
+    return ts_bytes_of_cstring(text);
 }
 
 static struct ts_op_id next_op(void) {
@@ -58,7 +58,7 @@ static int close_all(void **state) {
     return 0;
 }
 
-/* A run of its own for each test, with shards a to m and m to z, and leases of this duration. */
+/* Each test has its own run with the shards a to m and m to z, and leases of this duration. */
 static void make_run(uint64_t lease_ms) {
     run.v++;
     struct ts_run_plan *plan = ts_run_plan_new(TENANT, run);
@@ -208,6 +208,10 @@ static bool count_shard(void *context, const struct ts_shard_info *shard) {
     counts[ts_shard_info_status(shard)]++;
     counts[4] += ts_shard_info_is_leased(shard);
     counts[5] += ts_shard_info_key(shard).len > 0;
+    bool is_parked = ts_shard_info_status(shard) == TS_SHARD_PARKED;
+    assert_int_equal(ts_shard_info_park_reason(shard), is_parked ? TS_PARK_POISONED : TS_PARK_OTHER);
+    assert_int_equal(ts_shard_info_attempts(shard), is_parked || ts_shard_info_is_leased(shard) ? 1 : 0);
+    same(ts_shard_info_token(shard), ts_shard_info_status(shard) == TS_SHARD_SPLIT ? "token" : "");
     assert_true(ts_shard_info_start(shard).len > 0 && ts_shard_info_end(shard).len > 0);
     assert_true(ts_shard_info_metadata(shard).len > 0 && ts_shard_info_id(shard).v > 0);
     return true;
@@ -222,7 +226,7 @@ static void shards_are_split_and_parked(void **state) {
     struct ts_bytes done = bytes(is_first ? "b" : "n");
     struct ts_bytes residual = bytes(is_first ? "k" : "y");
     struct ts_bytes cuts[] = {bytes(is_first ? "d" : "p"), bytes(is_first ? "g" : "t")};
-    assert_int_equal(ts_worker_checkpoint(worker, next_op(), done, bytes(""), answer), TS_CHECKPOINT_OK);
+    assert_int_equal(ts_worker_checkpoint(worker, next_op(), done, bytes("token"), answer), TS_CHECKPOINT_OK);
     assert_int_equal(ts_worker_split_residual(worker, next_op(), residual, bytes("rest"), answer),
                      TS_SPLIT_OK);
     struct ts_bytes backwards[] = {cuts[1], cuts[0]};
@@ -257,12 +261,101 @@ static void shards_are_split_and_parked(void **state) {
     assert_int_equal(counts[TS_SHARD_SPLIT], 1);
     assert_int_equal(counts[TS_SHARD_PARKED], 1);
     assert_int_equal(counts[TS_SHARD_ACTIVE],
-                     4); /* the other one, the residual, three children; one is parked */
+                     4); /* the other shard, the residual and three children; one is parked */
     assert_int_equal(counts[4], 1);
     assert_int_equal(counts[5], 2); /* the parent, and the child that continues after its last key */
     assert_int_equal(ts_shard_unpark(coord, TENANT, run, parked, next_op(), answer), TS_UNPARK_OK);
     expect_shards(TS_SHARD_ACTIVE, 5);
     ts_worker_free(worker);
+}
+
+static void only_workers_with_the_pin_get_shards(void **state) {
+    (void)state;
+    const struct ts_pin pin = {{1, 2, 3}}, other = {{1, 2, 4}};
+    struct ts_run_info *info;
+    struct ts_run_plan *plan = ts_run_plan_new("pinned", (struct ts_run_id){++run.v});
+    assert_non_null(plan);
+    ts_run_plan_set_pin(plan, pin);
+    assert_true(ts_run_plan_set(plan, TS_RUN_DISPATCHED, 2));
+    assert_true(ts_run_plan_add_shard(plan, bytes("a"), bytes("m"), bytes("")));
+    assert_int_equal(ts_run_create(coord, plan, next_op(), answer), TS_CREATE_RUN_INVALID_CONFIG);
+    assert_true(ts_run_plan_set(plan, TS_RUN_DISPATCHED, 1));
+    assert_int_equal(ts_run_create(coord, plan, next_op(), answer), TS_CREATE_RUN_OK);
+    ts_run_plan_free(plan);
+    assert_int_equal(ts_run_look(coord, "pinned", run, &info, answer), TS_GET_RUN_OK);
+    struct ts_pin read = ts_run_info_pin(info);
+    assert_memory_equal(&read, &pin, sizeof pin);
+    ts_run_info_free(info);
+    struct ts_worker *worker = ts_worker_new(coord, "pinned", "w");
+    assert_int_equal(ts_worker_claim(worker, run, answer), TS_CLAIM_NONE_AVAILABLE);
+    assert_non_null(strstr(ts_coord_answer_text(answer), "pin"));
+    ts_worker_set_pin(worker, other);
+    assert_int_equal(ts_worker_claim(worker, run, answer), TS_CLAIM_NONE_AVAILABLE);
+    assert_int_equal(ts_worker_claim_any(worker, answer), TS_CLAIM_NONE_AVAILABLE);
+    ts_worker_set_pin(worker, pin);
+    assert_int_equal(ts_worker_claim_any(worker, answer), TS_CLAIM_OK);
+    assert_int_equal(ts_worker_run(worker).v, run.v);
+    ts_worker_free(worker);
+}
+
+static bool count_run(void *context, struct ts_run_id visited, enum ts_run_status status) {
+    int *counts = context;
+    assert_int_not_equal(visited.v, 0);
+    counts[status]++;
+    return true;
+}
+
+/* More shards than one transaction may have. */
+static void a_request_makes_one_run_in_steps(void **state) {
+    (void)state;
+    struct ts_run_id id = {0}, again;
+    struct ts_op_id op_id = {0}, op_again;
+    int counts[5] = {0};
+    assert_true(ts_run_of_request("steps", "nightly-7", &id, &op_id));
+    assert_true(ts_run_of_request("steps", "nightly-7", &again, &op_again));
+    assert_true(id.v == again.v && op_id.v == op_again.v);
+    assert_true(ts_run_of_request("other", "nightly-7", &again, &op_again));
+    assert_int_not_equal(id.v, again.v);
+    assert_false(ts_run_of_request("steps", "two words", &again, &op_again));
+    assert_false(ts_run_of_request("steps", NULL, &again, &op_again));
+    struct ts_run_plan *plan = ts_run_plan_new("steps", id);
+    char from[16], to[16];
+    for (int i = 0; i < 10001; i++) {
+        snprintf(from, sizeof from, "%05d", i);
+        snprintf(to, sizeof to, "%05d", i + 1);
+        assert_true(ts_run_plan_add_shard(plan, bytes(from), bytes(to), bytes("")));
+    }
+    assert_int_equal(ts_run_create(coord, plan, op_id, answer), TS_CREATE_RUN_REGISTER_SHARDS_FAILED);
+    assert_int_equal(ts_run_create_in_steps(coord, plan, op_id, answer), TS_CREATE_RUN_OK);
+    assert_false(ts_coord_answer_is_replay(answer));
+    assert_int_equal(ts_run_create_in_steps(coord, plan, op_id, answer), TS_CREATE_RUN_OK);
+    assert_true(ts_coord_answer_is_replay(answer));
+    assert_true(ts_run_plan_add_shard(plan, bytes("x"), bytes("y"), bytes("")));
+    assert_int_equal(ts_run_create_in_steps(coord, plan, op_id, answer), TS_CREATE_RUN_CONFIG_MISMATCH);
+    ts_run_plan_free(plan);
+    assert_int_equal(ts_run_each(coord, "steps", count_run, counts, answer), TS_GET_RUN_OK);
+    assert_int_equal(counts[TS_RUN_ACTIVE], 1);
+    assert_int_equal(ts_run_each(coord, "", count_run, counts, answer), TS_GET_RUN_OK);
+    assert_int_equal(counts[TS_RUN_ACTIVE], 1);
+    struct ts_worker *worker = ts_worker_new(coord, "steps", "w");
+    assert_int_equal(ts_worker_claim_any(worker, answer), TS_CLAIM_OK);
+    assert_int_equal(ts_worker_run(worker).v, id.v);
+    ts_worker_free(worker);
+}
+
+static void a_run_without_shards_waits_for_them(void **state) {
+    (void)state;
+    struct ts_run_plan *plan = ts_run_plan_new(TENANT, (struct ts_run_id){++run.v});
+    struct ts_run_info *info;
+    assert_int_equal(ts_run_create(coord, plan, next_op(), answer), TS_CREATE_RUN_OK);
+    assert_int_equal(ts_run_create(coord, plan, next_op(), answer), TS_CREATE_RUN_RUN_ALREADY_EXISTS);
+    assert_int_equal(ts_run_look(coord, TENANT, run, &info, answer), TS_GET_RUN_OK);
+    assert_int_equal(ts_run_info_status(info), TS_RUN_INITIALIZING);
+    ts_run_info_free(info);
+    assert_true(ts_run_plan_add_shard(plan, bytes("a"), bytes("m"), bytes("")));
+    assert_int_equal(ts_run_register(coord, plan, next_op(), answer), TS_REGISTER_SHARDS_OK);
+    ts_run_plan_free(plan);
+    expect_shards(TS_SHARD_ACTIVE, 1);
 }
 
 static void wrong_names_and_missing_things_are_errors(void **state) {
@@ -290,6 +383,7 @@ static void wrong_names_and_missing_things_are_errors(void **state) {
     ts_run_plan_set(plan, TS_RUN_LEASE_MS, 1);
     assert_int_equal(ts_run_create(coord, plan, next_op(), answer), TS_CREATE_RUN_INVALID_CONFIG);
     ts_run_plan_set(plan, TS_RUN_LEASE_MS, 1000);
+    ts_run_plan_add_shard(plan, bytes("m"), bytes("a"), bytes(""));
     assert_int_equal(ts_run_create(coord, plan, next_op(), answer), TS_CREATE_RUN_REGISTER_SHARDS_FAILED);
     ts_run_plan_free(plan);
     struct ts_op_id drawn[2];
@@ -304,6 +398,9 @@ int main(void) {
         cmocka_unit_test(a_keeper_keeps_the_lease),
         cmocka_unit_test(a_keeper_reports_a_lease_that_it_cannot_keep),
         cmocka_unit_test(shards_are_split_and_parked),
+        cmocka_unit_test(only_workers_with_the_pin_get_shards),
+        cmocka_unit_test(a_request_makes_one_run_in_steps),
+        cmocka_unit_test(a_run_without_shards_waits_for_them),
         cmocka_unit_test(wrong_names_and_missing_things_are_errors),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

@@ -1,4 +1,4 @@
-/* With as many stores as the argument says. */
+/* The argument is the number of stores. */
 #include "moved_time.h"
 #include "suite.h"
 

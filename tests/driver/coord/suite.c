@@ -10,7 +10,7 @@
 struct suite suite;
 struct suite_shard suite_shard_seen;
 
-/* ---- what was seen ---- */
+/* ---- recorded results ---- */
 
 /* The results of each operation so far. */
 #define SEEN(op, PREFIX, last, count) static unsigned seen_##op[(count) + 1];
@@ -61,7 +61,7 @@ static void check_texts(enum ts_error_variant error) {
         look_for_hash(text, suite.detail.detail__private.expected_hash);
     }
     look_through(suite.detail.infra.text, "an infrastructure error");
-    assert_int_not_equal(ts_txn_error_class_of(error, &suite.detail), TS_COORD_CLASS_NONE);
+    assert_int_not_equal(ts_error_class_of(error, &suite.detail), TS_COORD_CLASS_NONE);
 }
 
 static void prepare(void) {
@@ -171,7 +171,7 @@ struct ts_coord *suite_other(const struct ts_coord_options *options) {
 
 enum ts_create_run_error suite_create(const struct ts_run_config *config) {
     prepare();
-    const struct ts_create_run_op op = {suite.tenant, suite.run, *config};
+    const struct ts_create_run_op op = {.tenant = suite.tenant, .run = suite.run, .config = *config};
     struct ts_run_record run;
     const enum ts_create_run_error error = ts_coord_create_run(suite.coord, &op, &run, &suite.detail);
     if (error == TS_CREATE_RUN_OK)
@@ -182,7 +182,8 @@ enum ts_create_run_error suite_create(const struct ts_run_config *config) {
 enum ts_register_shards_error suite_register(struct ts_op_id op_id, const struct ts_new_shard *shards,
                                              size_t count) {
     prepare();
-    const struct ts_register_op op = {suite.tenant, suite.run, op_id, {shards, count}};
+    const struct ts_register_op op = {
+        .tenant = suite.tenant, .run = suite.run, .op_id = op_id, .shards = {shards, count}};
     const enum ts_register_shards_error error =
         ts_coord_register_shards(suite.coord, &op, &suite.memory, &suite.outcome, &suite.detail);
     NOTE(register_shards, error == TS_REGISTER_SHARDS_OK);
@@ -192,8 +193,9 @@ enum ts_register_shards_error suite_register(struct ts_op_id op_id, const struct
 enum ts_create_run_error suite_create_with(const struct ts_run_config *config, struct ts_op_id op_id,
                                            const struct ts_new_shard *shards, size_t count) {
     prepare();
-    const struct ts_create_run_op create = {suite.tenant, suite.run, *config};
-    const struct ts_register_op op = {suite.tenant, suite.run, op_id, {shards, count}};
+    const struct ts_create_run_op create = {.tenant = suite.tenant, .run = suite.run, .config = *config};
+    const struct ts_register_op op = {
+        .tenant = suite.tenant, .run = suite.run, .op_id = op_id, .shards = {shards, count}};
     const enum ts_create_run_error error = ts_coord_create_run_with_shards(
         suite.coord, &create, &op, &suite.memory, &suite.outcome, &suite.detail);
     NOTE(create_run_with_shards, error == TS_CREATE_RUN_OK);
@@ -427,7 +429,7 @@ int suite_fresh(void **state) {
     return 0;
 }
 
-/* Runs last: checks that the tests before have seen every possible result. */
+/* Runs last: checks that the earlier tests have produced every possible result. */
 static void every_error_and_every_outcome_was_seen(void **state) {
     (void)state;
     unsigned missing = 0;
@@ -479,8 +481,8 @@ static int close_all(void **state) {
 
 int suite_main(const struct suite_fixture *fixture) {
     static const struct CMUnitTest *const files[] = {
-        suite_run_tests,   suite_delete_tests,  suite_lease_tests,     suite_split_tests,
-        suite_claim_tests, suite_session_tests, suite_weak_spot_tests, suite_damage_tests};
+        suite_run_tests,     suite_delete_tests, suite_lease_tests,     suite_split_tests, suite_claim_tests,
+        suite_session_tests, suite_step_tests,   suite_weak_spot_tests, suite_damage_tests};
     static struct CMUnitTest tests[256];
     size_t count = 0;
     suite.fixture = fixture;

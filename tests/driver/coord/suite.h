@@ -5,10 +5,10 @@
  *     static const struct suite_fixture fixture = {"memory", open_cluster, ...};
  *     int main(void) { return suite_main(&fixture); }
  *
- * All tests share the cluster; each has a tenant and a run of its own. Every call goes through a function
- * below, which records its result (the last test checks that every result occurred) and examines every text
- * of the error and the events: none may contain a key, a token, metadata, an owner, a payload hash or a
- * foreign tenant. The tests use values with words to search for.
+ * All tests share the cluster; each has its own tenant and run. Every call goes through a function below,
+ * which records its result (the last test checks that every result occurred) and examines every text of the
+ * error and the events: none may contain a key, a token, metadata, an owner, a payload hash or a foreign
+ * tenant. The tests use values with words to search for.
  */
 #ifndef TS_TESTS_DRIVER_COORD_SUITE_H
 #define TS_TESTS_DRIVER_COORD_SUITE_H
@@ -25,15 +25,15 @@ struct suite_fixture {
     /* Duration of leases that tests let expire: long enough for the work under the lease, and short enough to
      * wait for. */
     uint64_t lease_ms;
-    /* Lets the stores' time pass. */
+    /* Advances the stores' time, or waits. */
     void (*pass_ms)(uint64_t ms);
-    /* After the cluster was closed; or NULL. */
+    /* Called after the cluster was closed; may be NULL. */
     void (*clean)(void);
 };
 
 int suite_main(const struct suite_fixture *fixture);
 
-/* The rest is for the files of the suite. */
+/* The declarations below are for the files of the suite. */
 
 enum { SUITE_EVENTS_MAX = 4096 };
 
@@ -41,9 +41,10 @@ struct suite {
     const struct suite_fixture *fixture;
     struct ts_cluster *cluster;
     struct ts_coordinator *coordinator;
-    struct ts_coord *whole;     /* the coordination with the usual limits */
-    struct ts_coord *coord;     /* what calls go to: that, unless a test has taken another */
-    struct ts_tenant_id tenant; /* of this test */
+    struct ts_coord *whole; /* the coordination with the usual limits */
+    /* The coordination that calls go to: the usual one, unless a test has chosen another. */
+    struct ts_coord *coord;
+    struct ts_tenant_id tenant; /* tenant of this test */
     struct ts_run_id run;
     uint64_t op_id; /* the last op id that was used */
     struct ts_coord_detail detail;
@@ -55,7 +56,7 @@ struct suite {
     struct ts_split_residual_result residual;
     struct ts_renew_result renewed;
     struct ts_coord_deleted deleted;
-    struct ts_event events[SUITE_EVENTS_MAX]; /* of this test */
+    struct ts_event events[SUITE_EVENTS_MAX]; /* events of this test */
     size_t event_count;
 };
 extern struct suite suite;
@@ -76,7 +77,7 @@ extern struct suite suite;
 
 struct ts_tenant_id suite_tenant(const char *name);
 struct ts_worker_id suite_worker(const char *name); /* "oWnEr-" and the name */
-struct ts_op_id suite_op(void);                     /* a new one */
+struct ts_op_id suite_op(void);                     /* draws a new op id */
 struct ts_shard_key suite_shard(uint64_t number);
 
 /* The test's run with the shards 1 [b, h), 2 [h, p), 3 [p, x); leases last for ten minutes, or for the fixture's time. */
@@ -126,12 +127,12 @@ struct suite_shard {
     uint64_t version;
 };
 extern struct suite_shard suite_shard_seen;
-const struct ts_shard_record *suite_record(struct ts_shard_key shard); /* must be there */
+const struct ts_shard_record *suite_record(struct ts_shard_key shard); /* the record must exist */
 
 /* Expects TenantMismatch from every operation on the test's run and its shard 1, which has this lease. */
 void suite_expect_foreign(struct ts_lease *lease);
 
-/* Acquire leases; fail the test if that does not work. */
+/* These acquire leases, and fail the test if that does not work. */
 struct ts_lease suite_must_acquire(uint64_t shard, const char *worker);
 
 /* Checks that the records of the test's run are consistent on all stores. */
@@ -154,7 +155,7 @@ void suite_wrong(enum ts_error_variant error, const char *file, int line);
 /* The tests of each file; each list ends with {0}. */
 extern const struct CMUnitTest suite_run_tests[], suite_delete_tests[], suite_lease_tests[],
     suite_split_tests[], suite_claim_tests[], suite_weak_spot_tests[], suite_damage_tests[],
-    suite_session_tests[];
+    suite_session_tests[], suite_step_tests[];
 
 int suite_fresh(void **state);
 #define suite_test(function) cmocka_unit_test_setup(function, suite_fresh)

@@ -20,7 +20,7 @@ static void claims_take_each_shard_once(void **state) {
         assert_true(shard >= 1 && shard <= 3 && !taken[shard]);
         taken[shard] = true;
         assert_int_equal(suite.view.capacity.available_count, 2 - i);
-        /* The deadline is that of earlier leases; the new lease does not count. */
+        /* The reported deadline is that of earlier leases; the new lease does not count. */
         assert_int_equal(suite.view.capacity.has_earliest_deadline, i > 0);
         if (i > 0)
             assert_int_equal(suite.view.capacity.earliest_deadline.ms, earliest_ms);
@@ -88,7 +88,7 @@ struct placed {
     bool taken;
 };
 
-/* The first free shard of a store from this point on; UINT64_MAX if there is none. */
+/* The first free shard of a store from this point on; UINT64_MAX: none. */
 static uint64_t first_from(const struct placed placed[static MANY], uint32_t place,
                            struct ts_shard_id start) {
     uint64_t first = UINT64_MAX;

@@ -1,4 +1,4 @@
-/* Records that somebody else changed are reported as damaged and never used. */
+/* Records that another program changed are reported as damaged and never used. */
 #include "suite.h"
 
 #include "base/endian.h"
@@ -42,7 +42,7 @@ static void damage_of_run(char kind, size_t offset) {
         damage(place, ts_bytes_of(key, sizeof key), offset);
 }
 
-/* The counters that count for limits, of the run ('m') and of its tenant ('q'), and those of active shards. */
+/* The counters for limits, of the run ('m') and of its tenant ('q'), and the counters of active shards. */
 static void damage_counters(void) {
     uint8_t key[35] = {0, 'c', 'm'};
     ts_be64_store(suite.run.v, key + 3);
@@ -60,7 +60,7 @@ static void damage_counters(void) {
     }
 }
 
-/* Replaces one value by another: both are intact, but one is under the wrong key. */
+/* Replaces one value with another. Both are intact, but one is under the wrong key. */
 static void copy_value(uint32_t from_place, struct ts_bytes from, uint32_t to_place, struct ts_bytes to) {
     struct ts_rows rows = {0};
     struct ts_call read = {.kind = TS_CALL_READ, .keys = &from, .key_count = 1, .rows = &rows};
@@ -74,7 +74,7 @@ static void copy_value(uint32_t from_place, struct ts_bytes from, uint32_t to_pl
 
 static void expect_damaged(void) {
     assert_int_equal(suite.detail.infra.kind, TS_INFRA_DAMAGED);
-    assert_int_equal(ts_txn_error_class_of(TS_VARIANT_BACKEND_ERROR, &suite.detail), TS_COORD_CLASS_ESCALATE);
+    assert_int_equal(ts_error_class_of(TS_VARIANT_BACKEND_ERROR, &suite.detail), TS_COORD_CLASS_ESCALATE);
     assert_non_null(strstr(suite.detail.infra.text, "damaged"));
 }
 
@@ -134,7 +134,7 @@ static void every_byte_of_a_record_counts(void **state) {
 static void a_session_does_not_use_a_record_that_was_damaged_meanwhile(void **state) {
     (void)state;
     suite_make_run();
-    const struct ts_coord_worker worker = {suite.tenant, suite_worker("a")};
+    const struct ts_coord_worker worker = {.tenant = suite.tenant, .worker = suite_worker("a")};
     struct ts_coord_session *session = ts_coord_session_new(suite.coord, &worker);
     assert_non_null(session);
     EXPECT(acquire, ts_coord_session_acquire(session, suite_shard(1), &suite.view, &suite.detail),
@@ -283,8 +283,8 @@ static void another_tenant_does_not_learn_of_damage(void **state) {
     damage_shard(1, 72);
     suite_expect_foreign(&lease);
     damage_shard(1, 72);
-    /* Without the guards, the records of shard and run show the tenant; without the run's record, the guards
-     * do. */
+    /* Without the guards, the records of shard and run show the tenant. Without the run's record, the guards
+     * show it. */
     damage_of_run('g', 5);
     suite_expect_foreign(&lease);
     /* Without both, only the shard's record shows the tenant. */

@@ -37,7 +37,7 @@ static bool count_run(void *context, const struct ts_run_record *run) {
     return true;
 }
 
-/* Checks that nothing of the test's run is left. */
+/* Checks that all records of the test's run are deleted. */
 static void expect_gone(void) {
     assert_int_equal(count_keys(), 0);
     struct ts_run_record run;

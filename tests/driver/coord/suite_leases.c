@@ -261,14 +261,14 @@ static void only_the_holder_of_a_lease_writes_for_a_shard(void **state) {
     EXPECT(write, suite_write(&lease, "first", NULL, &error), TS_WRITE_OK);
     assert_int_equal(error.result, TS_STORE_OK);
     expect_written(place, "first", &version);
-    /* A check of the batch's own; the second is of a version that is gone by then. */
+    /* The batch has its own check. The second batch checks a version that no longer exists. */
     EXPECT(write, suite_write(&lease, "second", &version, &error), TS_WRITE_OK);
     assert_int_equal(error.result, TS_STORE_OK);
     EXPECT(write, suite_write(&lease, "third", &version, &error), TS_WRITE_OK);
     assert_int_equal(error.result, TS_STORE_CHECK_FAILED);
     assert_true(error.op == 1 || error.op == SIZE_MAX);
     expect_written(place, "second", &version);
-    /* Not under the lease of an earlier holder, though its deadline has not passed. */
+    /* An earlier holder cannot write, although the deadline of its lease has not passed. */
     EXPECT(release, suite_release(&lease, suite_op(), TS_BLAME_NOBODY), TS_RELEASE_OK);
     EXPECT(write, suite_write(&lease, "released", NULL, &error), TS_WRITE_STALE_FENCE);
     struct ts_lease next = suite_must_acquire(1, "b");
@@ -280,10 +280,10 @@ static void only_the_holder_of_a_lease_writes_for_a_shard(void **state) {
     expect_written(place, "fourth", &version);
 }
 
-/* A session remembers versions; what changed them meanwhile decides. */
-static void a_session_reads_again_when_its_gate_fails(void **state) {
+/* A session remembers versions. If they have changed meanwhile, the stored versions decide. */
+static void a_session_reads_again_when_its_lease_check_fails(void **state) {
     (void)state;
-    const struct ts_coord_worker who = {suite.tenant, suite_worker("a")};
+    const struct ts_coord_worker who = {.tenant = suite.tenant, .worker = suite_worker("a")};
     struct ts_store_error error;
     const struct ts_op put = {.kind = TS_OP_PUT, .key = TS_BYTES("written"), .value = TS_BYTES("session")};
     const struct ts_batch batch = {&put, 1};
@@ -293,7 +293,7 @@ static void a_session_reads_again_when_its_gate_fails(void **state) {
     EXPECT(acquire, ts_coord_session_acquire(session, suite_shard(1), &suite.view, &suite.detail),
            TS_ACQUIRE_OK);
     struct ts_lease lease = *ts_coord_session_lease(session);
-    EXPECT(renew, suite_renew(&lease), TS_RENEW_OK); /* behind its back */
+    EXPECT(renew, suite_renew(&lease), TS_RENEW_OK); /* without the session's knowledge */
     EXPECT(write, ts_coord_session_write(session, batch, &error, &suite.detail), TS_WRITE_OK);
     assert_int_equal(error.result, TS_STORE_OK);
     expect_written(ts_coord_place_of_shard(suite.coord, (struct ts_shard_id){1}), "session", &version);
@@ -316,6 +316,6 @@ const struct CMUnitTest suite_lease_tests[] = {
     suite_test(a_parked_shard_can_be_unparked),
     suite_test(a_released_shard_can_be_claimed_at_once),
     suite_test(only_the_holder_of_a_lease_writes_for_a_shard),
-    suite_test(a_session_reads_again_when_its_gate_fails),
+    suite_test(a_session_reads_again_when_its_lease_check_fails),
     {0},
 };

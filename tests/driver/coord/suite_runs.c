@@ -43,7 +43,7 @@ static void a_run_is_its_tenants_alone(void **state) {
     suite_audit();
 }
 
-/* Only the names of other tenants must not be shown. */
+/* Only names of foreign tenants must not be shown. */
 static void a_foreign_tenants_name_is_never_shown(void **state) {
     (void)state;
     const struct ts_tenant_id own = suite.tenant;
@@ -121,7 +121,7 @@ static void runs_of_a_tenant_have_numbers_in_their_order(void **state) {
     assert_int_equal(number_of_run(), 1);
 }
 
-static void ids_that_are_not_given_are_drawn_and_the_same_again(void **state) {
+static void missing_ids_are_random_and_the_same_in_a_repetition(void **state) {
     (void)state;
     struct ts_new_shard shards[2] = {two[0], two[1]};
     shards[0].has_id = shards[1].has_id = false;
@@ -222,7 +222,7 @@ static void limits_hold_for_a_tenant_and_for_all(void **state) {
     ts_coord_free(suite.coord);
     suite.coord = suite_other(&(struct ts_coord_options){.tenant_shard_max = 2, .global_shard_max = all + 2});
     EXPECT(register_shards, suite_register(suite_op(), two, 2), TS_REGISTER_SHARDS_OK);
-    /* A split counts too. */
+    /* Shards from a split count, too. */
     const struct ts_lease lease = suite_must_acquire(11, "a");
     EXPECT(split, suite_split_residual(&lease, suite_op(), TS_BYTES("kEy-d"), (struct ts_cursor){0}),
            TS_SPLIT_SPLIT_INVALID);
@@ -317,7 +317,7 @@ static void ended_runs_stay_ended(void **state) {
         EXPECT(get_run, suite_get_run(&run), TS_GET_RUN_OK);
         assert_int_equal(run.status, statuses[i]);
         assert_int_not_equal(run.ended_at.ms, 0);
-        /* Nothing can change in an ended run. */
+        /* An ended run can no longer change. */
         EXPECT(register_shards, suite_register(suite_op(), two, 2), TS_REGISTER_SHARDS_WRONG_STATUS);
         EXPECT(unpark, suite_unpark(2, suite_op()), TS_UNPARK_RUN_TERMINAL);
         EXPECT(acquire, suite_acquire(1, "b", NULL), TS_ACQUIRE_SHARD_TERMINAL);
@@ -330,7 +330,7 @@ static void ended_runs_stay_ended(void **state) {
     }
 }
 
-static void users_cannot_write_what_coordination_keeps(void **state) {
+static void users_cannot_write_keys_of_coordination(void **state) {
     (void)state;
     suite_make_run();
     uint8_t key[11] = {0, 'c', 'g'};
@@ -452,14 +452,14 @@ const struct CMUnitTest suite_run_tests[] = {
     suite_test(a_foreign_claim_learns_nothing_of_a_run),
     suite_test(shards_are_registered_once),
     suite_test(runs_of_a_tenant_have_numbers_in_their_order),
-    suite_test(ids_that_are_not_given_are_drawn_and_the_same_again),
+    suite_test(missing_ids_are_random_and_the_same_in_a_repetition),
     suite_test(bad_manifests_are_refused_by_name),
     suite_test(a_run_and_its_shards_are_made_together_and_again),
     suite_test(limits_hold_for_a_tenant_and_for_all),
     suite_test(records_above_their_limit_are_refused),
     suite_test(a_registration_of_ten_thousand_shards_is_one_transaction),
     suite_test(ended_runs_stay_ended),
-    suite_test(users_cannot_write_what_coordination_keeps),
+    suite_test(users_cannot_write_keys_of_coordination),
     suite_test(a_tenant_lists_its_own_runs),
     suite_test(shards_are_listed_in_order_and_counted),
     {0},

@@ -7,11 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct ts_coord_session *new_session(const char *name) {
-    const struct ts_coord_worker worker = {suite.tenant, suite_worker(name)};
+static struct ts_coord_session *new_session_with(const char *name, struct ts_pin pin) {
+    const struct ts_coord_worker worker = {suite.tenant, suite_worker(name), pin, .pinned_only = false};
     struct ts_coord_session *session = ts_coord_session_new(suite.coord, &worker);
     assert_non_null(session);
     return session;
+}
+
+static struct ts_coord_session *new_session(const char *name) {
+    return new_session_with(name, (struct ts_pin){{0}});
 }
 
 static void a_session_works_through_a_run(void **state) {
@@ -98,7 +102,7 @@ static void a_session_notices_what_others_have_done(void **state) {
     EXPECT(checkpoint,
            ts_coord_session_checkpoint(session, suite_op(), &cursor, &suite.outcome, &suite.detail),
            TS_CHECKPOINT_OK);
-    /* A lease that was renewed without the session is valid longer than the session knows. */
+    /* If a lease was renewed without the session, it is valid longer than the session knows. */
     struct ts_lease longer = lease;
     suite.fixture->pass_ms(suite.fixture->lease_ms * 2 / 3);
     EXPECT(renew, suite_renew(&longer), TS_RENEW_OK);
@@ -111,7 +115,7 @@ static void a_session_notices_what_others_have_done(void **state) {
            ts_coord_session_checkpoint(session, suite_op(), &cursor, &suite.outcome, &suite.detail),
            TS_CHECKPOINT_LEASE_EXPIRED);
     assert_null(ts_coord_session_lease(session));
-    /* The lease is adopted, but stale by then. */
+    /* The session adopts the lease, which is stale by then. */
     (void)suite_must_acquire(1, "b");
     ts_coord_session_adopt(session, &lease);
     EXPECT(checkpoint,
@@ -136,6 +140,157 @@ static void a_session_stops_when_the_run_ends(void **state) {
            TS_CHECKPOINT_SHARD_TERMINAL);
     assert_null(ts_coord_session_lease(session));
     ts_coord_session_free(session);
+    suite_audit();
+}
+
+static const struct ts_pin red = {.b = {1}}, blue = {.b = {[31] = 2}};
+
+/* Makes another run of the test's tenant, with the shards of suite_make_run. */
+static struct ts_run_id make_other_run(uint64_t number, struct ts_pin pin) {
+    const struct ts_run_id own = suite.run;
+    struct ts_run_config config = suite_config();
+    config.pin = pin;
+    suite.run.v = own.v + 100000 * number;
+    suite_make_run_with(&config);
+    const struct ts_run_id other = suite.run;
+    suite.run = own;
+    return other;
+}
+
+static void complete_it(struct ts_coord_session *session) {
+    const struct ts_cursor cursor = {.has_key = true,
+                                     .last_key = ts_coord_session_record(session)->spec.range.start};
+    EXPECT(complete, ts_coord_session_complete(session, suite_op(), &cursor, &suite.outcome, &suite.detail),
+           TS_COMPLETE_OK);
+}
+
+static void a_claim_from_a_run_with_another_pin_gets_nothing_and_says_why(void **state) {
+    (void)state;
+    struct ts_run_config config = suite_config();
+    config.pin = red;
+    suite_make_run_with(&config);
+    struct ts_coord_session *with[] = {new_session("none"), new_session_with("blue", blue),
+                                       new_session_with("red", red)};
+    for (size_t i = 0; i < 2; i++) {
+        EXPECT(claim, ts_coord_session_claim(with[i], suite.run, &suite.view, &suite.detail),
+               TS_CLAIM_NONE_AVAILABLE);
+        assert_int_equal(suite.detail.other_pins, 1);
+        assert_false(suite.detail.has_deadline);
+        char text[512];
+        (void)ts_error_display(TS_VARIANT_NONE_AVAILABLE, &suite.detail, text, sizeof text);
+        assert_non_null(strstr(text, "pinned"));
+    }
+    EXPECT(claim, ts_coord_session_claim(with[2], suite.run, &suite.view, &suite.detail), TS_CLAIM_OK);
+    assert_true(ts_pin_equal(&ts_coord_session_guard(with[2])->config.pin, &red));
+    struct ts_run_record run;
+    EXPECT(get_run, suite_get_run(&run), TS_GET_RUN_OK);
+    assert_true(ts_pin_equal(&run.config.pin, &red));
+    assert_int_equal(ts_coord_session_guard(with[2])->number, run.number);
+    complete_it(with[2]);
+    assert_null(ts_coord_session_guard(with[2]));
+    for (size_t i = 0; i < 3; i++)
+        ts_coord_session_free(with[i]);
+    suite_audit();
+}
+
+static void a_session_claims_from_all_active_runs_the_oldest_first(void **state) {
+    (void)state;
+    struct ts_coord_session *session = new_session_with("a", red);
+    EXPECT(claim, ts_coord_session_claim_any(session, &suite.view, &suite.detail), TS_CLAIM_NONE_AVAILABLE);
+    assert_int_equal(suite.detail.other_pins, 0);
+    /* The run with the lowest id is the youngest; the second run has another pin. */
+    const struct ts_run_id expected[] = {make_other_run(3, red), make_other_run(2, (struct ts_pin){{0}}),
+                                         suite.run};
+    (void)make_other_run(4, blue);
+    suite_make_run();
+    uint64_t numbers[3];
+    for (size_t i = 0; i < 9; i++) {
+        EXPECT(claim, ts_coord_session_claim_any(session, &suite.view, &suite.detail), TS_CLAIM_OK);
+        assert_int_equal(ts_lease_shard(&suite.view.lease).run.v, expected[i / 3].v);
+        numbers[i / 3] = ts_coord_session_guard(session)->number;
+        if (i < 8)
+            complete_it(session);
+    }
+    assert_true(numbers[0] < numbers[1] && numbers[1] < numbers[2]);
+    /* The last shard is still leased, and one run has another pin. */
+    struct ts_coord_session *other = new_session_with("b", red);
+    EXPECT(claim, ts_coord_session_claim_any(other, &suite.view, &suite.detail), TS_CLAIM_NONE_AVAILABLE);
+    assert_true(suite.detail.has_deadline);
+    assert_int_equal(suite.detail.deadline.ms, ts_lease_deadline(ts_coord_session_lease(session)).ms);
+    assert_int_equal(suite.detail.other_pins, 1);
+    EXPECT(release,
+           ts_coord_session_release(session, suite_op(), TS_BLAME_NOBODY, &suite.outcome, &suite.detail),
+           TS_RELEASE_OK);
+    EXPECT(claim, ts_coord_session_claim_any(other, &suite.view, &suite.detail), TS_CLAIM_OK);
+    complete_it(other);
+    EXPECT(claim, ts_coord_session_claim_any(other, &suite.view, &suite.detail), TS_CLAIM_NONE_AVAILABLE);
+    assert_false(suite.detail.has_deadline);
+    EXPECT(run_transition, suite_end(TS_RUN_OP_COMPLETE_RUN, suite_op()), TS_RUN_TRANSITION_OK);
+    ts_coord_session_free(session);
+    ts_coord_session_free(other);
+    suite_audit();
+}
+
+static void a_session_claims_elsewhere_while_a_run_has_a_cooldown(void **state) {
+    (void)state;
+    struct ts_run_config config = suite_config();
+    config.cooldown_ms = config.lease_duration_ms;
+    suite_make_run_with(&config);
+    struct ts_coord_session *session = new_session("a");
+    EXPECT(claim, ts_coord_session_claim_any(session, &suite.view, &suite.detail), TS_CLAIM_OK);
+    complete_it(session);
+    EXPECT(claim, ts_coord_session_claim_any(session, &suite.view, &suite.detail), TS_CLAIM_THROTTLED);
+    assert_true(suite.detail.retry_after.ms > 0);
+    const struct ts_run_id other = make_other_run(1, (struct ts_pin){{0}});
+    EXPECT(claim, ts_coord_session_claim_any(session, &suite.view, &suite.detail), TS_CLAIM_OK);
+    assert_int_equal(ts_lease_shard(&suite.view.lease).run.v, other.v);
+    ts_coord_session_free(session);
+    suite_audit();
+}
+
+/* Works on a target as a worker of another layer does: shard, lease check and the target's records on one store, and
+ * two cursors. */
+static void a_target_is_worked_on_at_its_home(void **state) {
+    (void)state;
+    enum { TARGETS = 8 };
+    struct ts_coord_target_keys keys[TARGETS];
+    struct ts_new_shard shards[TARGETS] = {0};
+    for (uint8_t i = 0; i < TARGETS; i++) {
+        const uint8_t target[TS_COORD_TARGET_LEN] = {[0] = i, [15] = 1};
+        keys[i] = ts_coord_target_keys_of(target);
+        shards[i].spec.range = ts_coord_target_range(&keys[i]);
+        shards[i].has_id =
+            ts_coord_target_shard_id(suite.run, target, ts_coord_router(suite.coord), &shards[i].id);
+        assert_true(shards[i].has_id);
+        assert_int_equal(ts_coord_place_of_shard(suite.coord, shards[i].id),
+                         ts_coord_target_home(ts_coord_router(suite.coord), target).v);
+    }
+    const struct ts_run_config config = suite_config();
+    EXPECT(create_run, suite_create_with(&config, suite_op(), shards, TARGETS), TS_CREATE_RUN_OK);
+    struct ts_coord_session *session = new_session("a");
+    for (size_t i = 0; i < TARGETS; i++) {
+        EXPECT(claim, ts_coord_session_claim(session, suite.run, &suite.view, &suite.detail), TS_CLAIM_OK);
+        uint8_t target[TS_COORD_TARGET_LEN], unit[TS_COORD_UNIT_KEY_LEN];
+        assert_true(ts_coord_target_of_range(suite.view.snapshot.spec.range, target));
+        const struct ts_coord_target_keys own = ts_coord_target_keys_of(target);
+        ts_coord_unit_key(suite.run, target, unit);
+        const struct ts_op put = {
+            .kind = TS_OP_PUT, .key = ts_bytes_of(unit, sizeof unit), .value = TS_BYTES("u")};
+        struct ts_store_error answer;
+        EXPECT(write, ts_coord_session_write(session, (struct ts_batch){&put, 1}, &answer, &suite.detail),
+               TS_WRITE_OK);
+        assert_int_equal(answer.result, TS_STORE_OK);
+        struct ts_cursor cursor = {.has_key = true, .last_key = ts_coord_target_key_begun(&own)};
+        EXPECT(checkpoint,
+               ts_coord_session_checkpoint(session, suite_op(), &cursor, &suite.outcome, &suite.detail),
+               TS_CHECKPOINT_OK);
+        cursor.last_key = ts_coord_target_key_done(&own);
+        EXPECT(complete,
+               ts_coord_session_complete(session, suite_op(), &cursor, &suite.outcome, &suite.detail),
+               TS_COMPLETE_OK);
+    }
+    ts_coord_session_free(session);
+    EXPECT(run_transition, suite_end(TS_RUN_OP_COMPLETE_RUN, suite_op()), TS_RUN_TRANSITION_OK);
     suite_audit();
 }
 
@@ -220,7 +375,14 @@ static void threads_share_a_coordination_and_a_run(void **state) {
 }
 
 const struct CMUnitTest suite_session_tests[] = {
-    suite_test(a_session_works_through_a_run),           suite_test(a_session_splits),
-    suite_test(a_session_notices_what_others_have_done), suite_test(a_session_stops_when_the_run_ends),
-    suite_test(threads_share_a_coordination_and_a_run),  {0},
+    suite_test(a_session_works_through_a_run),
+    suite_test(a_session_splits),
+    suite_test(a_session_notices_what_others_have_done),
+    suite_test(a_session_stops_when_the_run_ends),
+    suite_test(threads_share_a_coordination_and_a_run),
+    suite_test(a_claim_from_a_run_with_another_pin_gets_nothing_and_says_why),
+    suite_test(a_session_claims_from_all_active_runs_the_oldest_first),
+    suite_test(a_session_claims_elsewhere_while_a_run_has_a_cooldown),
+    suite_test(a_target_is_worked_on_at_its_home),
+    {0},
 };

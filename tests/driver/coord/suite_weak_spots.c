@@ -136,7 +136,7 @@ struct coverage {
     size_t count;
 };
 
-/* Checks the ranges of active shards in the order of their starts: each walk finds the one that begins at
+/* Visits the ranges of active shards in the order of their starts: each walk finds the range that begins at
  * `next`. */
 static bool extend_coverage(void *context, const struct ts_coord_shard_view *shard) {
     struct coverage *coverage = context;

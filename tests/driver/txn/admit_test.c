@@ -1,6 +1,6 @@
 /*
- * Waiting for admission, as the deadlock detector sees it; and errors whose causes are outside the stores, as
- * callers see them.
+ * Waiting for admission, and what the deadlock detector sees of it; errors whose causes are outside the
+ * stores, and what callers see of them.
  */
 #include "support/cmocka.h"
 
@@ -13,7 +13,7 @@
 
 static struct stage stage;
 static struct ts_txn_result result;
-static char key[3][40]; /* one on each store */
+static char key[3][40]; /* one key on each store */
 
 static int set_up(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
 /*
- * One batch on one store: it has admission, limits and breakers like a transaction, and it allocates
+ * One batch on one store. Admission, limits and breakers apply to it as to a transaction, and it allocates
  * nothing.
  */
 #include "support/cmocka.h"
@@ -91,7 +91,7 @@ static void a_failure_names_its_operation_and_is_not_repeated(void **state) {
     assert_int_equal(stage_number(stage.cluster, 1, "b"), -1);
 }
 
-static void what_passes_is_repeated_and_counted(void **state) {
+static void a_temporary_failure_is_repeated_and_counted(void **state) {
     (void)state;
     const struct ts_op ops[] = {stage_add("n", 1)};
     stage_fault(&stage, 1, TS_CALL_APPLY, TS_FAULT_ERROR, TS_STORE_BUSY, 2);
@@ -113,7 +113,7 @@ static void a_lost_reply_is_unknown(void **state) {
     assert_int_equal(result.attempts, 1);
 }
 
-static void a_store_that_is_away_is_not_asked_for_ever(void **state) {
+static void an_unavailable_store_is_not_asked_for_ever(void **state) {
     (void)state;
     const struct ts_op ops[] = {stage_add("n", 1)};
     stage_fault(&stage, 1, TS_CALL_APPLY, TS_FAULT_ERROR, TS_STORE_UNAVAILABLE, 1000);
@@ -129,7 +129,7 @@ static void a_store_that_is_away_is_not_asked_for_ever(void **state) {
     assert_int_equal(result.outcome, TS_TXN_COMMITTED);
 }
 
-static void what_can_never_be_applied_is_refused(void **state) {
+static void an_impossible_batch_is_refused(void **state) {
     (void)state;
     static const uint8_t reserved[] = {TS_TXN_RESERVED_BYTE, 'x'};
     const struct ts_op ops[] = {stage_put("a", "1"),
@@ -159,7 +159,7 @@ static void it_allocates_nothing(void **state) {
         apply(ops, 3);
         assert_int_equal(result.outcome, TS_TXN_COMMITTED);
     }
-    assert_true(by_the_store > 0); /* so allocations are counted */
+    assert_true(by_the_store > 0); /* shows that allocations are counted */
     assert_int_equal(allocations - before, by_the_store);
 }
 
@@ -169,10 +169,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(it_goes_to_its_store_whatever_its_keys_route_to),
         TEST(a_failure_names_its_operation_and_is_not_repeated),
-        TEST(what_passes_is_repeated_and_counted),
+        TEST(a_temporary_failure_is_repeated_and_counted),
         TEST(a_lost_reply_is_unknown),
-        TEST(a_store_that_is_away_is_not_asked_for_ever),
-        TEST(what_can_never_be_applied_is_refused),
+        TEST(an_unavailable_store_is_not_asked_for_ever),
+        TEST(an_impossible_batch_is_refused),
         TEST(it_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
  * Many threads move money between accounts that are spread over all stores, while resolvers run, replies get
- * lost, and the process is fenced. The total never changes, and in the end no promise is left.
+ * lost, and the process is fenced. The total never changes, and no promise is left at the end.
  */
 #include "support/cmocka.h"
 

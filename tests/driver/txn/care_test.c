@@ -1,6 +1,6 @@
 /*
- * The background work of a coordinator, and the work of others after its death: records are removed when
- * nobody needs them, and not before.
+ * The background work of a coordinator, and the work of other processes after its death. Records are removed
+ * when they are no longer needed, and not before.
  */
 #include "support/cmocka.h"
 
@@ -10,7 +10,7 @@
 static struct stage stage;
 static struct ts_txn_result result;
 static struct ts_txn_settled settled;
-static char key[3][40]; /* one on each store; store 0 decides */
+static char key[3][40]; /* one key on each store; store 0 decides */
 
 static int set_up(void **state) {
     (void)state;
@@ -59,8 +59,8 @@ static void away(size_t place, enum ts_call_kind call) {
     stage_fault(&stage, place, call, TS_FAULT_ERROR, TS_STORE_UNAVAILABLE, 0);
 }
 
-/* The transaction is decided and answered, but no participant has heard of it, and its coordinator is
- * dead. */
+/* The transaction is decided and answered, but its coordinator died before any participant received the
+ * commit. */
 static void leave_a_decision_behind(void) {
     stage_open(&stage);
     away(1, TS_CALL_COMMIT);
@@ -90,7 +90,7 @@ static void a_decision_stays_while_a_participant_does_not_answer_a_sweep(void **
     assert_int_equal(decisions(), 0);
 }
 
-/* A sweep could finish only one of two decisions at its first try: a resolver of the other's promise still
+/* A sweep could finish only one of two decisions at its first try. A resolver of the other promise still
  * finds its decision. */
 static void a_decision_stays_whose_commit_failed_where_another_one_succeeded(void **state) {
     (void)state;
@@ -115,7 +115,7 @@ static void a_decision_stays_whose_commit_failed_where_another_one_succeeded(voi
     assert_int_equal(decisions(), 0);
 }
 
-/* The commit that a sweep makes is a promise again when power is lost before it was synced. */
+/* If power is lost before the commit of a sweep was synced, the commit becomes a promise again. */
 static void a_decision_stays_until_a_sweep_has_synced_its_participants(void **state) {
     (void)state;
     leave_a_decision_behind();
@@ -139,7 +139,7 @@ static void a_coordinator_keeps_its_decision_until_its_participants_have_synced(
     stage_open(&stage);
     away(1, TS_CALL_SYNC);
     commits();
-    /* The second commit shows that the first was lost. */
+    /* The second commit succeeds, so the first was lost. */
     stage_wait_until(tried_to_sync_twice);
     assert_int_equal(decisions(), 1);
     stage_no_faults(&stage);
@@ -150,7 +150,7 @@ static bool one_decision_at_most(void) {
     return decisions() <= 1;
 }
 
-/* The mark passes an abort decision; then the message that it rejects arrives. */
+/* The mark passes an abort decision; then the message that the decision rejects arrives. */
 static void an_abort_decision_stays_while_its_coordinator_is_registered(void **state) {
     (void)state;
     stage.config.timeouts.lock_validate_us = 50000;
@@ -171,7 +171,7 @@ static void an_abort_decision_stays_while_its_coordinator_is_registered(void **s
     assert_int_equal(decisions(), 0);
 }
 
-/* A record that cannot be decoded is from a newer version or damaged: somebody may need it. */
+/* A record that cannot be decoded is damaged, or from a newer version. It is kept, because it may be needed. */
 static void closing_removes_only_what_it_understands_as_abort(void **state) {
     (void)state;
     stage_open(&stage);
@@ -188,7 +188,7 @@ static void closing_removes_only_what_it_understands_as_abort(void **state) {
     uint8_t decision[3 + 16 + 8] = {0};
     memcpy(decision, rows.rows[0].key.data, 3 + 16);
     decision[2] = 'd';
-    decision[19] = 1; /* a sequence that is far away */
+    decision[19] = 1; /* a sequence far above the others */
     struct ts_op op = {
         .kind = TS_OP_PUT, .key = {decision, sizeof decision}, .value = TS_BYTES("from the future")};
     struct ts_call put = {.kind = TS_CALL_APPLY, .batch = {&op, 1}};
@@ -199,7 +199,7 @@ static void closing_removes_only_what_it_understands_as_abort(void **state) {
     assert_int_equal(decisions(), 1);
 }
 
-/* Nobody would look for decisions of a coordinator that has deregistered. */
+/* Nobody would search for decisions of a coordinator that has deregistered. */
 static void a_coordinator_that_closes_with_a_pending_commit_stays_registered(void **state) {
     (void)state;
     leave_a_decision_behind();
@@ -226,7 +226,7 @@ enum { DEAD_MS = 8000, DAY_MS = 24 * 3600 * 1000 };
 static void the_dead_are_fenced_and_swept_and_the_living_are_not(void **state) {
     (void)state;
     stage_open(&stage);
-    away(1, TS_CALL_SYNC); /* so that the decisions stay */
+    away(1, TS_CALL_SYNC); /* keeps the decisions */
     for (int i = 0; i < 3; i++)
         commits();
     struct ts_cluster *other = stage_other_process(&stage);
@@ -299,11 +299,11 @@ static void the_registration_limits_the_age_of_a_promise(void **state) {
     stage.config.timeouts.total_us = 17000001;
     stage_open(&stage);
     commits();
-    struct ts_cluster_status status;
-    assert_int_equal(ts_cluster_status_read(stage.cluster, 1000, &status, NULL), TS_TXN_ERROR_OK);
+    struct ts_txn_cluster_status status;
+    assert_int_equal(ts_txn_cluster_status_read(stage.cluster, 1000, &status, NULL), TS_TXN_ERROR_OK);
     assert_int_equal(status.coordinator_count, 1);
     assert_int_equal(status.coordinators[0].total_timeout_ms, 17001);
-    ts_cluster_status_release(&status);
+    ts_txn_cluster_status_release(&status);
 }
 
 int main(void) {

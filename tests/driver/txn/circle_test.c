@@ -1,9 +1,9 @@
 /*
  * A cycle over three stores: each of three transactions has locked its own account on one store and wants the
- * account of the next one on another. No store sees the cycle. Store 0 decides, and has no part in it.
+ * account of the next one on another. No store sees the cycle. Store 0 decides, and is not part of the cycle.
  *
- * Somebody else holds a gate before the second account of each for a while, so that all three have begun by
- * then. If each kept its locks, they would wait for one another until their timeouts.
+ * At first another transaction locks a key that comes before the second account of each, so that all three
+ * can begin. If each kept its locks, they would wait for each other until their timeouts.
  */
 #include "support/cmocka.h"
 
@@ -15,15 +15,17 @@
 enum { FIRST = 1, LAST = 3, COUNT = 3, BALANCE = 100 };
 
 static struct stage stage;
-static char accounts[LAST + 1][40]; /* on stores 1 to 3 */
+static char accounts[LAST + 1][40]; /* accounts on stores 1 to 3 */
 static char gates[LAST + 1]
-                 [40]; /* there, and locked before them: keys of a store are locked in their order */
-static char deciders[COUNT][40]; /* on store 0 */
+                 /* Keys on the same stores that are locked before the accounts: a store locks keys in their
+                  * order. */
+                 [40];
+static char deciders[COUNT][40]; /* keys on store 0 */
 
 struct party {
     struct ts_coordinator *coordinator;
     size_t number;
-    size_t own, next; /* stores */
+    size_t own, next; /* own store, next store */
     struct ts_txn_result result;
     pthread_t thread;
 };
@@ -97,7 +99,7 @@ static void expect_all_to_commit(void) {
     stage_release(&stage);
 }
 
-static void what_would_wait_in_a_circle_over_three_stores_commits(void **state) {
+static void transactions_that_would_wait_in_a_circle_over_three_stores_commit(void **state) {
     (void)state;
     stage_init(&stage, LAST + 1);
     expect_all_to_commit();
@@ -112,7 +114,7 @@ static void the_same_on_rocksdb(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_would_wait_in_a_circle_over_three_stores_commits),
+        cmocka_unit_test(transactions_that_would_wait_in_a_circle_over_three_stores_commit),
         cmocka_unit_test(the_same_on_rocksdb),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
- * Many transactions that want the same keys of the same stores at the same time. Each of them commits, in
- * whatever order they wait for each other. `turnstone bench xs --scenario contended` measures how fast.
+ * Many transactions need the same keys of the same stores at the same time. All of them commit, in any order.
+ * `turnstone bench xs --scenario contended` measures how fast.
  */
 #include "support/cmocka.h"
 
@@ -25,7 +25,7 @@ static char complaint[400];
 /* The first and the last place of each thread's transactions differ, so that deciders do, too. */
 struct worker {
     pthread_t thread;
-    uint32_t first, count; /* places */
+    uint32_t first, count; /* places of its transactions */
     uint64_t seed;
 };
 
@@ -65,7 +65,7 @@ static void make_keys(void) {
     assert_int_equal(result.outcome, TS_TXN_COMMITTED);
 }
 
-/* Workers over all stores; those with an odd number leave the first store out when `mixed`. */
+/* Workers on all stores; with `mixed`, workers with an odd number omit the first store. */
 static void contend(bool mixed) {
     struct worker workers[THREADS];
     atomic_store(&committed, 0);

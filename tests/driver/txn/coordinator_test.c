@@ -12,7 +12,7 @@
 
 static struct stage stage;
 static struct ts_txn_result result;
-static char key[3][40]; /* one on each store */
+static char key[3][40]; /* one key on each store */
 
 static int set_up(void **state) {
     (void)state;
@@ -63,7 +63,7 @@ static size_t decider(void) {
     return SIZE_MAX;
 }
 
-static void what_touches_one_store_is_local_and_leaves_no_record(void **state) {
+static void a_transaction_on_one_store_is_local_and_leaves_no_record(void **state) {
     (void)state;
     stage_open(&stage);
     run(1, NULL);
@@ -92,7 +92,7 @@ static void a_commit_reports_where_its_time_went(void **state) {
     assert_int_equal(result.place_count, 3);
     expect_numbers(1, 1, 1);
 
-    /* Each phase is slow on one store, and the time is found where it was spent. */
+    /* Each phase is slow on one store, and the report shows the time in that phase. */
     static const struct {
         size_t place;
         enum ts_call_kind call;
@@ -198,14 +198,14 @@ static struct ts_op *many_puts(size_t count, uint32_t **ret_keys) {
     assert_non_null(ops);
     assert_non_null(*ret_keys);
     for (size_t i = 0; i < count; i++) {
-        (*ret_keys)[i] = htobe32((uint32_t)i | 0x01000000); /* not a reserved first byte */
+        (*ret_keys)[i] = htobe32((uint32_t)i | 0x01000000); /* the first byte must not be the reserved one */
         ops[i] = (struct ts_op){.kind = TS_OP_PUT, .key = {(const uint8_t *)&(*ret_keys)[i], 4}};
     }
     return ops;
 }
 
-/* The protocol's own operations come on top of the documented limit, of operations and of bytes; one more of the caller's
- * is found before any store has promised anything. */
+/* The protocol's own operations and bytes do not count towards the documented limits. One operation too many
+ * of the caller is detected before any store has promised anything. */
 static void the_largest_batch_can_be_recorded_and_one_more_is_refused_at_once(void **state) {
     (void)state;
     stage_open(&stage);
@@ -303,7 +303,7 @@ static void without_a_record_the_answer_fades_to_unknown(void **state) {
                      TS_TXN_ERROR_BAD_ID);
 }
 
-/* XS: at most once by id, on one store too. */
+/* XS: a recorded transaction is applied at most once, on one store, too. */
 static void a_lost_reply_of_a_recorded_local_transaction_is_looked_up(void **state) {
     (void)state;
     stage_open(&stage);
@@ -323,7 +323,7 @@ static void a_lost_reply_of_a_recorded_local_transaction_is_looked_up(void **sta
     expect_outcome(TS_TXN_UNKNOWN, "08006");
 }
 
-static void a_lost_prepare_aborts_and_its_promise_goes(void **state) {
+static void a_lost_prepare_aborts_and_its_promise_is_removed(void **state) {
     (void)state;
     stage_open(&stage);
     run(3, NULL);
@@ -404,7 +404,7 @@ static void degraded_transactions_are_answered_at_the_commit_point(void **state)
     expect_numbers(1, 1, 1);
 }
 
-static void a_decider_that_is_away_makes_it_unknown_and_it_is_settled_later(void **state) {
+static void an_outcome_is_unknown_without_its_decider_and_is_settled_later(void **state) {
     (void)state;
     stage.config.timeouts.lock_validate_us = 30000;
     stage.config.timeouts.shard_rpc_us = 30000;
@@ -511,7 +511,7 @@ static void fail_fast_ends_at_the_first_phase_that_is_over_and_says_which(void *
     stage_open(&stage);
     hold();
     struct ts_txn_options once = {.once = true};
-    run(2, &once); /* the second store prepares */
+    run(2, &once); /* the second store is the one that prepares */
     expect_outcome(TS_TXN_ABORTED, "40000");
     assert_string_equal(result.timeout, "Prepare");
     assert_non_null(strstr(result.text, "timeouts.prepare"));
@@ -520,7 +520,7 @@ static void fail_fast_ends_at_the_first_phase_that_is_over_and_says_which(void *
 
 static void best_effort_ends_at_the_total_only(void **state) {
     (void)state;
-    stage.config.timeouts.policy = TS_TIMEOUT_POLICY_BEST_EFFORT;
+    stage.config.timeouts.policy = TS_TXN_TIMEOUT_POLICY_BEST_EFFORT;
     stage.config.timeouts.prepare_us = 20000;
     stage.config.timeouts.coord_queue_us = 20000;
     stage.config.timeouts.shard_rpc_us = 20000;
@@ -667,7 +667,7 @@ static void by_default_a_lock_is_waited_for_until_the_total_timeout(void **state
     }
 }
 
-/* The reported backoff was really slept: the measured total contains it. */
+/* The reported backoff was real: the measured total includes it. */
 static void backing_off_takes_the_time_that_it_says(void **state) {
     (void)state;
     stage.config.retry.initial_backoff_us = 30000;
@@ -680,7 +680,7 @@ static void backing_off_takes_the_time_that_it_says(void **state) {
     assert_true(result.latency.total_us >= result.latency.retry_backoff_us);
 }
 
-/* A store whose calls stall, as RocksDB's do while it compacts. */
+/* A store whose calls stall, like RocksDB's during a compaction. */
 enum { STALL_US = 1234 };
 static const struct ts_engine *unstalled;
 
@@ -772,8 +772,8 @@ static void status_shows_coordinators_promises_and_decisions(void **state) {
     struct ts_call promise = {.kind = TS_CALL_PREPARE, .gid = "somebody else's", .batch = {&op, 1}};
     assert_int_equal(ts_store_run(ts_cluster_store(stage.cluster, 1), &promise), TS_STORE_OK);
     struct ts_cluster *other = stage_other_process(&stage);
-    struct ts_cluster_status status;
-    assert_int_equal(ts_cluster_status_read(other, 1000, &status, NULL), TS_TXN_ERROR_OK);
+    struct ts_txn_cluster_status status;
+    assert_int_equal(ts_txn_cluster_status_read(other, 1000, &status, NULL), TS_TXN_ERROR_OK);
     assert_int_equal(status.store_count, 3);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(status.stores[i].result, TS_STORE_OK);
@@ -791,7 +791,7 @@ static void status_shows_coordinators_promises_and_decisions(void **state) {
     assert_int_equal(ts_txn_resolve(other, 1000, &settled, NULL), TS_TXN_ERROR_OK);
     assert_int_equal(settled.foreign, 1);
     assert_int_equal(stage_promises(stage.cluster), 1);
-    ts_cluster_status_release(&status);
+    ts_txn_cluster_status_release(&status);
     ts_cluster_close(other);
 }
 
@@ -823,7 +823,7 @@ static void raising_the_epoch_rejects_processes_of_the_old_one(void **state) {
 int main(void) {
 #define DRIVER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        DRIVER(what_touches_one_store_is_local_and_leaves_no_record),
+        DRIVER(a_transaction_on_one_store_is_local_and_leaves_no_record),
         DRIVER(nothing_at_all_commits),
         DRIVER(a_commit_reports_where_its_time_went),
         DRIVER(a_failed_check_aborts_everywhere_and_names_the_operation),
@@ -834,13 +834,13 @@ int main(void) {
         DRIVER(a_recorded_outcome_is_known_to_other_processes),
         DRIVER(without_a_record_the_answer_fades_to_unknown),
         DRIVER(a_lost_reply_of_a_recorded_local_transaction_is_looked_up),
-        DRIVER(a_lost_prepare_aborts_and_its_promise_goes),
+        DRIVER(a_lost_prepare_aborts_and_its_promise_is_removed),
         DRIVER(a_lost_reply_of_the_commit_point_is_found_committed),
         DRIVER(a_commit_point_that_never_arrived_is_shut_out_by_an_abort_decision),
         DRIVER(a_late_commit_point_changes_nothing),
         DRIVER(a_commit_that_does_not_arrive_is_pending_and_happens_by_itself),
         DRIVER(degraded_transactions_are_answered_at_the_commit_point),
-        DRIVER(a_decider_that_is_away_makes_it_unknown_and_it_is_settled_later),
+        DRIVER(an_outcome_is_unknown_without_its_decider_and_is_settled_later),
         DRIVER(a_fenced_process_continues_under_a_new_uuid),
         DRIVER(admission_refuses_when_it_is_full_and_local_ones_need_no_place),
         DRIVER(fail_fast_ends_at_the_first_phase_that_is_over_and_says_which),

@@ -1,6 +1,6 @@
 /*
- * The guards around the protocol, as the driver uses them: limits of stores, the breaker's probe, Degrade,
- * and the nudge that a blocked batch gives the resolver.
+ * The guards around the protocol, used by the driver: limits of stores, the breaker's probe, Degrade, and a
+ * resolver that a blocked batch wakes.
  */
 #include "support/cmocka.h"
 
@@ -14,8 +14,8 @@
 enum { STORES = 4 };
 
 static struct stage stage;
-static char key[STORES][40];   /* one on each store */
-static char other[STORES][40]; /* and another */
+static char key[STORES][40];   /* one key on each store */
+static char other[STORES][40]; /* another key on each store */
 
 static int set_up(void **state) {
     (void)state;
@@ -134,12 +134,12 @@ static void the_breakers_probe_is_given_back_when_admission_refuses(void **state
     unblock();
 }
 
-/* H2PC-3: the first in line goes ahead when the queue overflows, and is answered at its commit point. */
+/* H2PC-3: when the queue overflows, the first in the queue is admitted, and is answered at its commit point. */
 static void degrade_answers_the_first_in_line_at_its_commit_point(void **state) {
     (void)state;
     stage.config.admission.soft_limit = 1;
     stage.config.admission.hard_limit = 2;
-    stage.config.admission.overflow = TS_OVERFLOW_DEGRADE;
+    stage.config.admission.overflow = TS_TXN_OVERFLOW_DEGRADE;
     stage.config.timeouts.coord_queue_us = 20000000;
     stage_open(&stage);
     block();
@@ -157,17 +157,18 @@ static void degrade_answers_the_first_in_line_at_its_commit_point(void **state) 
     expect(&second, TS_TXN_COMMITTED, "00000");
 }
 
-/* H2PC-9: conflicts on a store lower the concurrency limit of that store only; quiet raises it again. */
-static void conflicts_on_a_store_lower_what_admission_lets_onto_it(void **state) {
+/* H2PC-9: conflicts on a store lower the concurrency limit of that store only; without conflicts it rises
+ * again. */
+static void conflicts_on_a_store_lower_its_limit_of_admission(void **state) {
     (void)state;
     stage.config.admission.soft_limit = stage.config.admission.hard_limit = 8; /* nobody waits */
-    stage.config.adaptive = (struct ts_adaptive_config){.high_conflict_ppm = 150000,
-                                                        .low_conflict_ppm = 50000,
-                                                        .step_size = 7,
-                                                        .min_concurrency = 1,
-                                                        .max_concurrency = 8,
-                                                        .interval_us = 1,
-                                                        .min_txns = 1};
+    stage.config.adaptive = (struct ts_txn_adaptive_config){.high_conflict_ppm = 150000,
+                                                            .low_conflict_ppm = 50000,
+                                                            .step_size = 7,
+                                                            .min_concurrency = 1,
+                                                            .max_concurrency = 8,
+                                                            .interval_us = 1,
+                                                            .min_txns = 1};
     stage_open(&stage);
     stage_fault(&stage, 1, TS_CALL_PREPARE, TS_FAULT_ERROR, TS_STORE_LOCK_CONFLICT, 1);
     struct job job = {.keys = {other[0], other[1]}};
@@ -222,7 +223,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         GUARD(the_breakers_probe_is_given_back_when_admission_refuses),
         GUARD(degrade_answers_the_first_in_line_at_its_commit_point),
-        GUARD(conflicts_on_a_store_lower_what_admission_lets_onto_it),
+        GUARD(conflicts_on_a_store_lower_its_limit_of_admission),
         GUARD(a_blocked_batch_nudges_the_resolver),
     };
 #undef GUARD

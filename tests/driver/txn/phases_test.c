@@ -1,6 +1,6 @@
 /*
- * Every timeout names its phase, waits for locks are counted where they happened, and cleaning up and fencing
- * have timeouts of their own.
+ * Every timeout names its phase, waits for locks are counted in the right phase, and cleanup and fencing have
+ * their own timeouts.
  */
 #include "support/cmocka.h"
 
@@ -17,7 +17,7 @@ enum { STORES = 3, SHORT_US = 60000, LONG_US = 20000000 };
 
 static struct stage stage;
 static struct ts_txn_result result, blocked;
-static char key[STORES][40]; /* one on each store */
+static char key[STORES][40]; /* one key on each store */
 static pthread_t thread;
 static bool held, started;
 
@@ -26,12 +26,11 @@ static int set_up(void **state) {
     stage_init(&stage, STORES);
     for (size_t i = 0; i < STORES; i++)
         stage_key(stage.cluster, i, "k", key[i]);
-    struct ts_timeouts *timeouts = &stage.config.timeouts;
+    struct ts_txn_timeouts *timeouts = &stage.config.timeouts;
     timeouts->coord_queue_us = timeouts->shard_rpc_us = timeouts->prepare_us = timeouts->commit_us =
         timeouts->lock_validate_us = timeouts->retry_ceiling_us = timeouts->total_us = LONG_US;
     timeouts->prepare_given = timeouts->lock_validate_given = timeouts->retry_ceiling_given = true;
-    timeouts->shard_rpc_us =
-        500000; /* what a call in the background may take, so that closing does not wait */
+    timeouts->shard_rpc_us = 500000; /* timeout of background calls: short, so that closing does not wait */
     stage.config.breaker.probe_timeout_us = LONG_US;
     stage.config.deadlock.timeout_us = 3 * (uint64_t)LONG_US;
     return 0;
@@ -107,7 +106,7 @@ static void stage_coord_queue(void) {
     start_blocked();
 }
 
-/* Registering is its first call. */
+/* Registering is the first call of a transaction. */
 static void stage_shard_rpc(void) {
     stage.config.timeouts.shard_rpc_us = SHORT_US;
     stage_open(&stage);
@@ -134,10 +133,10 @@ static void stage_lock_validate(void) {
 }
 
 static void shorten_all(uint64_t us) {
-    struct ts_timeouts *timeouts = &stage.config.timeouts;
+    struct ts_txn_timeouts *timeouts = &stage.config.timeouts;
     timeouts->coord_queue_us = timeouts->shard_rpc_us = timeouts->prepare_us = timeouts->commit_us =
         timeouts->lock_validate_us = timeouts->retry_ceiling_us = timeouts->total_us = us;
-    timeouts->policy = TS_TIMEOUT_POLICY_BEST_EFFORT;
+    timeouts->policy = TS_TXN_TIMEOUT_POLICY_BEST_EFFORT;
 }
 
 static void stage_total(void) {
@@ -196,8 +195,8 @@ static void every_timeout_yields_its_phase(void **state) {
     }
 }
 
-/* The result that the store looks up after a lost reply counts. */
-static void what_is_committed_after_all_has_no_timeout(void **state) {
+/* The result that is found after a lost reply counts. */
+static void a_transaction_that_commits_after_all_has_no_timeout(void **state) {
     (void)state;
     stage.config.timeouts.lock_validate_us = SHORT_US;
     stage_open(&stage);
@@ -209,7 +208,7 @@ static void what_is_committed_after_all_has_no_timeout(void **state) {
 }
 
 static bool one_waits_for_the_lock(void) {
-    return stage_promises(stage.cluster) >= 2; /* the held one and that of store 2 */
+    return stage_promises(stage.cluster) >= 2; /* the held promise, and that of store 2 */
 }
 
 /* The commit that follows in the same call does not wait, and must not be counted. */
@@ -225,12 +224,12 @@ static void waits_for_locks_are_counted_where_they_were(void **state) {
     assert_true(blocked.latency.lock_validate_us > 0);
     assert_true(stage_metric(&stage, "turnstone_xs_shard_lock_wait_us_sum{store=\"1\"} ") >= 20000);
     assert_int_equal(stage_metric(&stage, "turnstone_xs_shard_lock_wait_us_sum{store=\"2\"} "), 0);
-    struct ts_conflict_view view =
-        ts_conflict_view(&stage.coordinator->conflicts[1], ts_clock_monotonic_ns() / 1000);
+    struct ts_txn_conflict_view view =
+        ts_txn_conflict_view(&stage.coordinator->conflicts[1], ts_clock_monotonic_ns() / 1000);
     assert_true(view.avg_lock_wait_us >= 20000);
 }
 
-/* Its time is over; its promise on store 2 is removed nevertheless, and not by a resolver. */
+/* Its time is over. Its promise on store 2 is removed nevertheless, by the transaction and not by a resolver. */
 static void cleaning_up_has_its_own_time_when_the_total_is_over(void **state) {
     (void)state;
     shorten_all(300000);
@@ -240,7 +239,7 @@ static void cleaning_up_has_its_own_time_when_the_total_is_over(void **state) {
     add_to_all(&result, true);
     assert_int_equal(result.outcome, TS_TXN_ABORTED);
     assert_string_equal(result.timeout, "Total");
-    assert_int_equal(stage_promises(stage.cluster), 1); /* the held one */
+    assert_int_equal(stage_promises(stage.cluster), 1); /* the held promise */
 }
 
 static atomic_bool fenced;
@@ -270,7 +269,7 @@ static void hold_registration(void) {
 /* Every later decision would wait for a waiting fence, so the fence tries only for a moment. */
 static void a_fence_that_cannot_be_had_holds_nobody_up(void **state) {
     (void)state;
-    stage.config.timeouts.lock_validate_us = 1000000; /* shorter than what the fence could wait for */
+    stage.config.timeouts.lock_validate_us = 1000000; /* shorter than the fence could wait */
     stage_open(&stage);
     register_first();
     hold_registration();
@@ -294,7 +293,7 @@ int main(void) {
 #define TIMEOUT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TIMEOUT(every_timeout_yields_its_phase),
-        TIMEOUT(what_is_committed_after_all_has_no_timeout),
+        TIMEOUT(a_transaction_that_commits_after_all_has_no_timeout),
         TIMEOUT(waits_for_locks_are_counted_where_they_were),
         TIMEOUT(cleaning_up_has_its_own_time_when_the_total_is_over),
         TIMEOUT(a_fence_that_cannot_be_had_holds_nobody_up),

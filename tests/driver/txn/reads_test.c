@@ -1,5 +1,5 @@
 /*
- * Reads of layers above: they respect the breakers, as transactions do.
+ * Reads of the layers above respect the breakers, like transactions.
  */
 #include "support/cmocka.h"
 
@@ -35,7 +35,7 @@ static int tear_down(void **state) {
 
 static enum ts_store_result read_from(uint32_t place) {
     static const struct ts_bytes key = TS_BYTES_INIT("a");
-    struct ts_breaker_permit permit;
+    struct ts_txn_breaker_permit permit;
     call = (struct ts_call){.kind = TS_CALL_READ, .keys = &key, .key_count = 1, .rows = &rows};
     ts_txn_read_start(stage.coordinator, place, &call, &permit);
     struct ts_call *one = &call;
@@ -56,7 +56,7 @@ static void a_store_that_does_not_answer_is_not_asked_again(void **state) {
     assert_non_null(strstr(call.error.text, "the circuit breaker is open"));
     assert_string_equal(call.error.sqlstate, "08001");
     assert_int_equal(ts_fault_count(stage.faults[1]), struck);
-    /* Transactions know from the reads that the store is down. */
+    /* The reads have shown to transactions that the store is down. */
     static struct ts_txn_result result;
     const struct ts_op op = stage_add("n", 1);
     const struct ts_txn_part there = {.place = 1, .batch = {&op, 1}};

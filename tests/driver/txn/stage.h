@@ -1,6 +1,6 @@
 /*
- * A cluster for tests of the driver, and functions to use it. Stores in memory are behind a fault decorator
- * each, so that any call can be made to fail, get lost or come late.
+ * A cluster for tests of the driver, and functions to use it. Each store in memory is behind a fault
+ * decorator, so that any call can fail, get lost or arrive late.
  */
 #ifndef TS_DRIVER_TXN_STAGE_H
 #define TS_DRIVER_TXN_STAGE_H
@@ -22,8 +22,8 @@ struct stage {
     struct ts_cluster *cluster;
     struct ts_txn_config config;
     struct ts_coordinator *coordinator;
-    struct ts_store_clock clock; /* of the stores in memory: the real one, and ... */
-    _Atomic uint64_t ahead_ms;   /* ... so much later */
+    struct ts_store_clock clock; /* clock of the stores in memory: the real time ... */
+    _Atomic uint64_t ahead_ms;   /* ... plus this many milliseconds */
     char directory[200];         /* rocksdb */
     char urls[1000];
 };
@@ -39,9 +39,9 @@ struct ts_cluster *stage_other_process(struct stage *stage);
 
 /* Initialises directories of RocksDB; nothing is open afterwards. */
 void stage_init_rocksdb(struct stage *stage, size_t count);
-void stage_name_rocksdb(struct stage *stage, size_t count); /* without making the stores */
+void stage_name_rocksdb(struct stage *stage, size_t count); /* as above, but does not initialise the stores */
 struct ts_cluster *stage_open_rocksdb(const struct stage *stage, bool any_step);
-/* The same as the stage's cluster, each store behind a fault decorator. */
+/* Opens the stage's cluster with each store behind a fault decorator. */
 void stage_open_rocksdb_with_faults(struct stage *stage);
 
 /* A key that routes to the store: "<name><a number>". */
@@ -51,7 +51,7 @@ void stage_key(const struct ts_cluster *cluster, size_t place, const char *name,
 int64_t stage_number(struct ts_cluster *cluster, size_t place, const char *key);
 uint64_t stage_version(struct ts_cluster *cluster, size_t place, const char *key);
 size_t stage_promises(struct ts_cluster *cluster);
-/* Keys of this layer on all stores, outcomes left out. */
+/* The number of keys of this layer on all stores, without outcomes. */
 size_t stage_records(struct ts_cluster *cluster);
 
 /* Keys of this layer of one kind on one store, by their third byte: 'c' coordinators, 'd' decisions,

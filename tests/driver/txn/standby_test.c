@@ -1,6 +1,6 @@
 /*
- * A real server with a real standby: a coordinator that is open notices by itself that the standby falls
- * behind, and that it has caught up.
+ * A real server with a real standby. An open coordinator notices that the standby falls behind, and that it
+ * has caught up.
  */
 #include "support/cmocka.h"
 #include "support/pg.h"

@@ -1,5 +1,5 @@
 /*
- * The status of a transaction, as other processes see it after its coordinator could not report it.
+ * The status of a transaction that other processes see when its coordinator could not report it.
  */
 #include "support/cmocka.h"
 
@@ -11,7 +11,7 @@
 
 static struct stage stage;
 static struct ts_txn_result result;
-static char key[3][40]; /* one on each store */
+static char key[3][40]; /* one key on each store */
 
 static int set_up(void **state) {
     (void)state;
@@ -52,12 +52,12 @@ static enum ts_txn_state state_of(const char *id) {
     return status.state;
 }
 
-/* The decision gets lost and its decider does not answer: the coordinator dies without knowing the result,
- * and a participant holds a promise. */
+/* The decision is lost and its decider does not answer. The coordinator dies without knowing the result, and
+ * a participant holds a promise. */
 static void lose_one_and_die(size_t count, bool record) {
     stage.config.timeouts.total_us = 200000;
     stage_open(&stage);
-    run(count, record); /* registered from here on */
+    run(count, record); /* from here on the coordinator is registered */
     assert_int_equal(result.outcome, TS_TXN_COMMITTED);
     stage_fault(&stage, 0, TS_CALL_APPLY, TS_FAULT_LOST_REQUEST, TS_STORE_OK, 100000);
     stage_fault(&stage, 0, TS_CALL_READ, TS_FAULT_ERROR, TS_STORE_UNAVAILABLE, 100000);

@@ -1,6 +1,6 @@
 /*
- * Each checker of the simulation, shown to fail: in a world without faults, the test changes one record in a
- * store without an operation, and the checkers must name the violated property.
+ * Shows that each checker of the simulation can fail. In a world without faults, the test changes one record
+ * in a store without an operation, and the checkers must name the violated property.
  */
 #include "base/bytes.h"
 #include "base/endian.h"
@@ -15,13 +15,13 @@
 enum { ROWS_MAX = 10000, BEGIN_AT = 300, SEEDS = 40 };
 
 struct meddler {
-    /* Changes one row. Returns whether it did. */
+    /* Changes one row. Returns true if it changed something. */
     bool (*change)(struct ts_store *store, const struct ts_row *row);
-    char kind; /* third byte of the keys that it looks at */
+    char kind; /* third byte of the keys that it changes */
     bool done;
 };
 
-/* Returns false if somebody holds the key: we cannot wait, because the world stands still meanwhile. */
+/* Returns false if the key is locked. Waiting is not possible, because the world is stopped meanwhile. */
 static bool apply(struct ts_store *store, const struct ts_op *ops, size_t count) {
     struct ts_call call = {.kind = TS_CALL_APPLY, .batch = {ops, count}};
     ts_store_start(store, &call);
@@ -58,7 +58,7 @@ static struct ts_shard_record record_of(const struct ts_row *row) {
     return record;
 }
 
-/* ---- what is done ---- */
+/* ---- changes ---- */
 
 static bool remove_row(struct ts_store *store, const struct ts_row *row) {
     return apply(store, &(struct ts_op){.kind = TS_OP_DEL, .key = row->key}, 1);
@@ -91,7 +91,7 @@ static bool lower_fence(struct ts_store *store, const struct ts_row *row) {
     return put_record(store, row, &record);
 }
 
-/* As a second acquire would, while the lease holds. */
+/* Changes the record as a second acquire would, while the lease is valid. */
 static bool steal(struct ts_store *store, const struct ts_row *row) {
     struct ts_shard_record record = record_of(row);
     struct ts_call now = {.kind = TS_CALL_NOW};
@@ -113,7 +113,7 @@ static bool move_cursor(struct ts_store *store, const struct ts_row *row) {
     return put_record(store, row, &record);
 }
 
-/* Without an operation in the log. */
+/* Changes the record without an operation in the log. */
 static bool forget_cursor_token(struct ts_store *store, const struct ts_row *row) {
     struct ts_shard_record record = record_of(row);
     if (!record.cursor.has_token || record.status != TS_SHARD_ACTIVE || !record.has_holder)
@@ -131,7 +131,7 @@ static bool widen(struct ts_store *store, const struct ts_row *row) {
     return put_record(store, row, &record);
 }
 
-/* A copy of the same shard under another id. */
+/* Adds a copy of the shard under another id. */
 static bool double_it(struct ts_store *store, const struct ts_row *row) {
     struct ts_shard_record record = record_of(row);
     if (record.has_parent)
@@ -166,7 +166,7 @@ static bool end_guard(struct ts_store *store, const struct ts_row *row) {
     return put(store, row->key, ts_bytes_of(bytes, sizeof bytes));
 }
 
-/* ---- what must be noticed ---- */
+/* ---- the violations that must be noticed ---- */
 
 static const struct {
     const char *what;

@@ -2,12 +2,12 @@
  * Seeded worlds in which transactions want the same accounts of the same stores, some on {0, 1, 2}, some on
  * {1, 2} and {0, 2}, and the seed decides the order of all events.
  *
- * A first attempt prepares side by side and gives way: it waits for a lock for GIVE_WAY_MS. The second one
- * prepares in order and waits for ever. So the world may never stop (a deadlock), and no transaction needs a
- * third attempt. While newcomers keep coming, one that takes its locks in order is served nevertheless (no
- * starvation).
+ * A first attempt prepares in parallel and gives way: it waits for a lock for GIVE_WAY_MS only. The second
+ * attempt prepares in order and waits without a limit. So there must be no deadlock (the world stops), and no
+ * transaction needs a third attempt. A transaction that takes its locks in order succeeds even while new ones
+ * keep coming (no starvation).
  *
- * Without either of these two rules, some seed finds a world that stops.
+ * If one of these two rules is disabled, some seed leads to a world that stops.
  *
  *     txn_contention_sim_test                what `make check` runs
  *     txn_contention_sim_test --seeds N      the first N seeds
@@ -21,7 +21,7 @@
 
 enum { SEEDS = 1500, SEEDS_WITHOUT = 2000, JOBS = 10, GIVE_WAY_MS = 20, STEPS_MAX = 20000 };
 
-/* The behaviour of attempts in a world. */
+/* How attempts behave in a world. */
 struct habits {
     bool first_gives_way;
     bool second_is_in_order;
@@ -34,7 +34,7 @@ struct job {
     unsigned attempts;
     bool under_way;
     bool committed;
-    size_t txn; /* of the last attempt */
+    size_t txn; /* transaction of the last attempt */
 };
 
 static struct world world;
@@ -48,7 +48,7 @@ static size_t pick(size_t count) {
 
 static void make_jobs(void) {
     static const struct {
-        uint32_t places[MEMBERS]; /* the lowest decides */
+        uint32_t places[MEMBERS]; /* the store with the lowest place decides */
         size_t count;
     } kinds[] = {{{0, 1, 2}, 3}, {{1, 2}, 2}, {{0, 2}, 2}, {{0, 1, 2}, 3}};
     for (size_t i = 0; i < JOBS; i++) {
@@ -121,7 +121,7 @@ static bool move_something(enum message_state state) {
     return false;
 }
 
-/* Returns true if that allowed somebody to continue. */
+/* Returns true if a waiting call can continue. */
 static bool poll_all(void) {
     bool any = false;
     for (size_t i = 0; i < MESSAGES; i++) {
@@ -154,7 +154,7 @@ static const char *collect(void) {
     return NULL;
 }
 
-/* Makes one possible event happen, of any kind; returns false if none is possible. */
+/* Makes one of the possible events happen; returns false if none is possible. */
 static bool step(size_t among) {
     const size_t first = pick(16);
     for (size_t i = 0; i < 5; i++) {
@@ -228,8 +228,8 @@ static const char *run_seed(uint64_t seed, struct habits its_habits) {
 }
 
 /*
- * The last job takes its locks in order, on all stores. The others are newcomers: whenever one has ended it comes again. It
- * must be served before they have come so often that there is no room left.
+ * The last job takes its locks in order, on all stores. The others are newcomers that start again whenever
+ * they have ended. The last job must succeed before the newcomers have used all room.
  */
 static const char *starve(uint64_t seed) {
     start_world(seed, sound);
@@ -270,7 +270,7 @@ static bool seeds_hold(uint64_t count) {
     return true;
 }
 
-/* Without one of the rules, some seed must stop; the argument names the rule. */
+/* If one of the rules is disabled, some seed must stop; the argument names the rule. */
 static bool is_needed(const char *name, struct habits without) {
     for (uint64_t seed = 0; seed < SEEDS_WITHOUT; seed++) {
         if (run_seed(seed, without) != NULL)

@@ -1,7 +1,7 @@
 /*
- * For each rule of the protocol the history that breaks without it, found by exploring every interleaving of one transaction,
- * driven through the real machines over stores in memory: it holds as designed, and breaks with the rule
- * taken away.
+ * For each rule of the protocol, there is a history that is incorrect without the rule. The histories were
+ * found by exploring every interleaving of one transaction. Here the real machines follow them on stores in
+ * memory: each history is correct with its rule, and incorrect without it.
  *
  * A is store 1, the decider D is store 0.
  */
@@ -46,7 +46,7 @@ static void r_goes_on(void) {
         answered(resolver_send(&world, R));
 }
 
-/* What other processes may do in the end. */
+/* What other processes may do at the end. */
 static const char *end(void) {
     resolver_pass(&world, true);
     const char *what = world_broken(&world, true);
@@ -193,7 +193,7 @@ static const char *resend(struct txn__taken taken) {
     return end();
 }
 
-/* The history holds as designed, and breaks like this without the rule. */
+/* The history is correct as designed, and without the rule it has this violation. */
 static void expect(const char *(*history)(struct txn__taken), enum txn__rule rule, const char *trouble) {
     const char *as_designed = history((struct txn__taken){0});
     if (as_designed != NULL)
@@ -216,7 +216,7 @@ static const char *rmlow(struct txn__taken taken) {
     return end();
 }
 
-/* The transaction is decided; a sweep after the fencing of its coordinator cannot reach A. */
+/* The transaction is decided. After its coordinator was fenced, a sweep cannot reach A. */
 static const char *half_finished(struct txn__taken taken) {
     start(taken);
     a_prepares();
@@ -229,7 +229,7 @@ static const char *half_finished(struct txn__taken taken) {
     return end();
 }
 
-/* Decided, and A has not heard of it when C leaves. */
+/* The transaction is decided, but A has not received the commit when C leaves. */
 static const char *leave(struct txn__taken taken) {
     start(taken);
     a_prepares();

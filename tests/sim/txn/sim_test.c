@@ -1,11 +1,11 @@
 /*
- * Seeded worlds: coordinators, resolvers, fencers, sweepers, crashes and lost messages in an order that
- * follows from the seed. What the stores hold is checked after every step, and at the end everything must be
+ * Seeded worlds: coordinators, resolvers, fencers, sweepers, crashes and lost messages, in an order that the
+ * seed determines. The contents of the stores are checked after every step, and at the end everything must be
  * settled.
  *
- *     txn_sim_test                         the seeds that `make check` runs, and each rule taken away in turn
+ *     txn_sim_test                         the seeds that `make check` runs, and each rule disabled in turn
  *     txn_sim_test --seeds N               the first N seeds
- *     txn_sim_test --seed S [--rule NAME] [--trace]   one seed, as a failure names it
+ *     txn_sim_test --seed S [--rule NAME] [--trace]   one seed, in the form that a failure prints
  */
 #include "world.h"
 
@@ -23,9 +23,9 @@ static bool tracing;
 /* Properties of a seed, so that different seeds reach different corner cases. */
 static struct temper {
     uint64_t late_percent; /* chance that a late message arrives */
-    uint64_t give_up;      /* of 1000 steps */
-    uint64_t disturb;      /* of 1000 steps */
-    bool slow[2];          /* the messages of OWNER_RUN, of OWNER_RESOLVER take long */
+    uint64_t give_up;      /* owners that give up, in 1000 steps */
+    uint64_t disturb;      /* disturbances, in 1000 steps */
+    bool slow[2];          /* the messages of OWNER_RUN, or of OWNER_RESOLVER, take long */
     bool calm;             /* no crashes */
 } temper;
 
@@ -217,7 +217,8 @@ static bool is_quiet(void) {
     return !world.resolvers[0].busy && !world.resolvers[1].busy;
 }
 
-/* No new transactions; those in progress end, late messages arrive or not, and resolvers make passes. */
+/* There are no new transactions; those in progress end, late messages arrive or not, and resolvers make
+ * passes. */
 static void wind_down(void) {
     for (size_t c = 0; c < COORDINATORS; c++) {
         if (world.coordinators[c].used && chance(50))
@@ -248,7 +249,7 @@ static void wind_down(void) {
     }
 }
 
-/* NULL, or what broke. */
+/* Returns NULL, or the violation. */
 static const char *run_seed(uint64_t seed, struct txn__taken taken) {
     ts_prng_init(&prng, seed);
     temper = (struct temper){
@@ -294,8 +295,8 @@ static const char *const rule_names[] = {
 #undef RULE_NAME
 };
 
-/* Where the search for a seed that breaks begins: a little before the first that did when this was written.
- * If a change moves that seed, the test only takes longer. */
+/* Where the search for a seed with a violation begins: a little before the first one that was found. If a
+ * change moves that seed, the test only takes longer. */
 static const uint64_t search_from[TXN__RULE_COUNT] = {
     [TXN__RULE_NOLOW] = 8800,        [TXN__RULE_RMABORT] = 200,     [TXN__RULE_RMTOMB] = 2200,
     [TXN__RULE_C_UNCHECKED] = 2950,  [TXN__RULE_R_UNCHECKED] = 300, [TXN__RULE_KEEP_BELOW] = 100,

@@ -52,7 +52,7 @@ void world_release(struct world *world) {
     }
 }
 
-/* A direct call may find a lock: the test does not wait, and skips the call. */
+/* A direct call may meet a lock. The test does not wait then, and skips the call. */
 static enum ts_store_result run_now(struct world *world, uint32_t place, struct ts_call *call) {
     world->touched += call->kind != TS_CALL_READ && call->kind != TS_CALL_PREPARED;
     ts_store_start(world->stores[place], call);
@@ -112,8 +112,8 @@ size_t world_promises(struct world *world, uint32_t place) {
     return count;
 }
 
-/* The part of one member: its counter, and money to or from an account. The decider gives what the others
- * take. */
+/* The part of one member: its counter, and money to or from an account. The decider pays what the others
+ * receive. */
 static size_t fill_part(struct message *message, const struct world_txn *txn, size_t number) {
     counter_key(number, message->keys[0]);
     account_key(message->place, number % ACCOUNTS, message->keys[1]);
@@ -144,7 +144,7 @@ static void append_own(struct message *message, size_t count) {
     message->call.batch = (struct ts_batch){message->ops, count + message->own.count};
 }
 
-/* Converts a request into a call; run and resolver differ only in the versions that they know. */
+/* Converts a request of a run or a resolver into a call. The caller adds operations that check versions. */
 static void fill_call(struct message *message, const struct txn__gid *gid) {
     txn__gid_format(gid, message->gid);
     message->call.gid = message->gid;
@@ -295,7 +295,7 @@ struct message *coordinator_send(struct world *world, size_t index, size_t r) {
     return message;
 }
 
-/* Does the driver's work at the end of a run. */
+/* Does what the driver does at the end of a run. */
 static void run_is_done(struct world *world, struct world_coordinator *coordinator, struct world_run *run) {
     struct world_txn *txn = &world->txns[run->txn];
     txn->said_anything = true;

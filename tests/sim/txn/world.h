@@ -1,12 +1,11 @@
 /*
- * A world in which the protocol's own machines run over stores in memory: messages that are sent, arrive,
- * arrive late, or get lost; coordinators that crash or are fenced; resolvers; time that only the test moves.
- * The calls below determine everything that happens, so a test can prescribe a history, and a seed repeats
- * exactly.
+ * A world in which the protocol's own machines run over stores in memory. Messages arrive, arrive late, or
+ * get lost; coordinators crash or are fenced; there are resolvers; only the test advances the time. The calls
+ * below determine everything that happens, so a test can prescribe a history, and a seed repeats exactly.
  *
- * Every transaction adds 1 to a counter of its own on each of its stores, and moves money between accounts
- * that all share. world_broken checks the contents of the stores, and names the violation: applied twice,
- * half applied, or different from the answer.
+ * Every transaction adds 1 to its own counter on each of its stores, and moves money between shared accounts.
+ * world_broken checks the contents of the stores, and names the violation: applied twice, half applied, or
+ * different from the answer.
  */
 #ifndef TS_SIM_TXN_WORLD_H
 #define TS_SIM_TXN_WORLD_H
@@ -23,11 +22,11 @@ enum {
     STORES = 3,
     TXNS = 24,
     COORDINATORS = 4,
-    RUNS = 3, /* in progress at once, for each coordinator */
+    RUNS = 3, /* runs in progress at once, for each coordinator */
     RESOLVERS = 2,
     MESSAGES = 64,
     MEMBERS = 3,
-    ACCOUNTS = 2, /* for each store */
+    ACCOUNTS = 2, /* accounts of each store */
     BALANCE = 1000,
     TOTAL_MS = 300, /* a coordinator's total timeout */
 };
@@ -81,12 +80,12 @@ struct world_run {
 struct world_coordinator {
     bool used;
     struct txn__uuid uuid;
-    uint64_t registered[STORES]; /* version; 0: not */
+    uint64_t registered[STORES]; /* version of the registration; 0: not registered */
     struct txn__marks marks;
     struct txn__mark_list deciders[STORES];
     struct txn__entry entries[TXNS];
-    uint64_t moved[STORES]; /* the mark as it was written */
-    bool dirty[STORES];     /* something with this decider has ended since */
+    uint64_t moved[STORES]; /* the mark that was written last */
+    bool dirty[STORES];     /* a transaction with this decider has ended since */
     struct world_run runs[RUNS];
 };
 
@@ -99,7 +98,7 @@ struct world_resolver {
 
 struct world {
     struct txn__taken taken;
-    bool in_order; /* attempts that begin prepare one participant after the other */
+    bool in_order; /* new attempts prepare one participant after the other */
     struct ts_store_clock clock;
     uint64_t now_ms;
     struct ts_memory *memories[STORES];
@@ -112,8 +111,8 @@ struct world {
     struct world_resolver resolvers[RESOLVERS];
     uint64_t turns;
     uint64_t touched;  /* calls that may have changed a store */
-    bool flaky;        /* stores do not always answer those who clean up */
-    bool away[STORES]; /* they never do */
+    bool flaky;        /* stores sometimes do not answer cleaning calls */
+    bool away[STORES]; /* stores never answer cleaning calls */
     uint8_t uuids;
     char trouble[160];
 };
@@ -121,7 +120,7 @@ struct world {
 void world_init(struct world *world, struct txn__taken taken);
 void world_release(struct world *world);
 
-/* A direct call, at once. */
+/* A direct call, which is done at once. */
 enum ts_store_result world_apply(struct world *world, uint32_t place, const struct ts_op *ops, size_t count);
 enum ts_store_result world_finish(struct world *world, uint32_t place, enum ts_call_kind kind,
                                   const struct txn__gid *gid);
@@ -138,36 +137,38 @@ void coordinator_beat(struct world *world, size_t coordinator);
 size_t coordinator_begin(struct world *world, size_t coordinator, const uint32_t *places, size_t count);
 /* Sends the run's next request. Returns the message, or NULL if there is no request. */
 struct message *coordinator_send(struct world *world, size_t coordinator, size_t run);
-/* Syncs the stores of what was applied everywhere, moves the marks and removes decisions below them. */
+/* Syncs the stores of transactions that are applied everywhere, moves the marks and removes decisions below
+ * them. */
 void coordinator_clean(struct world *world, size_t coordinator);
 /* Cleans up, deregisters where that is allowed, and ends, like the driver's close. No run may be in
  * progress. */
 void coordinator_leave(struct world *world, size_t coordinator);
-/* Commits what is pending, as the driver does in the background. */
+/* Commits pending transactions, as the driver does in the background. */
 void coordinator_push(struct world *world, size_t coordinator);
 
 /* Resolvers. */
 bool resolver_begin(struct world *world, size_t resolver, uint32_t place, size_t nth, bool fence_all);
 struct message *resolver_send(struct world *world, size_t resolver);
-/* A pass of a resolver over everything, each message answered at once. */
+/* A pass of a resolver over everything; each message is answered at once. */
 void resolver_pass(struct world *world, bool fence_all);
 void fence(struct world *world, const struct txn__uuid *uuid, uint32_t place);
-/* Removes the decision records that may go, on one store. */
+/* Removes the decision records that may be removed, on one store. */
 void sweep(struct world *world, uint32_t place);
 
 /* Messages. */
 void message_arrive(struct world *world, struct message *message);
 /* Retries a message that waits for a lock; returns whether it made progress. */
 void message_poll(struct message *message);
-void message_answer(struct world *world, struct message *message); /* the reply reaches its owner */
-/* The owner gives up and gets UNKNOWN; the message may still arrive. */
+void message_answer(struct world *world, struct message *message); /* delivers the reply to its owner */
+/* The owner stops waiting and gets UNKNOWN; the message may still arrive. */
 void message_give_up(struct world *world, struct message *message);
-void message_drop(struct message *message); /* it is late, and lost */
+void message_drop(struct message *message); /* drops a late message */
 
-/* The machine that everything runs on loses power: all that was not synced is gone, and so is everybody. */
+/* The machine of all stores and processes loses power: everything that was not synced is lost, and all
+ * processes end. */
 void world_lose_power(struct world *world);
 
-/* Returns NULL, or what is wrong. at_end: nothing is in progress any more, so everything must be settled. */
+/* Returns NULL, or the violation. at_end: nothing is in progress, so everything must be settled. */
 const char *world_broken(struct world *world, bool at_end);
 
 #endif

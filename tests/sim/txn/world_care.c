@@ -1,6 +1,5 @@
 /*
- * What happens in a world beside transactions and resolvers: cleaning, pushing, fencing, sweeping; and the
- * checks.
+ * Events in a world besides transactions and resolvers: cleaning, pushing, fencing, sweeping; and the checks.
  */
 #include "world.h"
 
@@ -8,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Returns whether a store does not answer a cleaner: always, or now and then, depending on the number of
+/* Returns whether a store does not answer a cleaning call: always, or sometimes, depending on the number of
  * events. */
 static bool is_away(const struct world *world, uint32_t place) {
     return world->away[place] || (world->flaky && (world->touched * 7 + place * 5) % 11 < 3);
@@ -69,7 +68,7 @@ static void scan_decisions(struct world *world, uint32_t place, const struct txn
     ts_assert(ts_store_run(world->stores[place], &scan) == TS_STORE_OK);
 }
 
-/* One batch: the mark, and the commit decisions below it. False when it failed. */
+/* One batch: the mark, and the commit decisions below it. Returns false when it failed. */
 static bool move_mark_once(struct world *world, struct world_coordinator *coordinator, uint32_t place,
                            uint64_t low, struct ts_rows *rows) {
     struct txn__gid gid = {.coordinator = coordinator->uuid, .sequence = 1, .decider = place};

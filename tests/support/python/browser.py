@@ -6,8 +6,9 @@
 
 One process serves all tests of a file, each with a tab of its own.
 
-`requests` has every address that a page asked for, `complaints` what the browser and the page wrote to the console, refused
-scripts among them, `dialogs` the text of every alert: an attack of a hostile page would appear there.
+`requests` has every address that a page requested. `complaints` has the console output of the browser and the
+page, including refused scripts. `dialogs` has the text of every alert. An attack of a hostile page would
+appear there.
 """
 import atexit
 import base64
@@ -25,7 +26,7 @@ _browser = None
 
 
 def pipe():
-    """Above the numbers that the browser uses, and closed in it."""
+    """A descriptor above those that the browser uses, and closed in the browser."""
     ends = []
     for fd in os.pipe():
         ends.append(fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20))
@@ -51,7 +52,7 @@ class Browser:
         self.requests, self.complaints, self.dialogs = [], [], []
         self._number, self._rest, self._loaded, self._session = 0, b"", False, None
         self._timeout_s = timeout_s
-        # It makes sockets in TMPDIR, and their paths must be short.
+        # The browser makes sockets in TMPDIR, and their paths must be short.
         self._profile = tempfile.mkdtemp(prefix="browser.", dir="/tmp")
         child_reads, self._to = pipe()
         self._from, child_writes = pipe()
@@ -159,7 +160,7 @@ class Browser:
         return answer["result"].get("value")
 
     def outline(self):
-        """The content of a page without scripts: the accessibility tree that screen readers get."""
+        """The content of a page without scripts: the accessibility tree, which screen readers use."""
         nodes = self._call("Accessibility.getFullAXTree")["nodes"]
         return [(node.get("role", {}).get("value"), node.get("name", {}).get("value")) for node in nodes if not node["ignored"]]
 

@@ -39,7 +39,7 @@ def installed(package, field):
 
 
 def with_dependencies(packages):
-    """The packages and their dependencies, as installed here."""
+    """The packages and their dependencies, in the installed versions."""
     found, pending = {}, list(packages)
     while pending:
         package = pending.pop()
@@ -54,7 +54,7 @@ def with_dependencies(packages):
 
 class Root:
     def __init__(self, path, *packages):
-        """Without packages: a folder that has a root file system already."""
+        """Without packages: a folder that already contains a root file system."""
         self.path = os.path.abspath(path)
         self.enter = namespace()
         if packages:
@@ -76,7 +76,7 @@ class Root:
                                           text=True).stdout + "\n")
 
     def copy(self, name):
-        """A file or link of this machine, in the same place."""
+        """Copies a file or link of this machine to the same place."""
         if LEFT_OUT.search(name) or (os.path.isdir(name) and not os.path.islink(name)) or not os.path.lexists(name):
             return
         place = self.path + name
@@ -85,7 +85,8 @@ class Root:
             shutil.copy2(name, place, follow_symlinks=False)
 
     def files(self):
-        """What is installed, each file with its size or target: neither the notes of dpkg nor what programs keep."""
+        """The installed files, each with its size or target, without dpkg's notes and without data of
+        programs."""
         found = {}
         for folder, folders, names in os.walk(self.path):
             if folder == self.path:

@@ -1,4 +1,4 @@
-"""Packs by hand: any bytes under any id."""
+"""Writes packs by hand: any bytes under any id."""
 import hashlib
 import os
 import struct
@@ -6,7 +6,7 @@ import zlib
 
 
 def write_pack(folder, entries):
-    """Entries are (id, bytes in the pack). The index is made to fit, whatever is in there."""
+    """Entries are (id, bytes in the pack). The index matches the pack, even if its entries are invalid."""
     body, rows = b"PACK" + struct.pack(">II", 2, len(entries)), []
     for oid, raw in entries:
         rows.append((oid, zlib.crc32(raw), len(body)))

@@ -50,7 +50,8 @@ def _server_user():
 
 
 def reachable(folder):
-    """Returns whether users other than root can get there; always true for a test that root does not run."""
+    """Returns whether users other than root can reach the folder; always true if the test does not run as
+    root."""
     while True:
         if os.geteuid() == 0 and not os.stat(folder).st_mode & stat.S_IXOTH:
             return False
@@ -64,13 +65,13 @@ def _end_with_parent():
 
 
 def _make_template():
-    """initdb takes most of a second: done once, and copied for each server."""
+    """initdb takes most of a second, so it runs once, and the result is copied for each server."""
     global _template
     if _template:
         return _template
     tmp = os.environ.get("TMPDIR", "/tmp")
     if os.geteuid() == 0 and os.path.realpath(tmp) != "/tmp":
-        os.chmod(tmp, 0o711)  # the test's own folder
+        os.chmod(tmp, 0o711)  # the test's own folder, so its mode may be changed
     base = tempfile.mkdtemp(prefix="pg-", dir=tmp if reachable(os.path.realpath(tmp)) else "/tmp")
     atexit.register(shutil.rmtree, base, ignore_errors=True)
     os.chmod(base, 0o711)
@@ -110,7 +111,8 @@ class Server:
         self.resume()
 
     def standby(self):
-        """Another server, that streams from this one and can be read. It reports every second what it has replayed."""
+        """Another server that streams from this one and can be read. It reports every second how much it has
+        replayed."""
         other = Server.__new__(Server)
         Server._count += 1
         other.folder = os.path.join(os.path.dirname(self.folder), str(Server._count))
@@ -118,7 +120,7 @@ class Server:
         other.process = None
         subprocess.run([os.path.join(_binaries(), "pg_basebackup"), "-h", "127.0.0.1", "-p", str(self.port), "-U", USER, "-D",
                         other.folder, "-R", "-X", "stream", "-c", "fast"], check=True, cwd="/", **_server_user())
-        other.configure(f"port = {other.port}\nhot_standby = on\nwal_receiver_status_interval = 1s\n")
+        other.configure(f"port = {other.port}\nhot_standby = on\nwal_receiver_status_interval = 1s\nwal_retrieve_retry_interval = 200ms\n")
         atexit.register(other.stop)
         other.resume()
         return other
@@ -130,24 +132,30 @@ class Server:
         self.stop()
 
     def configure(self, settings):
-        """Counts from the next start."""
+        """The new settings apply from the next start."""
         with open(os.path.join(self.folder, "postgresql.conf"), "a") as file:
             file.write(settings + "\n")
 
-    def resume(self):
-        """Starts it, over the files that it has."""
-        log_path = self.folder + ".log"
-        with open(log_path, "a") as log:
+    def start(self):
+        """Starts the server with its existing files, without waiting for it. It ends with the thread that has started it."""
+        with open(self.folder + ".log", "a") as log:
             self.process = subprocess.Popen([os.path.join(_binaries(), "postgres"), "-D", self.folder], cwd="/",
                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             preexec_fn=_end_with_parent, **_server_user())
+
+    def resume(self):
+        """Starts the server, and waits until it answers."""
+        self.start()
+        self.wait()
+
+    def wait(self):
         for _ in range(3000):
             if self._psql("postgres", "SELECT 1").returncode == 0:
                 return
             if self.process.poll() is not None:
                 break
             time.sleep(0.02)
-        with open(log_path) as log:
+        with open(self.folder + ".log") as log:
             raise RuntimeError("the PostgreSQL server did not start:\n" + log.read())
 
     def kill(self):
@@ -179,3 +187,38 @@ class Server:
     def create(self, *databases):
         for database in databases:
             self.sql("postgres", f"CREATE DATABASE {database}")
+
+
+def client(name, server, *words, stdin=None):
+    """Runs one of PostgreSQL's programs on the server. Returns what it prints, as bytes."""
+    done = subprocess.run([os.path.join(_binaries(), name), "-h", "127.0.0.1", "-p", str(server.port), "-U", USER, *words], input=stdin,
+                          capture_output=True, check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"{name}: {done.stderr}")
+    return done.stdout
+
+
+class Pair:
+    """A primary and its synchronous standby, as one store: what is committed is on both."""
+
+    def __init__(self, **options):
+        self.primary = Server(**options)
+        self.standby = self.primary.standby()
+        self.primary.sql("postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'")
+        self.primary.sql("postgres", "SELECT pg_reload_conf()")
+        self.hosts = [self.primary, self.standby]
+        self.create, self.kill, self.start, self.wait = (getattr(self.primary, name) for name in ("create", "kill", "start", "wait"))
+
+    def url(self, database):
+        hosts = ",".join(f"127.0.0.1:{server.port}" for server in self.hosts)
+        return f"postgresql://{USER}@{hosts}/{database}"
+
+    def fail_over(self):
+        """The primary dies, and the standby takes its place."""
+        self.primary.kill()
+        self.standby.sql("postgres", "SELECT pg_promote()")
+        self.kill, self.start, self.wait = self.standby.kill, self.standby.start, self.standby.wait
+
+    def stop(self):
+        for server in self.hosts:
+            server.stop()

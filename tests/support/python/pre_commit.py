@@ -39,7 +39,7 @@ class PreCommit:
 
 
 def refuses_secrets(pre_commit, token):
-    """In commits, and in all files when it is asked to."""
+    """Checks the hook in commits, and on all files with --all-files."""
     repo = pre_commit.repo
     repo.write("a.txt", f"{token(1)}\n")
     done = pre_commit.commit()
@@ -48,7 +48,7 @@ def refuses_secrets(pre_commit, token):
     repo.write("-b.txt", "fine\n")
     repo.write("a.txt", f"more\n{token(1)}\n")
     done = pre_commit.commit()
-    equal(done.returncode, 0, done)  # HEAD has it
+    equal(done.returncode, 0, done)  # the secret is already in HEAD
     done = pre_commit.run("pre-commit", "run", "--all-files")
     holds(done.returncode == 1 and "a.txt:2" in done.stdout and "-b.txt" not in done.stdout, done)
     shutil.copy("repo/a.txt", "repo/copy.txt")

@@ -26,13 +26,6 @@ class Result:
         return f"status {self.status}\nstdout: {self.out[-2000:]}\nstderr: {self.err[-2000:]}"
 
 
-def with_everything(arguments):
-    """The secrets of tests are made up, which lowers their confidence, and they must be found nevertheless."""
-    is_scan = arguments[:1] in (("scan",), ("protect",))
-    says = any(one == "--help" or one.startswith("--min-confidence") for one in arguments)
-    return (arguments[0], "--min-confidence", "low", *arguments[1:]) if is_scan and not says else arguments
-
-
 def without_state(arguments):
     """Scans use no state of earlier scans, except in tests of that state."""
     is_scan = arguments[:1] in (("scan",), ("baseline",))
@@ -41,8 +34,8 @@ def without_state(arguments):
 
 
 def run(*arguments, stdin="", env=None, **options):
-    """Variables in env are added; None takes one away."""
-    arguments = with_everything(without_state(arguments))
+    """Variables in env are added; None removes one."""
+    arguments = without_state(arguments)
     environment = dict(os.environ)
     for name, value in (env or {}).items():
         environment.pop(name, None)
@@ -71,8 +64,8 @@ def complains(status, expected, *arguments, **options):
 
 
 def peak_kib(*arguments, **options):
-    """The program's maximum of memory, without mapped files, as frequent samples show it; and its status."""
-    child = subprocess.Popen([PROGRAM, *with_everything(without_state(arguments))], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+    """The program's maximum of memory without mapped files, from frequent samples; and its status."""
+    child = subprocess.Popen([PROGRAM, *without_state(arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
     peak = 0
     while child.poll() is None:
         with open(f"/proc/{child.pid}/status") as file:

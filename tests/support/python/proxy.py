@@ -1,6 +1,6 @@
-"""A proxy in front of a server on this machine that loses replies: the request arrives and is carried out, but its
-answer ends the connection instead of reaching the client. It can also lose requests: one with a given word in it does
-not arrive, and ends the connection, too."""
+"""A proxy in front of a server on this machine. It loses replies: the server carries out the request, but the
+proxy ends the connection instead of passing the answer to the client. It can also lose requests: a request
+that contains a given word does not arrive, and the proxy ends the connection."""
 import selectors
 import socket
 import threading
@@ -8,8 +8,9 @@ import threading
 
 class Proxy:
     def __init__(self, server_port, lose_one_in=None, spared=200, swallow=None):
-        """Of the pieces that the server sends, every so-manieth is lost, but none of the first ones: opening stores and
-        looking at what is there is not tried again. Of those that it is sent, the ones with the bytes to swallow are."""
+        """Loses every n-th piece that the server sends, except the first ones, because opening stores and
+        reading them is not repeated. Of the pieces that the client sends, loses those that contain the bytes
+        `swallow`."""
         self.server_port, self.lose_one_in, self.spared, self.swallow = server_port, lose_one_in, spared, swallow
         self.pieces = self.lost = 0
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)

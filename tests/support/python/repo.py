@@ -1,4 +1,5 @@
-"""Git repositories in temporary folders, and made-up secrets that are put together here, so that no file contains one."""
+"""Git repositories in temporary folders, and made-up secrets. The secrets are put together here, so that no
+file contains one."""
 import os
 import random
 import shutil
@@ -7,7 +8,7 @@ import zlib
 
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-# Nothing of the machine's own configuration, and the same ids in every run.
+# Ignores the configuration of the machine, so that ids are the same in every run.
 ENVIRONMENT = {
     "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "TZ": "UTC",
     "GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org",
@@ -16,7 +17,7 @@ ENVIRONMENT = {
 
 
 def made_up(count, seed):
-    """Characters that look random and follow from the seed."""
+    """Characters that look random; the seed determines them."""
     random_one = random.Random(f"characters {seed}")
     return "".join(random_one.choice(ALPHABET) for _ in range(count))
 
@@ -47,6 +48,13 @@ class Repo:
         shutil.rmtree(path, ignore_errors=True)
         subprocess.run(["git", "init", "-q", "-b", "main", *options, path], check=True, env=self.environment())
 
+    @classmethod
+    def at(cls, path, clock=1800000000):
+        """An existing repository; its next commits are later than all earlier ones."""
+        repo = cls.__new__(cls)
+        repo.path, repo.clock = path, clock
+        return repo
+
     def environment(self):
         date = f"{self.clock} +0100"
         return {**os.environ, **ENVIRONMENT, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
@@ -75,5 +83,5 @@ class Repo:
         return self.git("rev-parse", "HEAD")
 
     def repack(self, *options):
-        # With several threads git makes other deltas each time.
+        # With several threads git would make different deltas each time.
         self.git("-c", "pack.threads=1", "repack", "-adfq", *options)

@@ -1,4 +1,4 @@
-"""Damage of one thing below a .git folder, by chance: the same for the same random numbers.
+"""Damages one file or folder below a .git folder at random. The same random numbers cause the same damage.
 
 Most kinds of damage are functions of random numbers, a file and all files. Such a function changes the file and returns
 what it did, or None if it cannot change the file. Some keep the checksums correct, so that only reading finds the
@@ -31,7 +31,7 @@ def read(path):
 
 
 def write(path, content):
-    """A new file: git makes those of objects read-only, and a link is not followed."""
+    """Makes a new file, because git's object files are read-only, and links must not be followed."""
     os.unlink(path)
     with open(path, "wb") as file:
         file.write(content)
@@ -63,7 +63,7 @@ def flip_bit(rng, path, files):
 
 @kind(GENERIC)
 def flip_early_bit(rng, path, files):
-    """Heads and tables are at the beginning."""
+    """Damages the beginning, where heads and tables are."""
     content = read(path)
     if not content:
         return None
@@ -125,7 +125,7 @@ def remove(rng, path, files):
 
 @kind(GENERIC)
 def swap(rng, path, files):
-    """With another file of the same kind; a copy of it as often."""
+    """Replaces the file with another file of the same kind, or with a copy of it."""
     others = [one for one in files if group_of(one) == group_of(path) and one != path]
     if not others:
         return None
@@ -213,7 +213,7 @@ def line_damage(rng, path, files):
 
 @kind(TEXT)
 def exchange_ids(rng, path, files):
-    """An id becomes another one of the repository's, of nothing, or of zeros."""
+    """Replaces an id with another id of the repository, an unknown id, or zeros."""
     content = bytes(read(path))
     found = list(re.finditer(rb"[0-9a-f]{64}|[0-9a-f]{40}", content))
     if not found:
@@ -232,7 +232,7 @@ def exchange_ids(rng, path, files):
 
 
 class Index:
-    """Of a pack, version 1 or 2, taken apart and put together again with a checksum that is right."""
+    """The index of a pack, version 1 or 2: parsed, and written again with a correct checksum."""
 
     def __init__(self, path, size):
         content, self.path, self.size = bytes(read(path)), path, size
@@ -273,7 +273,7 @@ def hash_of(size):
 
 
 def id_size(path, files):
-    """By the names of loose objects, packs or refs: sha256 has longer ones."""
+    """Detects the hash from the names of loose objects, packs or refs: those of sha256 are longer."""
     return 32 if re.search(r"pack-[0-9a-f]{64}", path) else 20
 
 
@@ -294,7 +294,7 @@ def mend(rng, pack, index, content, row, end):
 
 
 def entry_head(content, at):
-    """Where the size ends, the type and the size."""
+    """Returns where the size ends, the type and the size."""
     byte = content[at]
     kind_of, size, shift = byte >> 4 & 7, byte & 15, 4
     while byte & 128:
@@ -315,7 +315,7 @@ def make_head(kind_of, size):
 
 @kind(PACK)
 def entry_damage(rng, path, files):
-    """The type, the size, the base or the content of one object in a pack."""
+    """Damages the type, the size, the base or the content of one object in a pack."""
     size = id_size(path, files)
     try:
         index = Index(path[:-5] + ".idx", size)
@@ -354,7 +354,7 @@ def entry_damage(rng, path, files):
 
 
 def other_content(rng, content, span, size, type_of):
-    """Another content that inflates without errors, if it fits; the rest keeps the old bytes."""
+    """Writes another content that inflates without errors, if it fits; the rest keeps the old bytes."""
     start, end = span
     behind, _, length = entry_head(content, start)
     if type_of == 7:
@@ -455,7 +455,7 @@ def fan_damage(rng, path, files):
 
 @kind(LOOSE)
 def loose_damage(rng, path, files):
-    """A file that inflates without errors, with another content."""
+    """Writes a file with another content that inflates without errors."""
     plain = bytearray(zlib.decompress(bytes(read(path))))
     zero = plain.index(0)
     type_of, length = bytes(plain[:zero]).split()
@@ -491,7 +491,7 @@ def loose_damage(rng, path, files):
 
 @kind(REF)
 def new_ref(rng, path, files):
-    """A file beside the given ref, whose content may be invalid."""
+    """Makes a file next to the given ref, with content that may be invalid."""
     folder = os.path.dirname(path)
     ids = re.findall(rb"[0-9a-f]{64}|[0-9a-f]{40}", bytes(read(path)))
     good = ids[0] if ids else b"1" * 40
@@ -505,7 +505,7 @@ def new_ref(rng, path, files):
         return None
     with open(target, "wb") as file:
         file.write(says)
-    return f"beside it {name!r} says {says!r}"
+    return f"the file {name!r} next to it says {says!r}"
 
 
 @kind(CONFIG)
@@ -550,13 +550,13 @@ def group_of(path):
 
 
 def is_inside(inside):
-    """Of a repository, not of its work tree; without what only people and hooks of git look at."""
+    """Files of a repository, not of its work tree, without files that only people and git's hooks use."""
     is_git = "/.git/" in inside or inside.endswith("/.git") or re.match(r"/[^/]*/(objects|refs|info|HEAD|packed-refs|config)", inside)
     return is_git and not re.search(r"/hooks(/|$)|/description$|/COMMIT_EDITMSG$", inside)
 
 
 def below(folder):
-    """Files and folders of the repositories in a folder, work trees apart."""
+    """Files and folders of the repositories in a folder, without work trees."""
     files, folders = [], []
     for at, inner, names in os.walk(folder):
         inner.sort()
@@ -593,7 +593,7 @@ def folder_damage(rng, folders):
 
 
 def add_file(rng, files):
-    """One that changes what git reads, with ids of the repository or without sense."""
+    """Adds a file that changes what git reads, with ids of the repository or with nonsense."""
     loose = [re.sub(r".*objects/(..)/(.*)", r"\1\2", file) for file in files if group_of(file) == "loose"]
     heads = [os.path.dirname(file) for file in files if re.search(r"(/\.git|repo[^/]*)/HEAD$", file)]
     if not heads:
@@ -638,6 +638,6 @@ def damage(rng, folder):
             path, said = add_file(rng, files)
         else:
             path, said = damage_file(rng, files)
-    except (OSError, ValueError, IndexError, shutil.Error, zlib.error, struct.error):  # damaged before
+    except (OSError, ValueError, IndexError, shutil.Error, zlib.error, struct.error):  # the file was damaged before
         return None
     return f"{path[len(folder) + 1:]}: {said}" if said else None

@@ -1,4 +1,4 @@
-"""Repositories that are damaged by chance: does a scan see everything that git reaches, or report that it does not?
+"""Repositories with random damage: checks that a scan reads everything that git reaches, or reports that it does not.
 
 For each mutant, git lists what its refs reach and reads it. A scan is wrong if it claims to be complete (status 0 or 1)
 without the token of an object that git reads. It is also wrong if it claims so while git reports a loss: 'rev-list'
@@ -6,11 +6,13 @@ fails, a ref is broken, an object that it reaches cannot be read, or 'fsck' says
 says.
 
 These complaints of git are not a loss, and a complete scan is correct nevertheless:
-- warnings, notices and dangling objects of 'fsck', and what it says of the style of an object ('error in commit X: badDate');
-- symbolic refs to a branch that is not there, and in a partial clone with --allow-missing refs to what is not there;
-- checksums at the ends of packs and of indexes, and damage of what only makes git faster (multi-pack indexes, commit graphs, bitmaps,
-  reverse indexes), as long as git reads everything without them;
-- objects that no ref reaches, and one damaged copy of an object that has a sound one, which git does not always look for;
+- warnings, notices and dangling objects of 'fsck', and its complaints about the style of an object ('error in commit
+  X: badDate');
+- symbolic refs to a missing branch and, in a partial clone with --allow-missing, refs to missing objects;
+- checksums at the ends of packs and of indexes, and damage of files that only make git faster (multi-pack indexes,
+  commit graphs, bitmaps, reverse indexes), as long as git reads everything without them;
+- objects that no ref reaches, and a damaged copy of an object if another copy is intact, which git does not always
+  find;
 - settings that git does not understand and that say nothing about objects or refs, and files of other work trees that only git wants;
 - a tree or blob that was forged together with the checksum in its index: docs/decisions/0010-what-is-verified.md says why. Mutants
   that have one are scanned with --full, which finds it.
@@ -28,7 +30,7 @@ from repo_shapes import PARTIAL, RULES, SHAPES, TOKEN
 CLEAN, FINDINGS, USAGE, INCOMPLETE = 0, 1, 2, 4
 SCAN_SECONDS, GIT_SECONDS = 60, 20
 ID = re.compile(rb"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
-# Without files that only make git faster: packs and their indexes are authoritative.
+# Without files that only make git faster; packs and their indexes are authoritative.
 PLAIN = ("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false", "-c", "pack.useBitmaps=false",
          "-c", "advice.graftFileDeprecated=false")
 
@@ -109,7 +111,7 @@ class Hunt:
             file.write(RULES)
 
     def base(self, shape):
-        """The sound repository, made once and kept beside."""
+        """The undamaged repository, made once and kept next to the mutants."""
         kept = os.path.join(self.folder, "kept", shape)
         if shape not in self.targets:
             shutil.rmtree(self.work, ignore_errors=True)
@@ -126,12 +128,12 @@ class Hunt:
 
     def scan(self, shape, target, *options):
         options = [*options, "--allow-missing"] if shape in PARTIAL else options
-        return Told([self.program, "scan", "--no-state", "--min-confidence", "low", "--no-builtin-rules", "--rules", self.rules, "--no-repo-config",
+        return Told([self.program, "scan", "--no-state", "--no-builtin-rules", "--rules", self.rules, "--no-repo-config",
                      "--show-secrets", "--format", "jsonl", "--jobs", "2", "--memory", "64M", *options, target],
                     {**os.environ, "LC_ALL": "C"}, SCAN_SECONDS)
 
     def mutant(self, seed, number):
-        """Makes the mutant, and returns what was done."""
+        """Makes the mutant, and returns a description of the damage."""
         rng = random.Random(f"mutant {seed} {number}")
         shape = rng.choice(sorted(SHAPES))
         target = self.base(shape)
@@ -145,7 +147,7 @@ class Hunt:
         return shape, target, said
 
     def judge(self, shape, target, said):
-        """Returns None, or the error of its scan."""
+        """Returns None, or the error of the scan of the mutant."""
         is_forged = any(FORGED in one for one in said)
         told = self.scan(shape, target, *(["--full"] if is_forged else []))
         found = set(TOKEN.findall(told.out))
@@ -158,7 +160,7 @@ class Hunt:
             return "incomplete, and it does not say what is missing"
         if told.status == INCOMPLETE:
             return None
-        if any("is a pipe now" in one for one in said):  # git waits for someone to write
+        if any("is a pipe now" in one for one in said):  # git would wait for a writer
             missing = self.whole[shape] - found
             return f"status {told.status} without {sorted(missing)}" if told.status != USAGE and missing else None
         git = Git(self.work, target, shape)
@@ -170,7 +172,7 @@ class Hunt:
         if missing:
             return f"status {told.status} without {sorted(missing)[:5]} that git reaches; git lost {git.losses}"
         losses = [one for one in git.losses if not NO_LOSS.search(one)]
-        if shape in PARTIAL:  # --allow-missing accepts it
+        if shape in PARTIAL:  # --allow-missing accepts this
             losses = [one for one in losses if not re.search("bad object refs/", one)]
         if shape == "copies" and self.whole[shape] <= found:
             losses = [one for one in losses if re.search("refs/|packed-refs|broken ref|not a git repository", one)]

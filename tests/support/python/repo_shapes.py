@@ -1,8 +1,9 @@
 """Small repositories of many shapes. Every blob, message and note in them has a token of its own, so that the findings
 show what a scan has read.
 
-A shape is a function that makes a repository at the path it is given and returns the path to scan: a work tree, a bare
-repository, or a linked work tree beside it. All its files are in the same folder, which is copied as a whole.
+A shape is a function that makes a repository at a given path and returns the path to scan: a work tree, a
+bare repository, or a linked work tree next to it. All its files are in the same folder, which is copied as a
+whole.
 """
 import os
 import re
@@ -43,7 +44,7 @@ def token(seed):
 
 
 def text(name, version):
-    """Versions of a file differ in one line and in their token, so that git makes deltas of them."""
+    """Versions of a file differ in one line and in their token, so that git stores them as deltas."""
     lines = [f"{name} line {i} {made_up(20, (name, i))}" for i in range(24)]
     lines[version % 24] = f"changed in version {version} {made_up(8, (name, version, 'v'))}"
     lines.insert(12, f"key = {token((name, version))}")
@@ -51,7 +52,7 @@ def text(name, version):
 
 
 class History:
-    """Commits, tags and notes, which git makes loose objects of in one run."""
+    """Commits, tags and notes, which git writes as loose objects in one run."""
 
     def __init__(self, repo):
         self.repo, self.lines, self.marks = repo, [b"feature done\n"], 0
@@ -161,7 +162,7 @@ def packs(path):
 
 @shape
 def one_pack(path):
-    """As 'git gc' leaves it, with everything that git keeps beside a pack."""
+    """A repository after 'git gc', with all additional files that git keeps for a pack."""
     repo = fresh(path)
     grow(repo, 0, 5)
     add_refs(repo)
@@ -273,7 +274,7 @@ def work_trees(path):
 
 @shape
 def linked_tree(path):
-    """The linked work tree is what is scanned."""
+    """The linked work tree is scanned."""
     with_work_trees(path)
     return path + "-linked"
 
@@ -333,7 +334,7 @@ def promised(path):
 
 @shape
 def lacking(path):
-    """A partial clone without blobs, and what was committed there since."""
+    """A partial clone without blobs, and with later commits."""
     origin = fresh(path + "-origin")
     grow(origin, 0, 3)
     add_refs(origin)

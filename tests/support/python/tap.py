@@ -1,4 +1,4 @@
-"""Tests in Python that print TAP: functions marked with @test run in their order, each in a folder of its own.
+"""Tests in Python that print TAP: functions marked with @test run in their order, each in its own folder.
 
 TAP_ONLY=REGEX runs only tests whose names match, for their developers.
 """

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Both implementations under one set of names, so that each test runs over each of them. */
+/* Both implementations under the same names, so that each test runs with each of them. */
 struct backend {
     void (*init)(struct ts_blake3 *hasher);
     void (*init_keyed)(struct ts_blake3 *hasher, const uint8_t *key);
@@ -65,7 +65,7 @@ static void expect_hex(const uint8_t *bytes, size_t len, const char *hex) {
         assert_int_equal(bytes[i], hex_digit(hex[2 * i]) << 4 | hex_digit(hex[2 * i + 1]));
 }
 
-/* Full extended output, and the usual length alone. */
+/* Compares the full extended output, and the output of the usual length. */
 static void expect_output(const struct backend *backend, const struct ts_blake3 *hasher, const char *hex) {
     uint8_t output[BLAKE3_VECTORS_OUT_LEN];
     assert_int_equal(strlen(hex), 2 * sizeof output);
@@ -235,7 +235,7 @@ static void both_implementations_agree_far_into_the_output(void **state) {
     assert_memory_not_equal(out[0], start, sizeof start);
 }
 
-static void a_copied_hasher_goes_its_own_way(void **state) {
+static void a_copied_hasher_is_independent(void **state) {
     (void)state;
     struct ts_blake3 hasher;
     ts_blake3_init(&hasher);
@@ -263,7 +263,7 @@ int main(void) {
         cmocka_unit_test(output_may_be_taken_between_pieces_of_input),
         cmocka_unit_test(output_may_be_read_from_any_place),
         cmocka_unit_test(both_implementations_agree_far_into_the_output),
-        cmocka_unit_test(a_copied_hasher_goes_its_own_way),
+        cmocka_unit_test(a_copied_hasher_is_independent),
     };
     return cmocka_run_group_tests(tests, count_the_input, NULL);
 }

@@ -115,7 +115,7 @@ static void of_equally_near_candidates_the_first_is_taken(void **state) {
     assert_int_equal(index, 0);
 }
 
-static void what_is_too_far_is_not_offered(void **state) {
+static void a_name_that_is_too_different_is_not_offered(void **state) {
     (void)state;
     assert_string_equal(nearest(""), "");
     assert_string_equal(nearest("s"), "");
@@ -136,7 +136,7 @@ int main(void) {
         cmocka_unit_test(random_words_agree_with_the_definition_for_every_bound),
         cmocka_unit_test(the_nearest_candidate_is_found),
         cmocka_unit_test(of_equally_near_candidates_the_first_is_taken),
-        cmocka_unit_test(what_is_too_far_is_not_offered),
+        cmocka_unit_test(a_name_that_is_too_different_is_not_offered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,7 @@ static void percentiles_of_uniform_values_are_within_one_percent(void **state) {
     expect_percentiles_within_one_percent(samples, SAMPLES);
 }
 
-/* Halved again and again: a long tail over all magnitudes. */
+/* Repeated halving gives a long tail over all magnitudes. */
 static void percentiles_of_exponential_values_are_within_one_percent(void **state) {
     (void)state;
     struct ts_prng prng;
@@ -177,7 +177,7 @@ static void merging_with_an_empty_one_changes_nothing(void **state) {
     assert_memory_equal(&other, &before, sizeof hist);
 }
 
-/* Every bucket follows the one before it, without gaps, over all 64 bits; and a value falls into its own. */
+/* Every bucket directly follows the previous one, over all 64 bits, and contains its own values. */
 static void buckets_cover_the_whole_range_without_gaps(void **state) {
     (void)state;
     for (size_t i = 0; i < TS_HIST_BUCKETS; i++)

@@ -96,7 +96,7 @@ static void every_wrong_byte_at_every_place_is_seen(void **state) {
     }
 }
 
-static void what_does_not_fit_is_out_of_range(void **state) {
+static void a_number_that_does_not_fit_is_out_of_range(void **state) {
     (void)state;
     expect_no_u64(TS_BYTES("18446744073709551616"), TS_NUMBER_OUT_OF_RANGE);
     expect_no_u64(TS_BYTES("18446744073709551620"), TS_NUMBER_OUT_OF_RANGE);
@@ -211,7 +211,7 @@ int main(void) {
         cmocka_unit_test(an_empty_text_is_empty),
         cmocka_unit_test(anything_but_digits_is_not_a_number),
         cmocka_unit_test(every_wrong_byte_at_every_place_is_seen),
-        cmocka_unit_test(what_does_not_fit_is_out_of_range),
+        cmocka_unit_test(a_number_that_does_not_fit_is_out_of_range),
         cmocka_unit_test(a_long_text_that_is_no_number_is_not_merely_out_of_range),
         cmocka_unit_test(u32_has_its_own_range),
         cmocka_unit_test(i64_has_its_own_range),

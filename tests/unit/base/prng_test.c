@@ -1,4 +1,5 @@
-/* Expected numbers come from an implementation of the head comment of prng.h in another language. */
+/* Expected numbers come from an implementation in another language, made from the comment at the top of
+ * prng.h. */
 #include "base/prng.h"
 
 #include "support/cmocka.h"
@@ -71,8 +72,8 @@ static void below_follows_the_specification(void **state) {
         assert_int_equal(ts_prng_below(&prng, 10), tens[i]);
 }
 
-/* Nearly every second draw is rejected for this n, so that the rejection shows. */
-static void below_rejects_what_would_be_biased(void **state) {
+/* For this n nearly every second draw is rejected, so an error in the rejection would show. */
+static void below_rejects_biased_numbers(void **state) {
     (void)state;
     static const uint64_t golden[] = {
         UINT64_C(0x7ef36e3ff1762f32), UINT64_C(0x6286d29880bca91c), UINT64_C(0x5c10aa42ad32eed9),
@@ -206,7 +207,7 @@ int main(void) {
         cmocka_unit_test(xoshiro_gives_the_published_numbers),
         cmocka_unit_test(a_seed_fixes_every_number),
         cmocka_unit_test(below_follows_the_specification),
-        cmocka_unit_test(below_rejects_what_would_be_biased),
+        cmocka_unit_test(below_rejects_biased_numbers),
         cmocka_unit_test(below_stays_below_and_reaches_everything),
         cmocka_unit_test(a_range_holds_both_its_ends),
         cmocka_unit_test(unit_numbers_are_below_one),

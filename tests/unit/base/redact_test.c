@@ -63,14 +63,14 @@ static void control_characters_are_spelled_out(void **state) {
     (void)state;
     assert_string_equal(escape(TS_BYTES("a\nb\r\t\0c\x7f")), "a\\x0ab\\x0d\\x09\\x00c\\x7f");
     assert_string_equal(escape(TS_BYTES("\x1b[31mred")), "\\x1b[31mred");
-    /* C1 controls: U+009B is an escape sequence of its own. */
+    /* C1 controls: U+009B alone starts an escape sequence. */
     assert_string_equal(escape(TS_BYTES("\xc2\x9b"
                                         "2J")),
                         "\\xc2\\x9b2J");
     assert_string_equal(escape(TS_BYTES("\xc2\x80\xc2\xa0")), "\\xc2\\x80\xc2\xa0");
 }
 
-static void what_reorders_or_hides_text_is_spelled_out(void **state) {
+static void characters_that_reorder_or_hide_text_are_spelled_out(void **state) {
     (void)state;
     assert_string_equal(escape(TS_BYTES("\xe2\x80\xae")), "\\xe2\\x80\\xae"); /* right-to-left override */
     assert_string_equal(escape(TS_BYTES("\xe2\x81\xa6")), "\\xe2\\x81\\xa6"); /* isolate */
@@ -103,7 +103,7 @@ static bool stays(uint32_t point) {
     return strlen(escaped) == len && memcmp(escaped, utf8, len) == 0;
 }
 
-static void what_is_hidden_ends_where_it_should(void **state) {
+static void ranges_of_hidden_characters_end_where_they_should(void **state) {
     (void)state;
     static const struct {
         uint32_t first;
@@ -138,13 +138,13 @@ static void invalid_utf8_is_spelled_out_byte_by_byte(void **state) {
     assert_string_equal(escape(TS_BYTES("\xf8\x88\x80\x80\x80")), "\\xf8\\x88\\x80\\x80\\x80");
 }
 
-static void what_fits_exactly_is_not_cut(void **state) {
+static void a_text_that_fits_exactly_is_not_truncated(void **state) {
     (void)state;
     assert_string_equal(ts_text_escape(TS_BYTES("abcdefgh"), text, 9), "abcdefgh");
     assert_string_equal(ts_text_escape(TS_BYTES("ab\n"), text, 7), "ab\\x0a");
 }
 
-static void what_does_not_fit_ends_with_dots(void **state) {
+static void a_truncated_text_ends_with_dots(void **state) {
     (void)state;
     assert_string_equal(ts_text_escape(TS_BYTES("abcdefghi"), text, 9), "...");
     assert_string_equal(ts_text_escape(TS_BYTES("ab \ndef"), text, 9), "ab ...");
@@ -153,7 +153,7 @@ static void what_does_not_fit_ends_with_dots(void **state) {
     assert_string_equal(ts_text_escape(TS_BYTES("a/c/e/g/-----"), text, 9), "a/c/...");
 }
 
-static void tiny_buffers_hold_what_dots_they_can(void **state) {
+static void tiny_buffers_hold_as_many_dots_as_fit(void **state) {
     (void)state;
     static const char *const expected[] = {"", ".", "..", "..."};
     for (size_t room = 0; room < 4; room++) {
@@ -190,13 +190,13 @@ int main(void) {
         cmocka_unit_test(printable_text_stays),
         cmocka_unit_test(a_quoted_value_has_no_password),
         cmocka_unit_test(control_characters_are_spelled_out),
-        cmocka_unit_test(what_reorders_or_hides_text_is_spelled_out),
-        cmocka_unit_test(what_is_hidden_ends_where_it_should),
+        cmocka_unit_test(characters_that_reorder_or_hide_text_are_spelled_out),
+        cmocka_unit_test(ranges_of_hidden_characters_end_where_they_should),
         cmocka_unit_test(a_backslash_is_doubled_so_that_escapes_cannot_be_faked),
         cmocka_unit_test(invalid_utf8_is_spelled_out_byte_by_byte),
-        cmocka_unit_test(what_fits_exactly_is_not_cut),
-        cmocka_unit_test(what_does_not_fit_ends_with_dots),
-        cmocka_unit_test(tiny_buffers_hold_what_dots_they_can),
+        cmocka_unit_test(a_text_that_fits_exactly_is_not_truncated),
+        cmocka_unit_test(a_truncated_text_ends_with_dots),
+        cmocka_unit_test(tiny_buffers_hold_as_many_dots_as_fit),
         cmocka_unit_test(every_pair_of_bytes_comes_out_printable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 #include "base/siphash.h"
 #include "support/cmocka.h"
 
-/* The vectors of the reference: bytes 0, 1, 2 and so on, under the key of bytes 0 to 15. */
+/* The vectors of the reference implementation: bytes 0, 1, 2 and so on, with the key of bytes 0 to 15. */
 static void hashes_are_those_of_the_reference(void **state) {
     (void)state;
     static const struct {

@@ -19,7 +19,7 @@ static void characters_of_every_length_are_decoded(void **state) {
     assert_int_equal(decoded(TS_BYTES("\xf4\x8f\xbf\xbf"), 0x10ffff), 4);
 }
 
-static void what_is_no_character_has_no_length(void **state) {
+static void invalid_characters_have_no_length(void **state) {
     (void)state;
     assert_int_equal(decoded(TS_BYTES("\x80"), 0), 0);
     assert_int_equal(decoded(TS_BYTES("\xc3"), 0), 0);
@@ -40,7 +40,7 @@ static void valid_is_all_of_it(void **state) {
                                            "abc")));
 }
 
-static void controls_and_what_hides_text_are_not_shown(void **state) {
+static void controls_and_characters_that_hide_text_are_not_shown(void **state) {
     (void)state;
     static const uint32_t hidden[] = {0,      0x1b,   0x1f,   0x7f,   0x9b,   0xad,   0x61c,   0x200b,
                                       0x200f, 0x2028, 0x202e, 0x2066, 0xfeff, 0xfffb, 0xe0001, 0xe007f};
@@ -55,9 +55,9 @@ static void controls_and_what_hides_text_are_not_shown(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(characters_of_every_length_are_decoded),
-        cmocka_unit_test(what_is_no_character_has_no_length),
+        cmocka_unit_test(invalid_characters_have_no_length),
         cmocka_unit_test(valid_is_all_of_it),
-        cmocka_unit_test(controls_and_what_hides_text_are_not_shown),
+        cmocka_unit_test(controls_and_characters_that_hide_text_are_not_shown),
     };
     return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static void mixed_crosses_stores_every_fifth_time(void **state) {
     assert_int_equal(crossing, 200);
 }
 
-/* Returns whether each put key is checked before, with a version that is not read yet. */
+/* Returns whether each put key is checked before, with a version that is not set yet. */
 static void expect_reads(void) {
     assert_true(txn.reads);
     for (size_t i = 0; i < txn.count; i += 2) {

@@ -64,6 +64,7 @@ static void compare_words(const struct ts_rule *read, const struct ts_rule *buil
     compare_texts(&read->paths, &built->paths);
     compare_texts(&read->not_paths, &built->not_paths);
     compare_texts(&read->keywords, &built->keywords);
+    compare_texts(&read->pair, &built->pair);
 }
 
 static void compare_rules(const struct ts_rule *read, const struct ts_rule *built) {
@@ -83,6 +84,7 @@ static void compare_rules(const struct ts_rule *read, const struct ts_rule *buil
     assert_int_equal(read->derived.lead, built->derived.lead);
     assert_int_equal(read->generic, built->generic);
     assert_int_equal(read->scored, built->scored);
+    assert_int_equal(read->context, built->context);
     compare_examples((struct examples){read->matches, read->match_count},
                      (struct examples){built->matches, built->match_count});
     compare_examples((struct examples){read->non_matches, read->non_match_count},
@@ -100,7 +102,7 @@ static void test_the_table_is_what_the_rule_files_say(void **state) {
     glob_t files;
     ts_ruleset_init(&read);
     ts_ruleset_init(&built);
-    assert_int_equal(chdir(TS_TREE), 0); /* a rule has the path of its file */
+    assert_int_equal(chdir(TS_TREE), 0); /* the file of a rule is relative to the tree */
     assert_int_equal(glob("rules/*.yml", 0, NULL, &files), 0);
     for (size_t i = 0; i < files.gl_pathc; i++)
         if (!ts_ruleset_add_file(&read, files.gl_pathv[i], &error))

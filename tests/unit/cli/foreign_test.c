@@ -6,7 +6,7 @@
 
 #define SECRET "made-up-Secret-4711"
 #define COMMIT "0123456789abcdef0123456789abcdef01234567"
-/* Of SECRET. */
+/* The SHA-1 of SECRET. */
 #define SHA1   "c517703ed7c9b7e6eac7be6ffa3d56c27da6f28f"
 
 static struct ts_report_commit commits[] = {{.oid = COMMIT}};
@@ -116,14 +116,14 @@ static void refused(const char *text, const char *expected) {
 static void wrong_files_are_refused_without_their_contents(void **state) {
     (void)state;
     refused("[{\"RuleID\": \"" SECRET "\"}]", "entry 1 of gitleaks's report has no \"File\"");
-    refused("[{\"Rule\": \"" SECRET "\"}]", "entry 1 is not of a report");
+    refused("[{\"Rule\": \"" SECRET "\"}]", "entry 1 does not belong to a report");
     refused("[\n{\"RuleID\": \"" SECRET "\n", "line 2 is not JSON");
     refused("{}\n{}\n{\"" SECRET, "line 3 is not JSON");
     refused("{\"results\": {\"a\": [{\"hashed_secret\": \"" SECRET "\"}]}}", "no \"hashed_secret\"");
     refused("{\"SourceMetadata\": {}}", "no \"Raw\"");
     refused("{\"version\": \"2.1.0\", \"runs\": []}", "SARIF");
     refused("{\"findings\": [], \"summary\": {}}", "turnstone baseline");
-    refused("{\"a\": 1}", "entry 1 is not");
+    refused("{\"a\": 1}", "entry 1 does not belong");
     assert_true(cli__foreign_is_json(TS_BYTES("\xef\xbb\xbf\n [")));
     assert_false(cli__foreign_is_json(TS_BYTES("turnstone-baseline 1\n")));
     assert_false(cli__foreign_is_json(TS_BYTES("")));

@@ -47,7 +47,7 @@ static void expressions_and_patterns_match_the_same_paths(void **state) {
     }
 }
 
-static void what_patterns_for_paths_cannot_say_is_refused(void **state) {
+static void unsupported_syntax_of_paths_is_refused(void **state) {
     (void)state;
     static const char *const wrong[] = {
         "[a-z]+\\.txt", "a{3}",  "(a",  "a)",    "\\w",
@@ -60,7 +60,7 @@ static void what_patterns_for_paths_cannot_say_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(expressions_and_patterns_match_the_same_paths),
-        cmocka_unit_test(what_patterns_for_paths_cannot_say_is_refused),
+        cmocka_unit_test(unsupported_syntax_of_paths_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

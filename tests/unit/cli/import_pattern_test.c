@@ -40,7 +40,7 @@ static void every_repeat_has_a_limit(void **state) {
     expect("([[:alpha:]+]+[]a]*)", 0, "(?<secret>[[:alpha:]+]{1,64}[]a]{0,64})");
 }
 
-static void what_decides_nothing_at_the_beginning_is_gone(void **state) {
+static void a_beginning_that_decides_nothing_is_removed(void **state) {
     (void)state;
     expect("(?i)[\\w.-]{0,50}?(?:acme)=(x)", 0, "(?i)(?:acme)=(?<secret>x)");
     expect(".*\\s?(x)", 0, "(?<secret>x)");
@@ -58,7 +58,7 @@ static void extended_patterns_lose_their_blanks(void **state) {
     expect("\\A(?#note)(b)\\z", 0, "^(?<secret>b)$");
 }
 
-static void what_patterns_cannot_say_is_refused(void **state) {
+static void unsupported_syntax_of_patterns_is_refused(void **state) {
     (void)state;
     refuse("(?<=a)b", 0, "looks ahead or behind");
     refuse("a(?!b)", 0, "looks ahead or behind");
@@ -71,16 +71,16 @@ static void what_patterns_cannot_say_is_refused(void **state) {
     refuse("[a", 0, "has a class without an end");
     refuse("*a", 0, "repeats nothing");
     refuse("a\\", 0, "ends with a backslash");
-    refuse("(a)", 2, "has no group of the number of its secret");
+    refuse("(a)", 2, "has fewer groups than the number of its secret's group");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_group_is_the_secret),
         cmocka_unit_test(every_repeat_has_a_limit),
-        cmocka_unit_test(what_decides_nothing_at_the_beginning_is_gone),
+        cmocka_unit_test(a_beginning_that_decides_nothing_is_removed),
         cmocka_unit_test(extended_patterns_lose_their_blanks),
-        cmocka_unit_test(what_patterns_cannot_say_is_refused),
+        cmocka_unit_test(unsupported_syntax_of_patterns_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ static void operands_may_be_anywhere_and_keep_their_order(void **state) {
     assert_string_equal(arguments.values[LOUD], "");
 }
 
-static void what_may_be_repeated_is_all_there_in_order(void **state) {
+static void repeated_options_are_kept_in_order(void **state) {
     (void)state;
     struct cli_arguments arguments;
     assert_int_equal(PARSE(&verb, &arguments, "--tag", "x", "--loud", "--tag=y"), CLI_PARSE_OK);
@@ -123,7 +123,7 @@ int main(void) {
         cmocka_unit_test(values_follow_a_space_or_an_equals_sign),
         cmocka_unit_test(values_may_follow_a_short_option),
         cmocka_unit_test(operands_may_be_anywhere_and_keep_their_order),
-        cmocka_unit_test(what_may_be_repeated_is_all_there_in_order),
+        cmocka_unit_test(repeated_options_are_kept_in_order),
         cmocka_unit_test(mistakes_leave_the_arguments_as_they_were),
         cmocka_unit_test(help_wins_over_mistakes_after_it),
     };

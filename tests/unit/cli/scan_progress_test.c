@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const char *line_of(struct cli_scan_moment moment) {
-    static char line[CLI_SCAN_PROGRESS_SIZE];
+    static char line[CLI_LIVE_LINE_SIZE];
     return cli__scan_progress_line(&moment, 120, line);
 }
 
@@ -18,7 +18,7 @@ static const struct cli_scan_moment half_way = {.objects = 500,
                                                 .elapsed_ns = 10 * SECOND_NS,
                                                 .stage = TS_SCAN_STAGE_CONTENT};
 
-/* In units of the summary. */
+/* Sizes have the same units as in the summary. */
 static void scanning_has_sizes_a_rate_and_the_time_left(void **state) {
     (void)state;
     assert_string_equal(line_of(half_way),
@@ -44,7 +44,7 @@ static void before_anything_is_read_there_is_only_the_stage(void **state) {
 
 static void at_any_width_nothing_is_cut_and_the_most_important_is_there(void **state) {
     (void)state;
-    char line[CLI_SCAN_PROGRESS_SIZE];
+    char line[CLI_LIVE_LINE_SIZE];
     struct cli_scan_moment moment = half_way;
     assert_string_equal(cli__scan_progress_line(&moment, 39, line), "scanning: 500 objects, 1 finding");
     moment.objects = 12345678;

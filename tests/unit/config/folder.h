@@ -1,4 +1,4 @@
-/* A folder of its own for each test, with files in it. */
+/* A separate folder for each test, with files in it. */
 #ifndef TS_TESTS_CONFIG_FOLDER_H
 #define TS_TESTS_CONFIG_FOLDER_H
 

@@ -52,7 +52,7 @@ static void a_file_changes_what_it_names_and_nothing_else(void **state) {
     (void)state;
     expect_loaded("timeouts:\n  prepare: 2s\n  policy: BestEffort\nadmission:\n  hard_limit: 200\n", NULL);
     assert_int_equal(config.timeouts.prepare_us, 2000000);
-    assert_int_equal(config.timeouts.policy, TS_TIMEOUT_POLICY_BEST_EFFORT);
+    assert_int_equal(config.timeouts.policy, TS_TXN_TIMEOUT_POLICY_BEST_EFFORT);
     assert_int_equal(config.admission.hard_limit, 200);
     assert_int_equal(config.timeouts.commit_us, 5000000);
     assert_int_equal(config.admission.soft_limit, 96);

@@ -47,7 +47,7 @@ static void a_set_config_home_replaces_the_one_in_home(void **state) {
     expect_found(&places, "home/.config/turnstone/config.yml");
 }
 
-static void names_that_are_too_long_or_odd_are_passed_over(void **state) {
+static void names_that_are_too_long_or_odd_are_ignored(void **state) {
     (void)state;
     static char longest[10000];
     memset(longest, 'a', sizeof longest - 1);
@@ -61,8 +61,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_users_file_comes_before_the_systems, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(a_set_config_home_replaces_the_one_in_home, folder_begin, folder_end),
-        cmocka_unit_test_setup_teardown(names_that_are_too_long_or_odd_are_passed_over, folder_begin,
-                                        folder_end),
+        cmocka_unit_test_setup_teardown(names_that_are_too_long_or_odd_are_ignored, folder_begin, folder_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

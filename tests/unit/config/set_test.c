@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-static void what_is_set_is_set_and_the_rest_is_the_default(void **state) {
+static void settings_are_set_and_all_others_keep_their_defaults(void **state) {
     (void)state;
     struct ts_config_error error;
     struct ts_txn_config wanted, *config = ts_txn_config_new();
     assert_non_null(config);
     ts_txn_config_init(&wanted);
     wanted.timeouts.prepare_us = 2000000;
-    wanted.admission.overflow = TS_OVERFLOW_DEGRADE;
+    wanted.admission.overflow = TS_TXN_OVERFLOW_DEGRADE;
     assert_int_equal(ts_txn_config_set(config, "timeouts.prepare", "3s", &error), TS_CONFIG_OK);
     assert_int_equal(ts_txn_config_set(config, "timeouts.prepare", "2s", &error), TS_CONFIG_OK);
     assert_int_equal(ts_txn_config_set(config, "admission.overflow", "Degrade", &error), TS_CONFIG_OK);
@@ -39,7 +39,7 @@ static void errors_are_reported_and_change_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_set_is_set_and_the_rest_is_the_default),
+        cmocka_unit_test(settings_are_set_and_all_others_keep_their_defaults),
         cmocka_unit_test(errors_are_reported_and_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

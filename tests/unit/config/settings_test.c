@@ -50,7 +50,7 @@ static void the_names_of_the_specification_are_settings(void **state) {
             fail_msg("no setting %s", names[i]);
 }
 
-/* Each setting has a place of its own: changing one changes no other. */
+/* Each setting has its own place: changing one setting changes no other. */
 static void settings_do_not_overlap(void **state) {
     (void)state;
     for (size_t i = 0; i < config__setting_count; i++) {
@@ -81,7 +81,8 @@ static void every_member_of_the_struct_is_a_setting(void **state) {
     for (size_t i = 0; i < sizeof config; i++)
         set += ((const unsigned char *)&config)[i] == 0xff;
     assert_int_equal(set, bytes);
-    /* 7 durations and a policy; 4 of admission; retry; breaker; window; adaptive; deadlock; replication; shards. */
+    /* Timeouts: 7 durations and a policy; admission: 4; then retry, breaker, window, adaptive, deadlock,
+     * replication and shards. */
     assert_int_equal(config__setting_count, 8 + 4 + 6 + 3 + 1 + 7 + 1 + 1 + 2);
 }
 

@@ -44,7 +44,7 @@ static void durations_have_units(void **state) {
     expect("retry.initial_backoff", "0s", 0);
 }
 
-static void what_is_no_duration_is_refused_with_the_cure(void **state) {
+static void an_invalid_duration_is_refused_with_the_fix(void **state) {
     (void)state;
     refuse("timeouts.prepare", "2", "\"2\" has no unit: add one of us, ms, s, m, h");
     refuse("timeouts.prepare", "2.5", "has no unit");
@@ -91,11 +91,11 @@ static void counts_are_whole_numbers(void **state) {
 
 static void choices_are_names_and_a_near_one_is_offered(void **state) {
     (void)state;
-    expect("admission.overflow", "Reject", TS_OVERFLOW_REJECT);
-    expect("admission.overflow", "ShedLoad", TS_OVERFLOW_SHED_LOAD);
-    expect("admission.overflow", "Degrade", TS_OVERFLOW_DEGRADE);
-    expect("timeouts.policy", "BestEffort", TS_TIMEOUT_POLICY_BEST_EFFORT);
-    expect("admission.queue_policy", "ShortTxnPriority", TS_QUEUE_SHORT_TXN_PRIORITY);
+    expect("admission.overflow", "Reject", TS_TXN_OVERFLOW_REJECT);
+    expect("admission.overflow", "ShedLoad", TS_TXN_OVERFLOW_SHED_LOAD);
+    expect("admission.overflow", "Degrade", TS_TXN_OVERFLOW_DEGRADE);
+    expect("timeouts.policy", "BestEffort", TS_TXN_TIMEOUT_POLICY_BEST_EFFORT);
+    expect("admission.queue_policy", "ShortTxnPriority", TS_TXN_QUEUE_SHORT_TXN_PRIORITY);
     refuse("admission.overflow", "Shedload", "did you mean ShedLoad?");
     refuse("admission.overflow", "explode", "\"explode\" is not one of Reject, ShedLoad, Degrade");
 }
@@ -105,7 +105,7 @@ static void untrusted_text_is_shown_on_one_line(void **state) {
     refuse("retry.max_retries", "a\nb\x1b[2J", "\"a\\x0ab\\x1b[2J\"");
 }
 
-static void what_is_written_reads_the_same(void **state) {
+static void written_values_read_the_same(void **state) {
     (void)state;
     static const uint64_t durations[] = {1,       999,      1000,     1500,
                                          1000000, 90000000, 60000000, UINT64_C(86400000000)};
@@ -131,13 +131,13 @@ static void what_is_written_reads_the_same(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(durations_have_units),
-        cmocka_unit_test(what_is_no_duration_is_refused_with_the_cure),
+        cmocka_unit_test(an_invalid_duration_is_refused_with_the_fix),
         cmocka_unit_test(values_out_of_range_name_the_range),
         cmocka_unit_test(ratios_are_decimal_fractions),
         cmocka_unit_test(counts_are_whole_numbers),
         cmocka_unit_test(choices_are_names_and_a_near_one_is_offered),
         cmocka_unit_test(untrusted_text_is_shown_on_one_line),
-        cmocka_unit_test(what_is_written_reads_the_same),
+        cmocka_unit_test(written_values_read_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,7 @@ static void other_shapes_are_refused_with_their_line(void **state) {
     expect_wrong("a.b: 1\n---\na.b: 2\n", ":2: a second document: write all settings into one");
 }
 
-static void what_is_not_yaml_is_refused_with_its_line(void **state) {
+static void invalid_yaml_is_refused_with_its_line(void **state) {
     (void)state;
     assert_int_equal(read_text("timeouts:\n\tprepare: 2s\n"), TS_CONFIG_INVALID);
     assert_non_null(strstr(error.text, ":2: not YAML: "));
@@ -113,7 +113,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(settings_come_with_their_section_and_line, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(nothing_is_a_file_too, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(other_shapes_are_refused_with_their_line, folder_begin, folder_end),
-        cmocka_unit_test_setup_teardown(what_is_not_yaml_is_refused_with_its_line, folder_begin, folder_end),
+        cmocka_unit_test_setup_teardown(invalid_yaml_is_refused_with_its_line, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(a_name_that_is_too_long_is_refused, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(the_taker_can_stop_it, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_says_why, folder_begin, folder_end),

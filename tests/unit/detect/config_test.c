@@ -163,7 +163,7 @@ static void mistakes_are_named(void **state) {
 }
 
 /* libyaml would take many minutes for such a text. */
-static void what_is_nested_deeply_is_refused_soon(void **state) {
+static void deep_nesting_is_refused_early(void **state) {
     (void)state;
     enum { LEN = 200000 };
     static char text[LEN];
@@ -222,7 +222,7 @@ int main(void) {
         cmocka_unit_test_teardown(entries_that_name_the_finding_count_as_used_after_the_deciding_one, done),
         cmocka_unit_test_teardown(a_pattern_that_takes_too_long_allows_nothing, done),
         cmocka_unit_test_teardown(mistakes_are_named, done),
-        cmocka_unit_test_teardown(what_is_nested_deeply_is_refused_soon, done),
+        cmocka_unit_test_teardown(deep_nesting_is_refused_early, done),
         cmocka_unit_test_teardown(the_salt_is_in_no_message, done),
         cmocka_unit_test(finding_ids_follow_from_salt_rule_and_secret),
     };

@@ -19,12 +19,12 @@ static int drop_kit(void **state) {
     return 0;
 }
 
-/* Exactly one match, of the secret, in this part of the text, through these encodings. */
+/* Expects exactly one match of the secret, in this part of the text, with these encodings. */
 static void finds(const void *text, size_t len, struct ts_span secret, uint8_t depth,
                   enum ts_encoding outer) {
     for (int ungated = 0; ungated < 2; ungated++) {
-        struct list list =
-            scan_raw(&kit, (struct ts_scan){.bytes = ts_bytes_of(text, len), .ungated = ungated == 1});
+        struct list list = scan_raw(
+            &kit, (struct ts_scanner_input){.bytes = ts_bytes_of(text, len), .ungated = ungated == 1});
         list_settle(&list, &kit.rules);
         assert_int_equal(list.count, 1);
         const struct ts_match *match = &list.matches[0];
@@ -58,7 +58,7 @@ static void base64_is_decoded_at_every_alignment(void **state) {
     FINDS("a: a2V5PXRva183YTJiOWM0ZDFlNmYzZzhoNWowazs=", 8, 33, 1, BASE64);
     FINDS("a: LmtleT10b2tfN2EyYjljNGQxZTZmM2c4aDVqMGs7", 9, 33, 1, BASE64);
     FINDS("a: Li5rZXk9dG9rXzdhMmI5YzRkMWU2ZjNnOGg1ajBrOw==", 11, 32, 1, BASE64);
-    /* Text directly before it shifts the groups of four. */
+    /* Text directly before the base64 shifts the groups of four. */
     FINDS("aQa2V5PXRva183YTJiOWM0ZDFlNmYzZzhoNWowazs=", 7, 33, 1, BASE64);
 }
 
@@ -70,7 +70,7 @@ static void base64_across_lines_is_one_text(void **state) {
 
 static void base64_of_binary_is_left_alone(void **state) {
     (void)state;
-    /* The token between bytes that are not text is found nevertheless, by its own boundaries. */
+    /* The token is found between bytes that are not text, by its own boundaries. */
     FINDS("AAECAwQFBgf/IGtleT10b2tfN2EyYjljNGQxZTZmM2c4aDVqMGs7", 18, 33, 1, BASE64);
     finds_nothing("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIj", 48);
 }
@@ -95,11 +95,11 @@ static void an_escape_directly_before_a_token_is_decoded(void **state) {
     FINDS("GET /cb?next=https%3A%2F%2Fx%3Ftoken%3Dtok_7a2b9c4d1e6f3g8h5j0k HTTP/1.1\n", 39, 24, 1, PERCENT);
     FINDS("GET%20tok_7a2b9c4d1e6f3g8h5j0k", 6, 24, 1, PERCENT);
     FINDS("%3Atok_7a2b9c4d1e6f3g8h5j0k", 3, 24, 1, PERCENT);
-    /* An escape of a byte that is not text does not count. */
+    /* An escape of a byte that is not text is not decoded. */
     finds_nothing("GET%A0tok_7a2b9c4d1e6f3g8h5j0k%20", 33);
 }
 
-static void what_is_found_in_both_is_plain(void **state) {
+static void a_secret_that_is_found_in_both_forms_is_plain(void **state) {
     (void)state;
     FINDS("u?q=tok_7a2b9c4d1e6f3g8h5j0k%3B", 4, 24, 0, PLAIN);
     FINDS("u?q%3D%20.tok_7a2b9c4d1e6f3g8h5j0k", 10, 24, 0, PLAIN);
@@ -146,7 +146,7 @@ static void utf16_in_percent_encoding_is_decoded(void **state) {
 
 static void encodings_are_followed_to_their_depth(void **state) {
     (void)state;
-    /* base64 of base64; then once more */
+    /* base64 of base64, and of base64 of base64 */
     FINDS("YTJWNVBYUnZhMTgzWVRKaU9XTTBaREZsTm1Zelp6aG9OV293YXpzPQ==", 6, 45, 2, BASE64);
     finds_nothing("WVRKV05WQllVblpoTVRneldWUkthVTlYVFRCYVJFWnNUbTFaZWxwNmFHOU9WMjkzWVhwelBRPT0=", 76);
 }
@@ -161,7 +161,8 @@ static size_t put_break(char *text, size_t at, const char *indent) {
     return put(text, at, indent, strlen(indent));
 }
 
-/* The token of finds() in base64: 20 characters in a line, then lines that are too short to give a text away. */
+/* The token of finds() in base64: 20 characters in one line, then lines that are too short to be recognised
+ * as base64. */
 static size_t put_short_behind(char *text, size_t at, const char *indent) {
     static const char encoded[] = "a2V5PXRva183YTJiOWM0ZDFlNmYzZzhoNWowazs7";
     at = put(text, at, encoded, 20);
@@ -170,7 +171,7 @@ static size_t put_short_behind(char *text, size_t at, const char *indent) {
     return at;
 }
 
-/* The other way round. */
+/* The same with the short lines first. */
 static size_t put_short_before(char *text, size_t at, const char *indent) {
     static const char encoded[] = "LmtleT10b2tfN2EyYjljNGQxZTZmM2c4aDVqMGs7";
     for (size_t i = 0; i < 16; i += 2)
@@ -180,7 +181,7 @@ static size_t put_short_before(char *text, size_t at, const char *indent) {
 
 static void finds_one_changed(struct ts_bytes text, size_t at) {
     struct ts_span changed = {at, 1};
-    struct ts_scan scan = {.bytes = text, .changed = &changed, .changed_count = 1};
+    struct ts_scanner_input scan = {.bytes = text, .changed = &changed, .changed_count = 1};
     for (int are_known = 0; are_known < 2; are_known++) {
         scan.landmarks.are_known = are_known == 1;
         struct list found = scan_raw(&kit, scan);
@@ -190,7 +191,7 @@ static void finds_one_changed(struct ts_bytes text, size_t at) {
     }
 }
 
-/* Also where the margin of the change ends inside a line break. */
+/* The same where the margin of the change ends inside a line break. */
 static void short_lines_that_change_are_a_part_of_the_text_around_them(void **state) {
     (void)state;
     static const char indent[] = "                ";
@@ -205,8 +206,7 @@ static void short_lines_that_change_are_a_part_of_the_text_around_them(void **st
         finds_one_changed(ts_bytes_of(text, sizeof text), 300 + behind);
 }
 
-/* Texts are cut 16,512 bytes after a block of 128 KiB. Whatever stands on the cut is found with the next
- * block. */
+/* Texts are cut 16,512 bytes after a block of 128 KiB. A secret on the cut is found with the next block. */
 static void short_lines_across_a_cut_are_found(void **state) {
     (void)state;
     enum { BLOCK = 131072, CUT = BLOCK + 16512, SIZE = CUT + 400 };
@@ -224,7 +224,7 @@ static void short_lines_across_a_cut_are_found(void **state) {
     }
 }
 
-/* DETECT_ENCODED_REACH bytes of the input, with 80 on both sides, and no more. */
+/* Exactly DETECT_ENCODED_REACH bytes of the input, with 80 on both sides. */
 static void an_encoded_match_may_take_8192_bytes(void **state) {
     (void)state;
     static uint8_t wide[2 * 6000];
@@ -239,7 +239,7 @@ static void an_encoded_match_may_take_8192_bytes(void **state) {
             wide[len++] = 0;
         }
         struct list found = scan_text(&kit, wide, len);
-        /* A byte before the match and one after it decide, too. */
+        /* The bytes directly before and after the match decide, too. */
         bool fits = (chars + 2) * 2 - 1 + 160 <= 8192;
         assert_int_equal(found.count, fits);
         list_release(&found);
@@ -247,7 +247,7 @@ static void an_encoded_match_may_take_8192_bytes(void **state) {
 }
 
 static size_t found_around(struct ts_bytes text, struct ts_span changed) {
-    struct ts_scan scan = {
+    struct ts_scanner_input scan = {
         .bytes = text, .changed = &changed, .changed_count = 1, .landmarks = {.are_known = true}};
     struct list found = scan_raw(&kit, scan);
     list_settle(&found, &kit.rules);
@@ -263,7 +263,7 @@ static void a_change_far_from_the_escape_changes_the_text(void **state) {
     for (int is_behind = 0; is_behind < 2; is_behind++) {
         memset(text, '\n', sizeof text);
         size_t at = put(text, 700, "big_", 4);
-        for (size_t i = 0; i < 3002; i++) /* with the escape just enough */
+        for (size_t i = 0; i < 3002; i++) /* decoding the escape leaves 3000, the pattern's minimum */
             text[at++] = "a7k2"[i % 4];
         size_t escape = is_behind ? at - 3 : 703;
         (void)put(text, escape, is_behind ? "%61" : "%5F", 3);
@@ -274,7 +274,7 @@ static void a_change_far_from_the_escape_changes_the_text(void **state) {
     }
 }
 
-/* An escape before the token is among the bytes that the match depends on. */
+/* The match also depends on an escape before the token. */
 static void a_change_of_the_escape_before_a_token_is_looked_at(void **state) {
     (void)state;
     char text[400];
@@ -286,7 +286,7 @@ static void a_change_of_the_escape_before_a_token_is_looked_at(void **state) {
     assert_int_equal(found_around(all, (struct ts_span){300, 1}), 0);
 }
 
-/* Also if only encoded text needs a margin: no rule here has the gate `token`. */
+/* This also holds if only encoded text needs a margin: no rule here has the gate `token`. */
 static void a_change_at_the_edge_of_wide_text_changes_it(void **state) {
     (void)state;
     static const char secret[] = "key tok_7a2b9c4d1e6f3g8h5j0k";
@@ -309,8 +309,8 @@ static void put_wide(uint8_t *text, size_t at, const char *part, size_t len) {
     }
 }
 
-/* Wide text is cut 16,512 bytes after a block. What stands on the cut is found, also when hardly anything
- * comes behind. */
+/* Wide text is cut 16,512 bytes after a block. A secret on the cut is found, even if hardly any text
+ * follows. */
 static void wide_text_that_ends_after_a_cut_is_found(void **state) {
     (void)state;
     enum { CUT = 131072 + 16512 };
@@ -326,7 +326,7 @@ static void wide_text_that_ends_after_a_cut_is_found(void **state) {
     }
 }
 
-/* And after a change. Another change before that cut has a text that continues after it. */
+/* The same after a change. Another change before that cut is in a text that continues after it. */
 static void wide_text_of_a_change_continues_after_the_cut_of_another(void **state) {
     (void)state;
     static uint8_t text[60000];
@@ -339,17 +339,18 @@ static void wide_text_of_a_change_continues_after_the_cut_of_another(void **stat
         put_wide(text, at, "word 12 ", 8);
     put_wide(text, 15000, secret, sizeof secret);
     struct ts_span changed[] = {{1000, 1}, {15002, 1}};
-    struct ts_scan scan = {.bytes = ts_bytes_of(text, sizeof text),
-                           .changed = changed,
-                           .changed_count = 2,
-                           .landmarks = {.are_known = true}};
+    struct ts_scanner_input scan = {.bytes = ts_bytes_of(text, sizeof text),
+                                    .changed = changed,
+                                    .changed_count = 2,
+                                    .landmarks = {.are_known = true}};
     struct list found = scan_raw(&kit, scan);
     list_settle(&found, &kit.rules);
     assert_int_equal(found.count, 1);
     list_release(&found);
 }
 
-/* A group of four characters, each in a line of its own: whether it is text decides where the text begins. */
+/* A group of four characters, each on its own line. Where the text begins depends on whether the group is
+ * text. */
 static void a_match_depends_on_the_group_before_its_text(void **state) {
     (void)state;
     char text[400];
@@ -360,7 +361,7 @@ static void a_match_depends_on_the_group_before_its_text(void **state) {
         at = put(text, at, "\r\n                ", 18);
     }
     (void)put(text, at, "a2V5PXRva183YTJiOWM0ZDFlNmYzZzhoNWowazs7", 40);
-    struct list found = scan_raw(&kit, (struct ts_scan){.bytes = ts_bytes_of(text, sizeof text)});
+    struct list found = scan_raw(&kit, (struct ts_scanner_input){.bytes = ts_bytes_of(text, sizeof text)});
     list_settle(&found, &kit.rules);
     assert_int_equal(found.count, 1);
     assert_true(found.matches[0].depends.from <= 100);
@@ -376,7 +377,7 @@ int main(void) {
         cmocka_unit_test(a_token_between_bytes_that_are_no_text_is_whole),
         cmocka_unit_test(percent_encoding_is_decoded),
         cmocka_unit_test(an_escape_directly_before_a_token_is_decoded),
-        cmocka_unit_test(what_is_found_in_both_is_plain),
+        cmocka_unit_test(a_secret_that_is_found_in_both_forms_is_plain),
         cmocka_unit_test(utf16_of_both_byte_orders_is_decoded),
         cmocka_unit_test(utf16_in_base64_is_decoded),
         cmocka_unit_test(utf16_in_percent_encoding_is_decoded),

@@ -1,4 +1,4 @@
-/* Properties of a pattern's matches that follow from its text: texts that it matches, and how far before its
+/* Properties of a pattern's matches, computed from its text: texts that it matches, and how far before its
  * token a match can begin. */
 #include "compiled.h"
 #include "language.h"
@@ -40,21 +40,21 @@ static void text_before_the_secret_counts(void **state) {
     starts_at("(?:^|[^a-z]|\\\\[nrt]|long)(?<secret>[a-z0-9]{20}|[0-9]{16})", 4);
     starts_at("key={0,3}\"?(?P<secret>[a-z0-9]{20})", 7);
     starts_at("(?:a{2,3}b?){1,2}(?<secret>[a-z0-9]{20})", 8);
-    starts_at("(?:a{9}|b(?<secret>[a-z0-9]{20}))c{5}", 1); /* not on this path */
+    starts_at("(?:a{9}|b(?<secret>[a-z0-9]{20}))c{5}", 1); /* the token is not on this path */
     starts_at("(?i)x{4}(?<secret>[a-z0-9]{20})yyyyyy", 4);
     starts_at("x{4}+(?:y?\?)(?<secret>[a-z0-9]{20})", 5);
     starts_at("a{1,b(?<secret>[a-z0-9]{20})", 5);
-    starts_at("a{b(?<secret>[a-z0-9]{20})", 3); /* a brace of its own */
+    starts_at("a{b(?<secret>[a-z0-9]{20})", 3); /* a literal brace */
 }
 
 static void other_characters_in_the_secret_count_until_a_token_begins(void **state) {
     (void)state;
     starts_at("(?<secret>[0-9]{9}:[a-f0-9]{32})", 10);
-    starts_at("(?<secret>[0-9]{16}:[a-f0-9]{32})", 0); /* the first is enough */
+    starts_at("(?<secret>[0-9]{16}:[a-f0-9]{32})", 0); /* the first part has enough characters */
     starts_at("(?<secret>[0-9]{9,16}:[a-f0-9]{32})", 16);
     starts_at("(?<secret>[a-z]{20}:[a-f0-9]{32})", 21);        /* no digits */
-    starts_at("(?<secret>[a-z]{20}[0-9]?:[a-f0-9]{32})", 22);  /* too few of them */
-    starts_at("(?<secret>[a-z]{30}[0-9]{2}:[a-f0-9]{32})", 0); /* just enough, late */
+    starts_at("(?<secret>[a-z]{20}[0-9]?:[a-f0-9]{32})", 22);  /* too few characters */
+    starts_at("(?<secret>[a-z]{30}[0-9]{2}:[a-f0-9]{32})", 0); /* just enough characters, at the end */
     starts_at("(?<secret>[^a]{30})", 14);
     starts_at("(?:\\b|\\\\[nrt])(?<secret>[12]/[0-9]{13,16}(?:/[0-9]{13,16})?:[a-f0-9]{32})\\b", 18);
     starts_at("(?<secret>.{3}[[:alnum:]]{16})", 3);
@@ -75,7 +75,7 @@ static void secrets_that_are_never_a_token_are_reported(void **state) {
     starts_at("(?<secret>(?i:A[B]{13})12)", 0);
 }
 
-static void what_is_not_understood_is_not_guessed(void **state) {
+static void unknown_syntax_is_not_guessed(void **state) {
     (void)state;
     static const char *const patterns[] = {"(?<secret>a+)",
                                            "(?<secret>a*)",
@@ -166,7 +166,7 @@ static bool matches_whole(const struct detect_code *code, struct ts_bytes text, 
     return matches;
 }
 
-/* Makes texts of a rule; returns how many its pattern matches, and the latest start of a token in them. */
+/* Generates texts of a rule. Returns how many its pattern matches, and the latest start of a token in them. */
 static unsigned try_rule(const struct ts_rule *rule, unsigned count, size_t *ret_latest) {
     struct ts_detect_error error;
     struct detect_code *code = detect__code_new(rule, &error);
@@ -211,7 +211,7 @@ static void texts_of_the_built_in_rules_are_matched(void **state) {
     ts_ruleset_release(&rules);
 }
 
-/* The bound holds for every text, and some text reaches it. */
+/* The bound applies to every text, and some text reaches it. */
 static void no_text_begins_farther_before_its_token_than_the_bound(void **state) {
     (void)state;
     static const char *const patterns[] = {
@@ -237,7 +237,7 @@ static void no_text_begins_farther_before_its_token_than_the_bound(void **state)
     }
 }
 
-/* A pattern that is cut or changed anywhere is accepted or refused, and nothing is read beyond its end. */
+/* A pattern that is cut or changed anywhere is accepted or refused, and no byte after its end is read. */
 static void broken_patterns_do_no_harm(void **state) {
     (void)state;
     static const char pattern[] =
@@ -268,7 +268,7 @@ int main(void) {
         cmocka_unit_test_teardown(text_before_the_secret_counts, release),
         cmocka_unit_test_teardown(other_characters_in_the_secret_count_until_a_token_begins, release),
         cmocka_unit_test_teardown(secrets_that_are_never_a_token_are_reported, release),
-        cmocka_unit_test_teardown(what_is_not_understood_is_not_guessed, release),
+        cmocka_unit_test_teardown(unknown_syntax_is_not_guessed, release),
         cmocka_unit_test_teardown(work_without_end_is_given_up, release),
         cmocka_unit_test_teardown(texts_of_the_built_in_rules_are_matched, release),
         cmocka_unit_test_teardown(no_text_begins_farther_before_its_token_than_the_bound, release),

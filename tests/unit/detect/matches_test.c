@@ -23,7 +23,8 @@ static void a_match_that_another_one_covers_is_removed(void **state) {
     struct ts_match matches[] = {match(0, 10, 5), match(0, 8, 10), match(0, 8, 10), match(1, 9, 3),
                                  match(2, 15, 9), match(2, 30, 5), match(3, 30, 5), match(3, 40, 5)};
     size_t left = ts_matches_settle(&rules, matches, 8);
-    /* a at 8, b at 9, g at 30, h at 40: of a the larger, g only where no other rule is, of equal ones the first */
+    /* a at 8, b at 9, g at 30, h at 40. The larger one of two matches of a stays; g stays only where no other
+     * rule matches; the first one of two equal matches stays. */
     assert_int_equal(left, 4);
     static const size_t places[] = {8, 9, 30, 40};
     static const uint32_t whose[] = {0, 1, 2, 3};
@@ -49,13 +50,37 @@ static void a_key_replaces_the_base64_around_it(void **state) {
     struct ts_match matches[] = {match(4, 10, 50), match(0, 10, 49), match(4, 100, 50), match(0, 140, 20)};
     matches[1].depth = 1;
     matches[3].depth = 1;
-    /* The second is not inside, and both stay. */
+    /* The second match is not inside another one, and both stay. */
     assert_int_equal(ts_matches_settle(&rules, matches, 4), 3);
     assert_int_equal(matches[0].rule, 0);
     assert_int_equal(matches[1].rule, 4);
-    /* At the same depth they are two. */
+    /* At the same depth, the longer one stays. */
     struct ts_match plain[] = {match(4, 10, 50), match(0, 10, 49)};
-    assert_int_equal(ts_matches_settle(&rules, plain, 2), 2);
+    assert_int_equal(ts_matches_settle(&rules, plain, 2), 1);
+    assert_int_equal(plain[0].rule, 4);
+}
+
+/* Tokens of two issuers may have the same shape. */
+static void a_secret_is_reported_by_the_most_specific_rule(void **state) {
+    (void)state;
+    static const char *const words[] = {"acme"};
+    struct ts_rule issuers[] = {{.id = "name", .gate = TS_GATE_TOKEN, .keywords = {words, 1}},
+                                {.id = "other", .gate = TS_GATE_TOKEN, .keywords = {words, 1}},
+                                {.id = "prefix"},
+                                {.id = "both", .keywords = {words, 1}},
+                                {.id = "path", .paths = {words, 1}}};
+    const struct ts_ruleset set = {.rules = issuers, .count = 5};
+    struct ts_match all[] = {match(0, 10, 20), match(1, 10, 20), match(2, 10, 20), match(3, 10, 18),
+                             match(4, 10, 20)};
+    assert_int_equal(ts_matches_settle(&set, all, 5), 2);
+    assert_int_equal(all[0].rule, 4); /* the path decides whether it counts */
+    assert_int_equal(all[1].rule, 3);
+    struct ts_match names[] = {match(0, 10, 20), match(1, 10, 20)};
+    names[1].confidence = TS_CONFIDENCE_HIGH;
+    assert_int_equal(ts_matches_settle(&set, names, 2), 1);
+    assert_int_equal(names[0].rule, 1);
+    struct ts_match apart[] = {match(2, 10, 20), match(3, 12, 20)};
+    assert_int_equal(ts_matches_settle(&set, apart, 2), 2);
 }
 
 static void a_key_is_reported_by_the_rule_that_knows_more_of_it(void **state) {
@@ -70,12 +95,12 @@ static void a_key_is_reported_by_the_rule_that_knows_more_of_it(void **state) {
     assert_int_equal(matches[2].rule, 0);
 }
 
-static void of_generic_ones_the_larger_stays(void **state) {
+static void of_generic_findings_the_larger_stays(void **state) {
     (void)state;
     struct ts_match matches[] = {match(2, 10, 20), match(3, 10, 30), match(2, 60, 20), match(3, 70, 20)};
     assert_int_equal(ts_matches_settle(&rules, matches, 4), 3);
     assert_int_equal(matches[0].rule, 3);
-    /* The last two overlap, but neither contains the other: both stay. */
+    /* The last two overlap, but neither contains the other, so both stay. */
     assert_int_equal(matches[1].rule, 2);
     assert_int_equal(matches[2].rule, 3);
 }
@@ -108,8 +133,9 @@ int main(void) {
         cmocka_unit_test(a_match_that_another_one_covers_is_removed),
         cmocka_unit_test(the_least_encoded_and_leftmost_of_equal_ones_stays),
         cmocka_unit_test(a_key_replaces_the_base64_around_it),
+        cmocka_unit_test(a_secret_is_reported_by_the_most_specific_rule),
         cmocka_unit_test(a_key_is_reported_by_the_rule_that_knows_more_of_it),
-        cmocka_unit_test(of_generic_ones_the_larger_stays),
+        cmocka_unit_test(of_generic_findings_the_larger_stays),
         cmocka_unit_test(the_order_of_matches_does_not_matter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

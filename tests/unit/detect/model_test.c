@@ -45,6 +45,7 @@ static void tests_and_documents_lower_what_people_choose(void **state) {
     (void)state;
     struct ts_rule scored = {.id = "a", .scored = true};
     struct ts_rule password = {.id = "b", .validators = {TS_VALIDATOR_PASSWORD}, .validator_count = 1};
+    struct ts_rule jwt = {.id = "d", .validators = {TS_VALIDATOR_JWT}, .validator_count = 1};
     struct ts_rule token = {.id = "c"};
     struct ts_model_match sure = {TS_CONFIDENCE_HIGH, 3000};
     struct ts_model_match invented = {TS_CONFIDENCE_LOW, TS_MODEL_SCORE_LEAST};
@@ -53,6 +54,7 @@ static void tests_and_documents_lower_what_people_choose(void **state) {
     assert_int_equal(ts_model_confidence_at(&scored, invented, "src/app.py"), TS_CONFIDENCE_LOW);
     assert_int_equal(ts_model_confidence_at(&password, sure, "README.md"), TS_CONFIDENCE_LOW);
     assert_int_equal(ts_model_confidence_at(&password, sure, ""), TS_CONFIDENCE_HIGH);
+    assert_int_equal(ts_model_confidence_at(&jwt, sure, "tests/app.py"), TS_CONFIDENCE_LOW);
     assert_int_equal(ts_model_confidence_at(&token, sure, "tests/app.py"), TS_CONFIDENCE_HIGH);
 }
 

@@ -39,7 +39,7 @@ static void names_of_credentials_stay(void **state) {
             fail_msg("%s is taken for no credential", names[i]);
 }
 
-static void names_that_say_something_about_a_credential_go(void **state) {
+static void names_of_properties_of_a_credential_are_rejected(void **state) {
     (void)state;
     static const char *const names[] = {
         "private_key_id", "accessKeyId", "AWS_ACCESS_KEY_ID", "tokenID",   "secretName", "token_type",
@@ -47,6 +47,25 @@ static void names_that_say_something_about_a_credential_go(void **state) {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (verdict(names[i], value) != DETECT_REJECT)
             fail_msg("%s is taken for a credential", names[i]);
+}
+
+/* A file, a public key, a public invitation, a user. */
+static void names_of_public_values_are_rejected(void **state) {
+    (void)state;
+    static const char key_id[] = "FA4E7DEAD1BEEF2C";
+    static const char invitation[] = "Fake7Turnstone2Only9A4Test6Key8ZFake7Turnstone2Only9A4Test6Key8/";
+    assert_int_equal(verdict("TokenGuard.php", value), DETECT_REJECT);
+    assert_int_equal(verdict("token-agent-7.1.gem", value), DETECT_REJECT);
+    assert_int_equal(verdict("token_rev", value), DETECT_REJECT);
+    assert_int_equal(verdict("tokenRevision", value), DETECT_REJECT);
+    assert_int_equal(verdict("reset.token", value), DETECT_KEEP);
+    assert_int_equal(verdict("signingkey", key_id), DETECT_REJECT);
+    assert_int_equal(verdict("signingKey", value), DETECT_KEEP);
+    assert_int_equal(verdict("authKey", invitation), DETECT_REJECT);
+    assert_int_equal(verdict("authKey", value), DETECT_KEEP);
+    assert_int_equal(verdict("AUTH_KEY", invitation), DETECT_KEEP);
+    assert_int_equal(verdict("Postman-Token", uuid), DETECT_REJECT);
+    assert_int_equal(verdict("auth.username_in", value), DETECT_REJECT);
 }
 
 static void tokens_that_only_pass_by_go_however_they_are_written(void **state) {
@@ -98,7 +117,8 @@ static void a_name_begins_before_the_match(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_credentials_stay),
-        cmocka_unit_test(names_that_say_something_about_a_credential_go),
+        cmocka_unit_test(names_of_public_values_are_rejected),
+        cmocka_unit_test(names_of_properties_of_a_credential_are_rejected),
         cmocka_unit_test(tokens_that_only_pass_by_go_however_they_are_written),
         cmocka_unit_test(a_uuid_says_which_request_it_was),
         cmocka_unit_test(a_name_begins_before_the_match),

@@ -142,7 +142,7 @@ static void globs_match_as_described(void **state) {
             fail_msg("%s and %s", cases[i].pattern, cases[i].path);
 }
 
-/* A class with one character needs the general way. */
+/* A class with one character needs the general matcher. */
 static void simple_patterns_match_like_others(void **state) {
     (void)state;
     struct ts_prng prng;

@@ -179,8 +179,19 @@ static void patterns_that_cannot_be_windowed_are_refused(void **state) {
     }
 }
 
+static void rules_for_names_and_shapes_do_not_apply_to_lock_files(void **state) {
+    (void)state;
+    struct ts_rule token = {.gate = TS_GATE_TOKEN};
+    struct ts_rule text = {.gate = TS_GATE_TEXT};
+    assert_false(ts_rule_applies(&token, "api/go.sum"));
+    assert_true(ts_rule_applies(&token, "api/go.mod"));
+    assert_true(ts_rule_applies(&token, ""));
+    assert_true(ts_rule_applies(&text, "api/go.sum"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules_for_names_and_shapes_do_not_apply_to_lock_files),
         cmocka_unit_test_setup_teardown(a_rule_has_what_its_file_says, fresh, done),
         cmocka_unit_test_setup_teardown(errors_name_line_rule_field_and_cure, fresh, done),
         cmocka_unit_test_setup_teardown(a_file_in_error_changes_nothing, fresh, done),

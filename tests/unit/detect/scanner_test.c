@@ -24,7 +24,7 @@ static int drop_kit(void **state) {
     return 0;
 }
 
-/* A text made of lines of code, of the rules' own examples whole and cut, of encoded ones, and of noise. */
+/* A text made of lines of code, whole and cut examples of the rules, encoded examples, and noise. */
 struct text {
     uint8_t bytes[96 * 1024];
     size_t len;
@@ -166,7 +166,7 @@ static void every_rule_holds_by_its_examples(void **state) {
     for (size_t i = 0; i < kit.rules.count; i++) {
         const struct ts_rule *rule = &kit.rules.rules[i];
         for (size_t j = 0; j < rule->match_count; j++) {
-            struct list list = scan_raw(&kit, (struct ts_scan){.bytes = rule->matches[j].text});
+            struct list list = scan_raw(&kit, (struct ts_scanner_input){.bytes = rule->matches[j].text});
             bool found = false;
             for (size_t k = 0; k < list.count && !found; k++)
                 found = list.matches[k].rule == i &&
@@ -179,7 +179,7 @@ static void every_rule_holds_by_its_examples(void **state) {
     assert_true(kit.rules.count >= 80);
 }
 
-static bool finds_example(const struct kit *with, struct ts_scan scan, uint32_t rule,
+static bool finds_example(const struct kit *with, struct ts_scanner_input scan, uint32_t rule,
                           struct ts_bytes secret) {
     struct list list = {0};
     assert_true(ts_scanner_scan(with->scanner, &scan, list_add, &list));
@@ -190,8 +190,8 @@ static bool finds_example(const struct kit *with, struct ts_scan scan, uint32_t 
     return found;
 }
 
-/* Each example after fillers of many lengths and kinds, so that it is at every position of a vector and in
- * the last one of the input, where errors of vector code are. */
+/* Puts each example after fillers of many lengths and kinds, so that it is at every position of a vector and
+ * in the last vector of the input, where vector code often has errors. */
 static void place_examples(const struct kit *with, size_t filler_max) {
     static const char *const fillers[] = {"ABC", ";\n", " the quick brown fox", "\n"};
     static struct text text;
@@ -206,7 +206,7 @@ static void place_examples(const struct kit *with, size_t filler_max) {
             put(&text, "\n", 1);
             size_t begin = text.len;
             put(&text, example->text.data, example->text.len);
-            struct ts_scan scan = {.bytes = ts_bytes_of(text.bytes, text.len)};
+            struct ts_scanner_input scan = {.bytes = ts_bytes_of(text.bytes, text.len)};
             if (!finds_example(with, scan, i, example->secret))
                 fail_msg("%s is not found behind %zu bytes", rule->id, begin);
             /* The same with gates of long rules alone. */
@@ -220,8 +220,8 @@ static void place_examples(const struct kit *with, size_t filler_max) {
 }
 
 static void compare_gated(struct ts_bytes bytes, const char *what) {
-    struct list gated = scan_raw(&kit, (struct ts_scan){.bytes = bytes});
-    struct list all = scan_raw(&kit, (struct ts_scan){.bytes = bytes, .ungated = true});
+    struct list gated = scan_raw(&kit, (struct ts_scanner_input){.bytes = bytes});
+    struct list all = scan_raw(&kit, (struct ts_scanner_input){.bytes = bytes, .ungated = true});
     list_settle(&gated, &kit.rules);
     list_settle(&all, &kit.rules);
     assert_same(&kit, &gated, &all, what);
@@ -229,7 +229,7 @@ static void compare_gated(struct ts_bytes bytes, const char *what) {
     list_release(&all);
 }
 
-/* As in "\\n..." of a program, where a letter is directly before the token. */
+/* Like "\\n..." in a program, where a letter is directly before the token. */
 static void a_token_is_found_after_an_escape(void **state) {
     (void)state;
     static const char *const escapes[] = {"\\n", "\\u003d", "\033[31m"};
@@ -246,12 +246,12 @@ static void a_token_is_found_after_an_escape(void **state) {
             const uint8_t *place = memmem(example.data, example.len, secret.data, secret.len);
             size_t before = (size_t)(place - example.data);
             if (rule->keywords.count > 0 && before + strlen(escapes[j % 3]) > rule->distance)
-                continue; /* too far from its keyword then */
+                continue; /* then it is too far from its keyword */
             text.len = 0;
             put(&text, example.data, before);
             put(&text, escapes[j % 3], strlen(escapes[j % 3]));
             put(&text, place, example.len - before);
-            struct ts_scan scan = {.bytes = ts_bytes_of(text.bytes, text.len)};
+            struct ts_scanner_input scan = {.bytes = ts_bytes_of(text.bytes, text.len)};
             if (!finds_example(&kit, scan, i, secret))
                 fail_msg("%s is not found behind %s", rule->id, escapes[j % 3]);
             compare_gated(scan.bytes, rule->id);
@@ -265,12 +265,12 @@ static void a_secret_is_found_wherever_it_occurs(void **state) {
     place_examples(&kit, 300);
 }
 
-/* Vectorscan has short cuts for few literals, and for those that have something in common. */
+/* Vectorscan has special cases for few literals, and for literals with common parts. */
 static void few_gates_are_found_at_every_position(void **state) {
     (void)state;
     static const struct {
         const char *kind;
-        const char *texts[3]; /* each matches itself */
+        const char *texts[3]; /* each pattern is the literal itself */
     } sets[] = {
         {"literals", {"tok_", NULL, NULL}},
         {"literals", {"tok_", "big_", NULL}},
@@ -343,7 +343,7 @@ static void gates_find_the_same_in_generated_texts(void **state) {
     }
 }
 
-/* Every file of a folder and those in it, up to a number of bytes. */
+/* Adds all files of a folder and of the folders in it, up to a number of bytes. */
 static size_t compare_folder(const char *folder, size_t budget) {
     DIR *open_folder = opendir(folder);
     if (!open_folder)
@@ -419,8 +419,8 @@ static struct ts_landmarks carry_landmarks(const struct change *change) {
     return kept;
 }
 
-/* After any change, scanning only the changed bytes gives the same result as a complete scan: also with
- * landmarks, over many versions; the resulting landmarks equal those of a complete scan. */
+/* After any change, scanning only the changed bytes gives the same result as a complete scan. The same is
+ * true with landmarks, over many versions, and the resulting landmarks equal those of a complete scan. */
 static void changed_bytes_and_carried_matches_are_a_whole_scan(void **state) {
     (void)state;
     static struct text old;
@@ -445,9 +445,10 @@ static void changed_bytes_and_carried_matches_are_a_whole_scan(void **state) {
         put(&new, inserted.bytes, inserted.len);
         put(&new, old.bytes + change.from + change.len, most - change.len);
 
-        struct list before = scan_raw(&kit, (struct ts_scan){.bytes = ts_bytes_of(old.bytes, old.len)});
+        struct list before =
+            scan_raw(&kit, (struct ts_scanner_input){.bytes = ts_bytes_of(old.bytes, old.len)});
         struct ts_span changed = {change.from, inserted.len};
-        struct ts_scan scan = {
+        struct ts_scanner_input scan = {
             .bytes = ts_bytes_of(new.bytes, new.len), .changed = &changed, .changed_count = 1};
         if (round % 2 == 0)
             scan.landmarks = carry_landmarks(&change);
@@ -476,7 +477,7 @@ static void changed_bytes_and_carried_matches_are_a_whole_scan(void **state) {
     assert_true(landmarks_seen > 100);
 }
 
-/* This check can fail, too: only its landmark shows a long rule that is far from the change. */
+/* Shows that this check can fail: only its landmark reveals a long rule that is far from the change. */
 static void without_its_landmark_a_long_match_is_not_found(void **state) {
     (void)state;
     static struct text text;
@@ -490,11 +491,11 @@ static void without_its_landmark_a_long_match_is_not_found(void **state) {
         put(&text, "\n", 1);
     put(&text, end, key.len - head);
     struct ts_span changed = {text.len - 40, 1};
-    struct ts_scan scan = {
+    struct ts_scanner_input scan = {
         .bytes = ts_bytes_of(text.bytes, text.len), .changed = &changed, .changed_count = 1};
     struct list unknown = scan_raw(&kit, scan);
     assert_false(ts_scanner_landmarks(kit.scanner).are_known);
-    struct list whole = scan_raw(&kit, (struct ts_scan){.bytes = scan.bytes});
+    struct list whole = scan_raw(&kit, (struct ts_scanner_input){.bytes = scan.bytes});
     struct ts_landmarks all = ts_scanner_landmarks(kit.scanner);
     assert_true(all.count >= 2);
     struct ts_landmark landmark = all.items[0];
@@ -513,7 +514,7 @@ static void without_its_landmark_a_long_match_is_not_found(void **state) {
     list_release(&none);
 }
 
-/* The name may begin before the match: a change of the name changes the result. */
+/* The name may begin before the match, and a change of the name changes the result. */
 static void a_changed_name_is_judged_again(void **state) {
     (void)state;
     static const char text[] = "##########  #########  auth_token = \"Fake7Turnstone2Only9A4Test6Key8Z\"\n";
@@ -521,7 +522,8 @@ static void a_changed_name_is_judged_again(void **state) {
         "##########  #########  next_token = \"Fake7Turnstone2Only9A4Test6Key8Z\"\n";
     const char *name = strstr(text, "auth");
     struct ts_span changed = {(size_t)(name - text), 4};
-    struct ts_scan scan = {.bytes = ts_bytes_of_cstring(text), .changed = &changed, .changed_count = 1};
+    struct ts_scanner_input scan = {
+        .bytes = ts_bytes_of_cstring(text), .changed = &changed, .changed_count = 1};
     struct list list = scan_raw(&kit, scan);
     assert_int_equal(list.count, 1);
     list_release(&list);
@@ -531,7 +533,8 @@ static void a_changed_name_is_judged_again(void **state) {
     list_release(&list);
 }
 
-/* The file of an account has one secret, although it has a key with a name, the id of it, and the file's own form. */
+/* The file of a service account is one finding, although several rules match its key, the id of the key and
+ * the form of the file. */
 static void a_key_in_a_file_of_an_account_is_found_once(void **state) {
     (void)state;
     const struct ts_rule *rule = ts_ruleset_find(&kit.rules, "gcp-service-account");
@@ -558,7 +561,8 @@ static void what_is_changed_is_not_found_without_looking(void **state) {
     (void)state;
     const struct ts_rule *rule = ts_ruleset_find(&kit.rules, "gitlab-pat");
     struct ts_span changed = {0, 0};
-    struct list list = scan_raw(&kit, (struct ts_scan){.bytes = rule->matches[0].text, .changed = &changed});
+    struct list list =
+        scan_raw(&kit, (struct ts_scanner_input){.bytes = rule->matches[0].text, .changed = &changed});
     assert_int_equal(list.count, 0);
     list_release(&list);
 }
@@ -576,9 +580,9 @@ static void windows_with_overlap_find_what_one_scan_finds(void **state) {
         size_t step = 3000 + ts_prng_below(&prng, 20000);
         for (size_t at = 0; at < text.len; at += step) {
             size_t end = text.len - at > step + overlap ? at + step + overlap : text.len;
-            struct ts_scan scan = {.bytes = ts_bytes_of(text.bytes + at, end - at),
-                                   .continues_before = at > 0,
-                                   .continues_after = end < text.len};
+            struct ts_scanner_input scan = {.bytes = ts_bytes_of(text.bytes + at, end - at),
+                                            .continues_before = at > 0,
+                                            .continues_after = end < text.len};
             parts.shift = at;
             assert_true(ts_scanner_scan(kit.scanner, &scan, list_add, &parts));
         }
@@ -590,15 +594,15 @@ static void windows_with_overlap_find_what_one_scan_finds(void **state) {
     }
 }
 
-/* Without the overlap a match is missing: a match across a seam is in neither window, instead of being wrong
- * in one. */
+/* Without the overlap a match is missing: a match across a seam is in neither window, and is not reported
+ * wrongly in one of them. */
 static void a_match_across_the_end_of_a_window_is_not_reported(void **state) {
     (void)state;
     const struct ts_rule *rule = ts_ruleset_find(&kit.rules, "gitlab-pat");
     struct ts_bytes text = rule->matches[0].text;
     for (size_t cut = 0; cut <= text.len; cut++) {
-        struct ts_scan first = {.bytes = ts_bytes_first(text, cut), .continues_after = true};
-        struct ts_scan second = {.bytes = ts_bytes_skip(text, cut), .continues_before = true};
+        struct ts_scanner_input first = {.bytes = ts_bytes_first(text, cut), .continues_after = true};
+        struct ts_scanner_input second = {.bytes = ts_bytes_skip(text, cut), .continues_before = true};
         struct list found = scan_raw(&kit, first);
         assert_int_equal(found.count, 0);
         list_release(&found);
@@ -645,7 +649,39 @@ static void no_input_takes_unbounded_steps(void **state) {
     }
 }
 
-/* What one thread of several does with the same detector. */
+struct stopping {
+    atomic_bool stop;
+    size_t count;
+};
+
+static void stop_at_match(void *context, const struct ts_match *match) {
+    (void)match;
+    struct stopping *stopping = context;
+    stopping->count++;
+    atomic_store(&stopping->stop, true);
+}
+
+static void a_stop_is_noticed_at_the_next_place_to_search(void **state) {
+    (void)state;
+    static uint8_t bytes[400000];
+    struct ts_bytes text = ts_ruleset_find(&kit.rules, "gitlab-pat")->matches[0].text;
+    for (size_t at = 0; at < sizeof bytes; at++)
+        bytes[at] = at % (text.len + 1) < text.len ? text.data[at % (text.len + 1)] : '\n';
+    for (int ungated = 0; ungated < 2; ungated++) {
+        struct stopping stopping = {.count = 0};
+        struct ts_scanner_input scan = {
+            .bytes = ts_bytes_of(bytes, sizeof bytes), .ungated = ungated == 1, .stop = &stopping.stop};
+        uint64_t runs = ts_scanner_counts(kit.scanner).pattern_runs;
+        assert_true(ts_scanner_scan(kit.scanner, &scan, stop_at_match, &stopping));
+        assert_int_equal(stopping.count, 1);
+        assert_true(ts_scanner_counts(kit.scanner).pattern_runs - runs <= kit.rules.count + 1);
+        runs = ts_scanner_counts(kit.scanner).pattern_runs;
+        assert_true(ts_scanner_scan(kit.scanner, &scan, stop_at_match, &stopping));
+        assert_int_equal(ts_scanner_counts(kit.scanner).pattern_runs, runs);
+    }
+}
+
+/* The work of one of several threads that share a detector. */
 struct worker {
     struct ts_detector *detector;
     const struct text *text;
@@ -655,7 +691,7 @@ struct worker {
 static void *work(void *context) {
     struct worker *worker = context;
     struct ts_scanner *scanner = ts_scanner_new(worker->detector);
-    struct ts_scan scan = {.bytes = ts_bytes_of(worker->text->bytes, worker->text->len)};
+    struct ts_scanner_input scan = {.bytes = ts_bytes_of(worker->text->bytes, worker->text->len)};
     if (scanner && !ts_scanner_scan(scanner, &scan, list_add, &worker->found))
         worker->found.count = 0;
     ts_scanner_free(scanner);
@@ -670,7 +706,7 @@ static void threads_share_a_detector(void **state) {
     ts_prng_init(&prng, 41);
     make_text(&text, &prng, 60000);
     struct kit fresh;
-    kit_init(&fresh, NULL); /* no pattern is compiled yet: all threads want the same ones at once */
+    kit_init(&fresh, NULL); /* no pattern is compiled yet, and all threads need the same ones at once */
     struct worker workers[THREADS];
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++) {
@@ -712,7 +748,7 @@ static void a_long_line_of_base64_is_decoded_wherever_it_begins(void **state) {
     }
 }
 
-/* A rule's reach may be long, but only the bytes of the secret itself count. */
+/* A rule's reach may be long, but a change matters only inside the secret itself. */
 static void secrets_of_long_rules_are_found_in_encoded_text(void **state) {
     (void)state;
     static struct text inner;
@@ -777,6 +813,7 @@ int main(void) {
         cmocka_unit_test(a_match_across_the_end_of_a_window_is_not_reported),
         cmocka_unit_test(an_empty_input_has_nothing),
         cmocka_unit_test(no_input_takes_unbounded_steps),
+        cmocka_unit_test(a_stop_is_noticed_at_the_next_place_to_search),
         cmocka_unit_test(secrets_of_long_rules_are_found_in_encoded_text),
         cmocka_unit_test(a_long_line_of_base64_is_decoded_wherever_it_begins),
     };

@@ -49,7 +49,7 @@ static enum ts_detector_cache use(const char *where) {
     struct ts_scanner *scanner = ts_scanner_new(detector);
     assert_non_null(scanner);
     int found = 0;
-    struct ts_scan scan = {.bytes = TS_BYTES("x abc_q7w2e4r5 y")};
+    struct ts_scanner_input scan = {.bytes = TS_BYTES("x abc_q7w2e4r5 y")};
     assert_true(ts_scanner_scan(scanner, &scan, count, &found));
     assert_int_equal(found, 1);
     enum ts_detector_cache state = ts_detector_cache_state(detector);
@@ -74,7 +74,7 @@ static void path_of_file(char *ret_path, size_t size) {
     assert_int_equal(files, 1);
 }
 
-static void what_was_compiled_is_read_back(void **state) {
+static void a_compiled_set_is_read_back(void **state) {
     (void)state;
     assert_int_equal(use(cache), TS_DETECTOR_CACHE_MISS);
     assert_int_equal(use(cache), TS_DETECTOR_CACHE_HIT);
@@ -146,7 +146,7 @@ static void processes_that_start_together_all_succeed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_compiled_is_read_back, fresh, done),
+        cmocka_unit_test_setup_teardown(a_compiled_set_is_read_back, fresh, done),
         cmocka_unit_test_setup_teardown(a_missing_folder_is_ignored, fresh, done),
         cmocka_unit_test_setup_teardown(every_damaged_byte_is_noticed_and_repaired, fresh, done),
         cmocka_unit_test_setup_teardown(a_file_that_others_may_write_is_not_believed, fresh, done),

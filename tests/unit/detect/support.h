@@ -15,7 +15,7 @@ struct kit {
     struct ts_scanner *scanner;
 };
 
-/* Without a cache, so that nothing is left behind. */
+/* Uses no cache, so that no files remain. */
 static inline void kit_init(struct kit *kit, const char *own_rules) {
     struct ts_detect_error error;
     ts_ruleset_init(&kit->rules);
@@ -70,7 +70,7 @@ static inline void list_release(struct list *list) {
     *list = (struct list){0};
 }
 
-/* Settling drops matches; their secrets go with them. */
+/* Settling drops matches; their secrets are freed. */
 static inline void list_settle(struct list *list, const struct ts_ruleset *rules) {
     const uint8_t **all = malloc((list->count + 1) * sizeof *all);
     assert_non_null(all);
@@ -88,14 +88,14 @@ static inline void list_settle(struct list *list, const struct ts_ruleset *rules
     free(all);
 }
 
-static inline struct list scan_raw(struct kit *kit, struct ts_scan scan) {
+static inline struct list scan_raw(struct kit *kit, struct ts_scanner_input scan) {
     struct list list = {0};
     assert_true(ts_scanner_scan(kit->scanner, &scan, list_add, &list));
     return list;
 }
 
 static inline struct list scan_text(struct kit *kit, const void *text, size_t len) {
-    struct list list = scan_raw(kit, (struct ts_scan){.bytes = ts_bytes_of(text, len)});
+    struct list list = scan_raw(kit, (struct ts_scanner_input){.bytes = ts_bytes_of(text, len)});
     list_settle(&list, &kit->rules);
     return list;
 }

@@ -45,7 +45,7 @@ static void add_run(void *context, struct ts_span run) {
     runs->runs[runs->count++] = run;
 }
 
-/* Byte by byte, as the definition says. */
+/* Searches byte by byte, directly by the definition. */
 static void find_slowly(struct ts_bytes bytes, struct runs *ret_runs) {
     ret_runs->count = 0;
     size_t from = 0;

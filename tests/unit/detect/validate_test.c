@@ -35,7 +35,7 @@ static void a_jwt_has_an_algorithm_and_claims(void **state) {
     assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJhbGciOiJIUzI1NiJ9.eyJhIjoxfQ.c2ln"), DETECT_KEEP);
     /* {"alg":"none"} */
     assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJhbGciOiJub25lIn0.eyJhIjoxfQ.c2ln"), DETECT_LOWER);
-    /* {"typ":"JWT!!"} has none */
+    /* {"typ":"JWT!!"} has no algorithm */
     assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJ0eXAiOiJKV1QhISJ9.eyJhIjoxfQ.c2ln"), DETECT_REJECT);
     assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJhbGciOiJIUzI1NiJ9"), DETECT_REJECT);
 }
@@ -54,7 +54,7 @@ static void a_pem_body_is_der_of_its_length_or_openssh(void **state) {
                      DETECT_REJECT);
 }
 
-/* DER of so many bytes, all of them made up, in armour; `given` of them are there. */
+/* DER with this length and made-up bytes, in armour; only the first `given` bytes are present. */
 static enum detect_verdict verdict_on_der(size_t whole, size_t given, const char *line_break) {
     static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     uint8_t der[1204] = {0x30};
@@ -90,6 +90,19 @@ static void a_pem_body_ends_before_the_dashes(void **state) {
                 assert_int_equal(verdict_on_der(whole, whole - missing, breaks[i]), DETECT_LOWER);
         }
     }
+}
+
+static void a_nats_seed_has_a_checksum(void **state) {
+    (void)state;
+    char seed[] = "SUAEMYLL"
+                  "MU3VI5LSNZZXI33OMUZE63TMPE4UCNCUMVZXINSLMV4TQWVQ3Q";
+    assert_int_equal(verdict(TS_VALIDATOR_NATS_CRC, seed), DETECT_RAISE);
+    seed[20] = seed[20] == 'A' ? 'B' : 'A';
+    assert_int_equal(verdict(TS_VALIDATOR_NATS_CRC, seed), DETECT_LOWER);
+    seed[20] = '1';
+    assert_int_equal(verdict(TS_VALIDATOR_NATS_CRC, seed), DETECT_REJECT);
+    seed[20] = '\0';
+    assert_int_equal(verdict(TS_VALIDATOR_NATS_CRC, seed), DETECT_REJECT);
 }
 
 static void an_age_key_has_a_checksum(void **state) {
@@ -157,6 +170,17 @@ static void passwords_are_no_words_and_no_code(void **state) {
     assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "27017,h2:27018!"), DETECT_KEEP);
     assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "27017,h2,"), DETECT_KEEP);
     assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "correct-horse"), DETECT_LOWER);
+    static const char *const demands[] = {
+        "required|string|min:6",  "required|max:255", "required,min=8,max=72",
+        "nullable|string|max:72", "lib,dlopen",       "PASSWORD_OF_STEP_6",
+        "crwdns17:0crwdne17:0"};
+    for (size_t i = 0; i < sizeof demands / sizeof demands[0]; i++)
+        if (verdict(TS_VALIDATOR_PASSWORD, demands[i]) != DETECT_REJECT)
+            fail_msg("%s is taken for a password", demands[i]);
+    static const char *const passwords[] = {"kes7rel,granite", "Kestrel_Step_6", "STEP_SIX_6|"};
+    for (size_t i = 0; i < sizeof passwords / sizeof passwords[0]; i++)
+        if (verdict(TS_VALIDATOR_PASSWORD, passwords[i]) == DETECT_REJECT)
+            fail_msg("%s is taken for no password", passwords[i]);
 }
 
 static void names_of_programs_are_distinguished_from_passwords(void **state) {
@@ -196,7 +220,7 @@ static void logins_in_base64_are_judged_by_what_they_say(void **state) {
     assert_int_equal(verdict(TS_VALIDATOR_BASIC, "OkZhazNUdTRuc3QwbmU="), DETECT_KEEP);
     /* ci:turnstone has a weak password. */
     assert_int_equal(verdict(TS_VALIDATOR_BASIC, "Y2k6dHVybnN0b25l"), DETECT_LOWER);
-    /* user:password, ci:changeme, ci:, cixTurnstone, and what is no text */
+    /* user:password, ci:changeme, ci:, cixTurnstone, and bytes that are not text */
     static const char *const no[] = {"dXNlcjpwYXNzd29yZA==",
                                      "Y2k6Y2hhbmdlbWU=",
                                      "Y2k6",
@@ -226,17 +250,25 @@ static void placeholders_are_no_secrets(void **state) {
 }
 
 /* A value that looks made up may be in use nevertheless, so it is not rejected. */
-static void what_is_made_up_is_lowered(void **state) {
+static void made_up_values_are_lowered(void **state) {
     (void)state;
     assert_int_equal(detect__placeholder(TS_BYTES("Q7wFakeX2vK9z")), DETECT_LOWER);
+    /* "example-app-secret", and a text that is not a placeholder */
+    assert_int_equal(detect__placeholder(TS_BYTES("ZXhhbXBsZS1hcHAtc2VjcmV0")), DETECT_LOWER);
+    assert_int_equal(detect__placeholder(TS_BYTES("a2VzdHJlbC1ncmFuaXRlLTc3")), DETECT_KEEP);
+    assert_int_equal(detect__placeholder(TS_BYTES("JBSWY3DPEHPK3PXP")), DETECT_LOWER);
+    assert_int_equal(detect__placeholder(TS_BYTES("--account=Q7wX2vK9z")), DETECT_REJECT);
+    assert_int_equal(detect__placeholder(TS_BYTES("{% for x in y %}q7{% endfor %}")), DETECT_REJECT);
     assert_int_equal(detect__placeholder(TS_BYTES("Q7w123456X2vK9zQ")), DETECT_LOWER);
     assert_int_equal(detect__placeholder(TS_BYTES("$2b$12$Q7wX2vK9zQ7wX2vK9z")), DETECT_REJECT);
     assert_int_equal(detect__placeholder(TS_BYTES("a$(k!Q7w)X2vK9z")), DETECT_KEEP);
     assert_int_equal(detect__placeholder(TS_BYTES("a-$(cat k2.txt)")), DETECT_REJECT);
     assert_int_equal(detect__placeholder(TS_BYTES("read_key2(x1)")), DETECT_REJECT);
+    assert_int_equal(detect__placeholder(TS_BYTES("%DB_PASSWORD_2%")), DETECT_REJECT);
+    assert_int_equal(detect__placeholder(TS_BYTES("%k&b8o7qn0ga2^32yeer@xjo%")), DETECT_KEEP);
 }
 
-/* Nine consecutive characters, in at most twice as many. */
+/* At least nine consecutive characters, which are at least half of the text. */
 static void a_sequence_counts_when_it_is_long_and_half_of_it(void **state) {
     (void)state;
     assert_int_equal(detect__placeholder(TS_BYTES("klmnopqrsQ7wX2vK9z")), DETECT_REJECT);
@@ -245,6 +277,26 @@ static void a_sequence_counts_when_it_is_long_and_half_of_it(void **state) {
     assert_int_equal(detect__placeholder(TS_BYTES("Q7wX2vK967890123456")), DETECT_REJECT);
     assert_int_equal(detect__placeholder(TS_BYTES("klmnopqrQ7wX")), DETECT_KEEP);
     assert_int_equal(detect__placeholder(TS_BYTES("klmnopqrsQ7w")), DETECT_REJECT);
+}
+
+/* More than half of at least sixteen characters follow the one before them. */
+static void a_stepped_value_is_made_up(void **state) {
+    (void)state;
+    assert_int_equal(detect__placeholder(TS_BYTES("tok_aBc123DeF456Ghi789Jkl012")), DETECT_LOWER);
+    assert_int_equal(detect__placeholder(TS_BYTES("aBc456DeF789Ghi2")), DETECT_LOWER);
+    assert_int_equal(detect__placeholder(TS_BYTES("aBc456DeF789Gh2")), DETECT_KEEP);
+    assert_int_equal(detect__placeholder(TS_BYTES("aBc456QxF7wKGhi2")), DETECT_KEEP);
+}
+
+static void keys_of_documents_are_made_up(void **state) {
+    (void)state;
+    assert_int_equal(detect__placeholder(TS_BYTES("ad180jjd733klru7")), DETECT_LOWER);
+    assert_int_equal(detect__placeholder(TS_BYTES("sk_test_4eC39HqL"
+                                                  "yjWDarjtT1zdp7dc")),
+                     DETECT_LOWER);
+    assert_int_equal(detect__placeholder(TS_BYTES("ac0974bec39a17e36ba4a6b4d238ff94"
+                                                  "4bacb478cbed5efcae784d7bf4f2ff80")),
+                     DETECT_LOWER);
 }
 
 static void entropy_is_bits_per_character(void **state) {
@@ -285,6 +337,7 @@ int main(void) {
         cmocka_unit_test(a_pem_body_is_der_of_its_length_or_openssh),
         cmocka_unit_test(a_pem_body_ends_before_the_dashes),
         cmocka_unit_test(an_age_key_has_a_checksum),
+        cmocka_unit_test(a_nats_seed_has_a_checksum),
         cmocka_unit_test(structure_is_looked_at),
         cmocka_unit_test(values_of_credential_files_need_no_shape),
         cmocka_unit_test(passwords_are_no_words_and_no_code),
@@ -292,8 +345,10 @@ int main(void) {
         cmocka_unit_test(names_of_programs_are_distinguished_from_passwords),
         cmocka_unit_test(logins_in_base64_are_judged_by_what_they_say),
         cmocka_unit_test(placeholders_are_no_secrets),
-        cmocka_unit_test(what_is_made_up_is_lowered),
+        cmocka_unit_test(made_up_values_are_lowered),
         cmocka_unit_test(a_sequence_counts_when_it_is_long_and_half_of_it),
+        cmocka_unit_test(a_stepped_value_is_made_up),
+        cmocka_unit_test(keys_of_documents_are_made_up),
         cmocka_unit_test(entropy_is_bits_per_character),
         cmocka_unit_test(every_validator_has_a_name_that_finds_it),
     };

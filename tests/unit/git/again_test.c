@@ -80,7 +80,7 @@ static void objects_that_move_again_and_again_are_found(void **state) {
     struct ts_git_repo *repo = open_with_refs("r");
     assert_int_equal(visit_all(repo), 16);
     for (int i = 0; i < 6; i++) {
-        /* The first repeated search finds a pack that is gone at the next one. */
+        /* The first repeated search finds a pack that no longer exists at the next search. */
         sh("cd r && echo more%d >a && git add a && git commit -qm more && git repack -adq && git prune-packed",
            i);
         assert_int_equal(visit_all(repo), 16);
@@ -93,7 +93,7 @@ static void objects_that_came_after_the_listing_have_moved(void **state) {
     (void)state;
     make_loose(3);
     struct ts_git_repo *repo = open_repo("r");
-    assert_int_equal(visit_all(repo), 10); /* lists them */
+    assert_int_equal(visit_all(repo), 10); /* lists the objects */
     sh("cd r && echo new >a && git add a && git commit -qm new");
     struct ts_git_graph *graph = read_graph(repo); /* refs are read now */
     struct ts_git_reach_stats stats = reach_all(graph);
@@ -160,7 +160,7 @@ static void refs_are_those_of_one_moment(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* ---- a ref that goes from one place to another while refs are read ---- */
+/* ---- a ref that moves while refs are read ---- */
 
 static unsigned moves_left;
 
@@ -199,7 +199,7 @@ static void a_ref_that_moves_while_refs_are_read_is_not_missed(void **state) {
         assert_int_equal(ts_git_refs_list(repo, &(struct ts_git_fault_sink){fault_take, faults}, &refs, NULL),
                          TS_GIT_OK);
         if (cases[i].is_settled)
-            assert_int_equal(refs.count, 3); /* HEAD, main and the one that moves */
+            assert_int_equal(refs.count, 3); /* HEAD, main and the moving ref */
         else
             assert_int_equal(faults->items[0].error, TS_GIT_REFS_CHANGE);
         assert_int_equal(faults->count, !cases[i].is_settled);
@@ -208,7 +208,8 @@ static void a_ref_that_moves_while_refs_are_read_is_not_missed(void **state) {
     }
 }
 
-/* Times of files may be the same after another change within a tick of the clock: the second pass waits for the next. */
+/* After two changes within one tick of the clock, a file may have the same time. So the second pass waits for
+ * the next tick. */
 static void refs_that_were_just_changed_are_read_again_later(void **state) {
     (void)state;
     sh("git init -q r && cd r && git commit -q --allow-empty -m 1 && cp .git/refs/heads/main id");

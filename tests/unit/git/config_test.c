@@ -91,13 +91,13 @@ static void the_version_says_which_extensions_count(void **state) {
     (void)parse("[core \"x\"]\nrepositoryformatversion = 2");
     assert_refused("[core]\nrepositoryformatversion = 2", TS_GIT_BAD_VERSION);
     assert_refused("[core]\nrepositoryformatversion = one", TS_GIT_BAD_VERSION);
-    /* git refuses these, too: read as version 0, such a repository would look empty. */
+    /* git refuses these, too: if such a repository were read as version 0, it would look empty. */
     assert_refused(V0 "objectFormat = sha256", TS_GIT_BAD_FORM);
     assert_refused(V0 "refStorage = reftable", TS_GIT_REFTABLE);
     (void)parse(V0 "objectFormat = sha1");
 }
 
-static void what_git_would_not_read_is_refused(void **state) {
+static void files_that_git_refuses_are_refused(void **state) {
     (void)state;
     static const char *const bad[] = {"[core\nbare = true",
                                       "[core \"x]\nbare = true",
@@ -121,7 +121,7 @@ static void what_git_would_not_read_is_refused(void **state) {
         assert_refused(bad[i], TS_GIT_BAD_CONFIG);
 }
 
-static void what_git_reads_is_read(void **state) {
+static void files_that_git_reads_are_read(void **state) {
     (void)state;
     static const char *const good[] = {"\xef\xbb\xbf[core]\nbare = true",
                                        "[core]bare = true",
@@ -137,7 +137,7 @@ static void what_git_reads_is_read(void **state) {
             fail_msg("not read: number %zu", i);
 }
 
-/* Longer than any known name: cut, and never mistaken for its prefix. */
+/* Longer than any known name: it is truncated, and never mistaken for its prefix. */
 static void long_names_and_values_are_cut(void **state) {
     (void)state;
     char text[4096];
@@ -170,7 +170,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(values_are_true_as_git_says_it),     TEST(sections_end_at_their_bracket),
         TEST(a_promisor_remote_makes_it_partial), TEST(the_version_says_which_extensions_count),
-        TEST(what_git_would_not_read_is_refused), TEST(what_git_reads_is_read),
+        TEST(files_that_git_refuses_are_refused), TEST(files_that_git_reads_are_read),
         TEST(long_names_and_values_are_cut),      TEST(without_a_file_it_is_what_git_makes_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

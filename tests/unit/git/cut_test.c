@@ -1,6 +1,6 @@
 /*
- * The small files of a repository that say where its history is, truncated at each of their bytes: everything
- * that git then reaches is reached, or there is a fault.
+ * Truncates, at each byte, the small files that say where a repository's history is. Everything that git
+ * still reaches must be reached, or there must be a fault.
  */
 #include "git/walk.h"
 
@@ -11,7 +11,8 @@ struct text_file {
     const char *make; /* the repository to read is below `at` */
     const char *file;
     const char *at;
-    /* Git refuses bad values of settings that reading does not need. Then as much as before must be reached. */
+    /* Git refuses bad values of settings that reading does not need. Then everything that was reached before
+     * must be reached. */
     bool is_config;
 };
 
@@ -31,7 +32,7 @@ static char *reached_by_git(const char *folder) {
     return NULL;
 }
 
-/* NULL, and no fault, when opening fails. */
+/* Returns NULL, without a fault, if opening fails. */
 static struct ts_git_set *reach_all(const char *folder, struct fault_list *faults,
                                     struct ts_git_repo **ret_repo, struct ts_git_graph **ret_graph) {
     struct ts_git_fault_sink sink = {fault_take, faults};
@@ -46,8 +47,8 @@ static struct ts_git_set *reach_all(const char *folder, struct fault_list *fault
     return set;
 }
 
-/* Returns false if git reaches more and there is no fault. If git fails, compares with `sound`; if `sound` is
- * NULL, git must not fail. */
+/* Returns false if git reaches more and there is no fault. If git fails, compares with `sound`; without
+ * `sound`, git must not fail. */
 static bool is_honest(const char *folder, const char *sound, char *why, size_t size) {
     struct fault_list *faults = calloc(1, sizeof *faults);
     struct ts_git_repo *repo = NULL;

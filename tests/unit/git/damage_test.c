@@ -1,11 +1,12 @@
-/* Damage that leaves everything readable: each object must match its id, and have the type that its
+/* Damage after which everything is still readable: each object must match its id, and have the type that its
  * references expect. */
 #include "git/walk.h"
 
 #include "objects.h"
 #include "pack_writer.h"
 
-/* Everything that refs reach is read, with its type: as a scan does, graph first and then contents. */
+/* Reads everything that refs reach, with its type, in the order of a scan: first the graph, then the
+ * contents. */
 struct reading {
     size_t faults;
     struct seen_list contents;
@@ -60,7 +61,7 @@ static uint8_t *read_file(const char *path, size_t *ret_len) {
     return (uint8_t *)output_of(ret_len, "cat %s", path);
 }
 
-/* One bit of the byte that has the type, of every entry of the larger pack: what is read is the same, or there is a
+/* Changes a bit in the type byte of every entry of the larger pack: the contents are the same, or there is a
  * fault. */
 static void check_type_bits(const char *more) {
     make_packed(more);
@@ -94,7 +95,7 @@ static void check_type_bits(const char *more) {
     free(path);
 }
 
-static void a_flipped_type_is_a_fault_whatever_is_beside_the_pack(void **state) {
+static void a_flipped_type_is_a_fault_whatever_is_next_to_the_pack(void **state) {
     (void)state;
     check_type_bits("true");
     check_type_bits("echo loose | git hash-object -w --stdin >../out");
@@ -137,7 +138,7 @@ static void a_sound_copy_is_read_instead_of_a_damaged_one(void **state) {
     free(expected.items);
 }
 
-/* An object that is stored under an id but has another one. */
+/* An object that is stored under an id that does not match its content. */
 static void a_content_under_another_id_is_a_fault(void **state) {
     (void)state;
     static const char *const wrong[] = {"HEAD", "HEAD^{tree}", "HEAD:d/f", "t"};
@@ -155,7 +156,7 @@ static void a_content_under_another_id_is_a_fault(void **state) {
     }
 }
 
-/* In a pack with correct CRCs: only the id shows it. */
+/* In a pack with correct CRCs, only the id shows the damage. */
 static void forged_ids_in_packs_are_faults_when_they_are_verified(void **state) {
     (void)state;
     static const struct {
@@ -214,7 +215,7 @@ static void objects_that_are_named_with_another_type_are_faults(void **state) {
         ENTRY("40000 sub", "blob"),
         ENTRY("100644 file", "tree"),
         ENTRY("100644 file", "commit"),
-        /* tags */
+        /* a tag whose object has another type */
         "printf 'object %s\\ntype commit\\ntag x\\ntagger T <t@x> 1 +0000\\n\\nm\\n' $blob | "
         "git hash-object --literally -t tag -w --stdin",
         "printf 'object %s\\ntype blob\\ntag x\\ntagger T <t@x> 1 +0000\\n\\nm\\n' $commit | "
@@ -238,7 +239,7 @@ static void objects_that_are_named_with_another_type_are_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_flipped_type_is_a_fault_whatever_is_beside_the_pack, maker_setup,
+        cmocka_unit_test_setup_teardown(a_flipped_type_is_a_fault_whatever_is_next_to_the_pack, maker_setup,
                                         maker_teardown),
         cmocka_unit_test_setup_teardown(a_sound_copy_is_read_instead_of_a_damaged_one, maker_setup,
                                         maker_teardown),

@@ -100,7 +100,7 @@ static void unchanged_packs_need_no_look_and_copies_of_them_are_compared(void **
     sh("cd a/.git/objects/pack && chmod u+w *.pack && touch -r *.idx *.pack");
     compare("a", key, &past, counts);
     assert_counts(counts, 0, 0, 12);
-    /* Without deltas, objects that were deltas have other entries. */
+    /* Without deltas, objects that were deltas before have other entries. */
     sh("cd a && git repack -adfq --depth=0 --window=0");
     compare("a", key, &past, counts);
     assert_true(counts[TS_GIT_OTHER] == 5 && counts[TS_GIT_SAME_BYTES] == 7);
@@ -124,7 +124,8 @@ static void loose_objects_are_compared_by_their_files(void **state) {
     assert_counts(counts, 2, 0, 0);
 }
 
-/* A chain of deltas, with another content at its root: every one of them is another content, with the same own bytes. */
+/* A chain of deltas with another content at its root: all of them have other contents, although their own
+ * stored bytes are the same. */
 static void make_chain(const char *folder, const char *root) {
     struct pack_writer w;
     uint8_t delta[64];
@@ -137,7 +138,7 @@ static void make_chain(const char *folder, const char *root) {
     writer_finish(&w, folder);
 }
 
-static void deltas_of_what_changed_have_changed(void **state) {
+static void deltas_of_changed_objects_have_changed(void **state) {
     (void)state;
     struct past past;
     size_t counts[3];
@@ -185,7 +186,7 @@ int main(void) {
                                         maker_setup, maker_teardown),
         cmocka_unit_test_setup_teardown(loose_objects_are_compared_by_their_files, maker_setup,
                                         maker_teardown),
-        cmocka_unit_test_setup_teardown(deltas_of_what_changed_have_changed, maker_setup, maker_teardown),
+        cmocka_unit_test_setup_teardown(deltas_of_changed_objects_have_changed, maker_setup, maker_teardown),
         cmocka_unit_test_setup_teardown(contents_of_every_length_are_distinguished, maker_setup,
                                         maker_teardown),
     };

@@ -1,4 +1,4 @@
-/* Grafted parents and replaced objects: everything that git reaches with them and without them is
+/* Grafted parents and replaced objects: everything that git reaches, with them or without them, must be
  * reached. */
 #include "git/walk.h"
 
@@ -6,7 +6,7 @@
 
 #define COMMIT(name) "echo " name " >" name " && git add . && git commit -qm " name " && git tag " name " && "
 
-/* main has a, b and c; x and y are on branches of their own, which are deleted when `end` runs. */
+/* main has a, b and c; x and y are on separate branches, which are deleted when `end` runs. */
 static void make_history(const char *end) {
     sh("rm -rf r && git init -q r && cd r && git config advice.graftFileDeprecated false && " COMMIT("a")
            COMMIT("b") COMMIT("c") "git checkout -q --orphan other && git rm -rfq . && " COMMIT("x") COMMIT(
@@ -68,7 +68,7 @@ static void check_union(const char *end) {
 static void what_git_shows_and_what_is_kept_are_both_reached(void **state) {
     (void)state;
     check_union("true");
-    /* parents that are added, exchanged, taken away */
+    /* parents that are added, exchanged, and removed */
     check_union("{ echo '# join'; echo $(git rev-parse a y); } >.git/info/grafts");
     check_union("echo $(git rev-parse c x a) >.git/info/grafts");
     check_union("echo $(git rev-parse b) >.git/info/grafts");

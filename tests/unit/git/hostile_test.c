@@ -50,7 +50,7 @@ static void deltas_that_go_round_are_named_and_the_rest_is_read(void **state) {
         struct ts_git_oid oid = writer_oid(i);
         assert_true(fault_names(faults, &oid));
     }
-    /* One by one, the same. */
+    /* Reading these objects one at a time fails, too. */
     struct ts_git_repo *repo = open_repo("r");
     for (uint32_t i = 1; i <= 5; i++) {
         struct ts_git_oid oid = writer_oid(i);
@@ -134,7 +134,7 @@ static void sizes_that_lie_are_faults(void **state) {
     size_t len = delta_number(delta, 5);
     len += delta_number(delta + len, UINT64_C(1) << 60);
     len += delta_copy(delta + len, 0, 5);
-    writer_offset_delta(&w, base, delta, len);                         /* 4: says it makes 2^60 bytes */
+    writer_offset_delta(&w, base, delta, len);                         /* 4: claims to make 2^60 bytes */
     writer_offset_delta(&w, base, delta, delta_append(delta, 6, 'x')); /* 5: another base size */
     len = delta_number(delta, 5);
     len += delta_number(delta + len, 4);
@@ -160,7 +160,7 @@ static void sizes_that_lie_are_faults(void **state) {
     free(faults);
 }
 
-/* A small delta that makes 64 MiB, and deltas of that, in 4 MiB. */
+/* A small delta that makes 64 MiB, and deltas of the result, with a budget of 4 MiB. */
 static void bombs_come_in_windows_within_the_budget(void **state) {
     (void)state;
     struct pack_writer w;
@@ -197,7 +197,7 @@ static void bombs_come_in_windows_within_the_budget(void **state) {
     free(faults);
 }
 
-/* ---- trees that nobody would make ---- */
+/* ---- trees that git would not make ---- */
 
 static uint32_t write_tree(struct pack_writer *w, const char *entry, uint32_t child) {
     uint8_t content[64];
@@ -256,7 +256,7 @@ static void folders_nested_without_end_are_cut(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* Each tree is a delta of the one before with another blob, and only the last is reachable. */
+/* Each tree is a delta of the previous one with another blob, and only the last tree is reachable. */
 static void check_chain_of_trees(uint32_t length, bool is_exact) {
     struct pack_writer w;
     writer_init(&w);
@@ -304,7 +304,7 @@ struct original {
     size_t len;
 };
 
-/* Reads the changed file: nothing crashes, and each object is unchanged or reported as damaged. */
+/* Reads the changed file: no crash, and each object is unchanged or reported as damaged. */
 static void check_changed(const char *file, struct ts_bytes changed, const struct seen_list *expected,
                           bool must_name) {
     static const struct ts_git_visit_options options = {

@@ -7,13 +7,13 @@
 
 #define KIB ((size_t)1024)
 
-static void what_is_refused_is_not_held(void **state) {
+static void a_refused_amount_is_not_held(void **state) {
     (void)state;
     struct git__ledger ledger;
     git__ledger_init(&ledger, 100);
     assert_true(git__ledger_try(&ledger, 60));
     assert_false(git__ledger_try(&ledger, 41));
-    assert_true(git__ledger_try(&ledger, 40)); /* all of it */
+    assert_true(git__ledger_try(&ledger, 40)); /* the whole limit */
     assert_int_equal(atomic_load(&ledger.most), 100);
     git__ledger_give(&ledger, 100);
     assert_int_equal(atomic_load(&ledger.used), 0);
@@ -21,7 +21,7 @@ static void what_is_refused_is_not_held(void **state) {
 }
 
 /* No thread is left that could return memory. */
-static void the_last_one_goes_ahead_and_it_is_said(void **state) {
+static void the_last_one_continues_above_the_limit_and_is_counted(void **state) {
     (void)state;
     struct git__ledger ledger;
     git__ledger_init(&ledger, 100);
@@ -138,7 +138,7 @@ static void a_buffer_that_came_back_is_used_again(void **state) {
     assert_ptr_equal(again.bytes, buffer.bytes);
     assert_int_equal(p.pool.kept, 0);
     git__pool_give(&p.pool, again);
-    struct git__buffer small = take(&p, 4 * KIB); /* four below: too much would lie idle */
+    struct git__buffer small = take(&p, 4 * KIB); /* four sizes below: too much would be unused */
     assert_int_equal(small.capacity, 4 * KIB);
     git__pool_drop(&p.pool, small);
     assert_int_equal(atomic_load(&p.ledger.used), 8 * KIB);
@@ -167,8 +167,8 @@ static void a_pool_keeps_so_many_and_so_much(void **state) {
     pooled_release(&p);
 }
 
-/* Before anybody waits, or more than allowed is held. */
-static void what_is_kept_goes_when_memory_is_short(void **state) {
+/* If a thread waits, or more than allowed is held. */
+static void kept_buffers_are_freed_when_memory_is_short(void **state) {
     (void)state;
     struct pooled p;
     pooled_init(&p, 24 * KIB, 1024 * KIB);
@@ -178,7 +178,7 @@ static void what_is_kept_goes_when_memory_is_short(void **state) {
     assert_int_equal(p.pool.kept, 0);
     assert_int_equal(atomic_load(&p.ledger.used), 20 * KIB);
     assert_int_equal(atomic_load(&p.ledger.most), 20 * KIB);
-    /* Somebody waits: nothing is kept. */
+    /* A thread waits, so nothing is kept. */
     atomic_store(&p.ledger.waiting, 1);
     git__pool_give(&p.pool, large);
     atomic_store(&p.ledger.waiting, 0);
@@ -188,14 +188,14 @@ static void what_is_kept_goes_when_memory_is_short(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_refused_is_not_held),
-        cmocka_unit_test(the_last_one_goes_ahead_and_it_is_said),
+        cmocka_unit_test(a_refused_amount_is_not_held),
+        cmocka_unit_test(the_last_one_continues_above_the_limit_and_is_counted),
         cmocka_unit_test(a_waiter_continues_when_memory_is_returned),
         cmocka_unit_test(a_waiter_continues_when_the_others_leave),
         cmocka_unit_test(sizes_waste_a_fifth_at_most),
         cmocka_unit_test(a_buffer_that_came_back_is_used_again),
         cmocka_unit_test(a_pool_keeps_so_many_and_so_much),
-        cmocka_unit_test(what_is_kept_goes_when_memory_is_short),
+        cmocka_unit_test(kept_buffers_are_freed_when_memory_is_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Loose objects, whole and with heads that no git writes. */
+/* Loose objects: intact ones, and ones with heads that git does not write. */
 #include "loose.h"
 
 #include "support/cmocka.h"

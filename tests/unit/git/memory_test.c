@@ -1,14 +1,14 @@
 /*
- * Memory that runs out, at each allocation in turn: every object of an intact repository is visited once, or
- * there is an error or a fault; and the faults of a damaged repository are never lost.
+ * Lets each allocation fail in turn. Every object of an intact repository is visited once, or there is an
+ * error or a fault. The faults of a damaged repository are never lost.
  */
 #include "git/walk.h"
 
 #include "objects.h"
 
-/* ---- allocations that fail: the linker puts these in the place of the real ones (CMakeLists.txt) ---- */
+/* ---- allocations that fail: the linker replaces the real functions by these (CMakeLists.txt) ---- */
 
-static long allocations_left = -1; /* the one after these fails; -1: none does */
+static long allocations_left = -1; /* number of allocations before the one that fails; -1: none fails */
 
 static bool fails(void) {
     return allocations_left >= 0 && allocations_left-- == 0;
@@ -94,7 +94,7 @@ static void take_look(const char *folder, struct look *look) {
     ts_git_repo_free(repo);
 }
 
-/* Lets each allocation fail that a look makes. */
+/* Makes each allocation of a look fail in turn. */
 static void expect_no_lie(const char *folder) {
     struct look sound;
     struct look look;

@@ -88,7 +88,7 @@ static void large_offsets_are_in_a_table_of_their_own(void **state) {
     assert_true(init(&m, &midx));
     assert_true(find(&midx, 0x30, &place));
     assert_int_equal(place.offset, (UINT64_C(5) << 32) + 1);
-    make(&m, 0x80000002u, 2); /* behind the table */
+    make(&m, 0x80000002u, 2); /* after the end of the table */
     assert_true(init(&m, &midx));
     assert_false(find(&midx, 0x30, &place));
     assert_true(find(&midx, 0x10, &place));
@@ -115,7 +115,7 @@ static void assert_refused(const struct maker *m) {
     assert_false(init(m, &midx));
 }
 
-static void what_does_not_fit_together_is_refused(void **state) {
+static void contradictory_tables_are_refused(void **state) {
     (void)state;
     static const struct {
         size_t at;
@@ -139,10 +139,10 @@ static void what_does_not_fit_together_is_refused(void **state) {
     make(&m, 300, 0); /* the last one ends in the trailer */
     put_row(&m, 4, "\0\0\0", m.len - TRAILER + 1);
     assert_refused(&m);
-    make(&m, 300, 0); /* an id more than there is room for */
+    make(&m, 300, 0); /* one id more than there is room for */
     ts_be32_store(IDS + 1, m.bytes + m.starts[OIDF] + 1020);
     assert_refused(&m);
-    make(&m, 300, 0); /* counts go down */
+    make(&m, 300, 0); /* counts decrease */
     ts_be32_store(2, m.bytes + m.starts[OIDF]);
     assert_refused(&m);
 }
@@ -152,7 +152,7 @@ int main(void) {
         cmocka_unit_test(objects_are_found_in_their_packs),
         cmocka_unit_test(large_offsets_are_in_a_table_of_their_own),
         cmocka_unit_test(a_pack_that_is_not_there_has_no_objects),
-        cmocka_unit_test(what_does_not_fit_together_is_refused),
+        cmocka_unit_test(contradictory_tables_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

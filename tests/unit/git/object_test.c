@@ -34,7 +34,7 @@ static void a_commit_has_tree_parents_people_and_message(void **state) {
     assert_text(commit.message, "subject\n\nbody\n");
 }
 
-static void people_that_old_tools_wrote_are_read_as_far_as_it_goes(void **state) {
+static void people_as_old_tools_wrote_them_are_read_as_far_as_possible(void **state) {
     (void)state;
     struct ts_git_commit commit;
     assert_true(ts_git_commit_parse(TS_GIT_SHA1,
@@ -48,7 +48,7 @@ static void people_that_old_tools_wrote_are_read_as_far_as_it_goes(void **state)
     assert_int_equal(commit.author.time_s, 0);
 }
 
-static void what_is_no_commit_is_refused(void **state) {
+static void an_object_that_is_not_a_commit_is_refused(void **state) {
     (void)state;
     struct ts_git_commit commit;
     assert_false(ts_git_commit_parse(TS_GIT_SHA1, TS_BYTES(""), &commit));
@@ -125,8 +125,8 @@ static void ids_are_written_and_read(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_commit_has_tree_parents_people_and_message),
-        cmocka_unit_test(people_that_old_tools_wrote_are_read_as_far_as_it_goes),
-        cmocka_unit_test(what_is_no_commit_is_refused),
+        cmocka_unit_test(people_as_old_tools_wrote_them_are_read_as_far_as_possible),
+        cmocka_unit_test(an_object_that_is_not_a_commit_is_refused),
         cmocka_unit_test(a_tree_is_a_run_of_entries),
         cmocka_unit_test(entries_that_are_not_valid_are_refused),
         cmocka_unit_test(a_tag_names_its_target),

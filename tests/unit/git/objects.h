@@ -1,4 +1,4 @@
-/* All objects of a repository: as git prints them, and as a visit gives them. */
+/* All objects of a repository: as git prints them, and as a visit delivers them. */
 #ifndef TS_TESTS_UNIT_GIT_OBJECTS_H
 #define TS_TESTS_UNIT_GIT_OBJECTS_H
 
@@ -67,7 +67,7 @@ static inline struct seen_list seen_by_git(const char *folder, enum ts_git_hash 
     return list;
 }
 
-/* Copied bytes are equal in both, copies are in order, and no two neighbours could be merged. */
+/* Checks that copied bytes are equal in both, copies are in order, and no two neighbours could be merged. */
 static inline bool copies_hold(const struct ts_git_object *object) {
     const struct ts_git_base *base = object->base;
     uint64_t end = 0;
@@ -158,8 +158,8 @@ static inline void assert_same_objects(const struct seen_list *a, const struct s
     }
 }
 
-/* Every object of the folder, with one thread and with several, whole and in a small budget. Returns how
- * many. */
+/* Compares every object of the folder, with one thread and with several, whole and in a small budget. Returns
+ * how many there are. */
 static inline size_t check_all_objects(const char *folder) {
     struct ts_git_repo *repo = open_repo(folder);
     struct seen_list expected = seen_by_git(folder, ts_git_repo_hash(repo));

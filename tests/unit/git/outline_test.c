@@ -1,4 +1,4 @@
-/* The delta bases of the entries of a pack: the promises of outline.h, for intact and hostile packs. */
+/* The delta bases of the entries of a pack, checked against outline.h, for intact and hostile packs. */
 #include "outline.h"
 
 #include "numbers.h"
@@ -42,7 +42,8 @@ static const struct git__node *find_node(const struct drawn *d, uint32_t number)
     return &d->pack.outline->nodes[node];
 }
 
-/* Every entry of the index once, as a node where the index says or as lost; nodes in the order of offsets. */
+/* Checks that every entry of the index occurs once, as a node at its offset or as lost, and that nodes are in
+ * the order of offsets. */
 static void check_all_are_there(const struct git__pack *pack) {
     const struct git__outline *outline = pack->outline;
     assert_int_equal(outline->count + outline->lost_count, pack->index.count);
@@ -203,7 +204,7 @@ static void bases_may_come_after_their_deltas(void **state) {
     drawn_release(&d);
 }
 
-/* Every distance back, and the byte on either side of every base. */
+/* Tries bases at every distance back, and offsets one byte before and after each base. */
 static void bases_by_offset_are_found_however_far_back_and_only_where_an_entry_begins(void **state) {
     (void)state;
     enum { BLOBS = 70 };
@@ -264,7 +265,7 @@ static void a_base_in_another_pack_is_missing(void **state) {
     (void)state;
     struct pack_writer w;
     writer_init(&w);
-    whole(&w, TS_GIT_BLOB); /* 0, in this pack only */
+    whole(&w, TS_GIT_BLOB); /* entry 0, in this pack only */
     by_id(&w, 0);
     writer_finish(&w, "r");
     writer_init(&w);
@@ -329,7 +330,7 @@ static void an_empty_pack_has_an_empty_outline(void **state) {
     git__outline_free(NULL);
 }
 
-/* ---- what cannot be built ---- */
+/* ---- objects that cannot be built ---- */
 
 static void deltas_that_go_round_have_an_error_and_no_place_in_the_order(void **state) {
     (void)state;
@@ -341,11 +342,11 @@ static void deltas_that_go_round_have_an_error_and_no_place_in_the_order(void **
     by_id(&w, 5);
     by_id(&w, 3);
     uint64_t fifth = by_id(&w, 4);
-    by_offset(&w, fifth);   /* 6: hangs on the round of three */
-    by_id(&w, 6);           /* 7: and on that */
+    by_offset(&w, fifth);   /* 6: its base is in the cycle of three */
+    by_id(&w, 6);           /* 7: its base is 6 */
     whole(&w, TS_GIT_BLOB); /* 8 */
     by_id(&w, 8);           /* 9 */
-    by_id(&w, 0);           /* 10: on the one that is its own base */
+    by_id(&w, 0);           /* 10: its base is the entry that is its own base */
     struct drawn d = draw(&w);
     static const uint32_t bases[] = {GIT__NONE, 2, 1, 5, 3, 4, 5, 6};
     for (uint32_t i = 0; i < 8; i++)
@@ -390,10 +391,10 @@ static void headers_that_are_not_valid_are_damage_to_all_below(void **state) {
     uint64_t none = writer_entry(&w, 0, 5, NULL, 0, "", 0);   /* 0: no type */
     writer_entry(&w, 5, 5, NULL, 0, "", 0);                   /* 1: reserved */
     writer_entry(&w, 3, UINT64_MAX, "\377", 0, "", 0);        /* 2: the largest size there is */
-    writer_entry(&w, 6, 5, "\0", 1, "", 0);                   /* 3: no distance */
+    writer_entry(&w, 6, 5, "\0", 1, "", 0);                   /* 3: the distance is 0 */
     writer_entry(&w, 6, 5, "\377\377\377\377\177", 5, "", 0); /* 4: before the pack */
     writer_entry(&w, 6, 5, "\377\377\377\377\377\377\377\377\377\377\1", 11, "",
-                 0);     /* 5: no end of distance */
+                 0);     /* 5: the distance never ends */
     by_offset(&w, none); /* 6 */
     by_id(&w, 1);        /* 7 */
     by_id(&w, 7);        /* 8 */
@@ -409,7 +410,8 @@ static void headers_that_are_not_valid_are_damage_to_all_below(void **state) {
     drawn_release(&d);
 }
 
-/* A delta by id has a byte of head and 20 of its base. The next entry begins `behind` bytes after it did. */
+/* A delta by id has one byte of header and 20 bytes for the id of its base. The next entry begins `behind`
+ * bytes later. */
 static struct drawn draw_with_next_entry(uint64_t behind, bool is_last) {
     struct pack_writer w;
     writer_init(&w);
@@ -458,14 +460,14 @@ static void offsets_that_are_not_in_the_pack_are_lost(void **state) {
     for (uint32_t i = 1; i <= 6; i++)
         by_id(&w, 0);
     whole(&w, TS_GIT_TREE); /* 7: takes the pack's last byte, before the trailer */
-    by_id(&w, 2);           /* 8: on a lost one */
+    by_id(&w, 2);           /* 8: its base is a lost entry */
     uint64_t end = w.len;
-    w.objects[1].offset = end - 1;    /* a node nevertheless */
-    w.objects[2].offset = end;        /* the trailer */
-    w.objects[3].offset = end + 19;   /* its last byte */
-    w.objects[4].offset = end + 20;   /* behind the file */
-    w.objects[5].offset = UINT64_MAX; /* and far behind */
-    w.objects[6].offset = 0;          /* the pack's header */
+    w.objects[1].offset = end - 1;    /* it is a node nevertheless */
+    w.objects[2].offset = end;        /* points to the trailer */
+    w.objects[3].offset = end + 19;   /* points to the last byte of the trailer */
+    w.objects[4].offset = end + 20;   /* points after the end of the file */
+    w.objects[5].offset = UINT64_MAX; /* points far after the end of the file */
+    w.objects[6].offset = 0;          /* points to the pack's header */
     struct drawn d = draw(&w);
     assert_int_equal(d.pack.outline->lost_count, 4);
     for (uint32_t i = 2; i <= 5; i++)
@@ -502,7 +504,7 @@ static void two_ids_at_one_offset_do_not_harm_the_others(void **state) {
     writer_init(&w);
     uint64_t blob = whole(&w, TS_GIT_BLOB);
     uint64_t tree = whole(&w, TS_GIT_TREE);
-    whole(&w, TS_GIT_BLOB); /* 2, at the place of 1 */
+    whole(&w, TS_GIT_BLOB); /* entry 2, at the offset of entry 1 */
     by_offset(&w, blob);
     by_offset(&w, tree);
     w.objects[2].offset = tree;
@@ -518,7 +520,7 @@ static void two_ids_at_one_offset_do_not_harm_the_others(void **state) {
 }
 
 /* Truncated at every byte: entries before the cut are unchanged, and all others are faults. */
-static void packs_that_were_cut_off_keep_what_is_whole(void **state) {
+static void truncated_packs_keep_their_whole_objects(void **state) {
     (void)state;
     struct pack_writer w;
     struct drawn d;
@@ -552,7 +554,7 @@ static void packs_that_were_cut_off_keep_what_is_whole(void **state) {
     }
 }
 
-/* ---- all at once ---- */
+/* ---- random packs ---- */
 
 enum { MANY = 3000 };
 
@@ -578,7 +580,7 @@ static struct expected follow(const struct expected *written, uint32_t number) {
     return expected;
 }
 
-/* One entry of any kind; offsets are of those before it. */
+/* Writes one random entry; offsets refer to entries before it. */
 static struct expected write_any(struct pack_writer *w, struct ts_prng *prng, uint64_t *offsets) {
     uint32_t number = w->count;
     struct expected written = {.base = GIT__NONE};
@@ -663,7 +665,7 @@ int main(void) {
         TEST(offsets_that_are_not_in_the_pack_are_lost),
         TEST(a_large_offset_that_the_index_does_not_have_is_lost),
         TEST(two_ids_at_one_offset_do_not_harm_the_others),
-        TEST(packs_that_were_cut_off_keep_what_is_whole),
+        TEST(truncated_packs_keep_their_whole_objects),
         TEST(packs_of_every_kind_of_entry_are_outlined_as_they_were_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,7 @@ static inline struct ts_git_oid writer_oid(uint32_t number) {
     return oid;
 }
 
-/* An entry's header as it is, its base, and the content compressed; the size may be a lie. */
+/* Writes an entry's header unchanged, its base, and the compressed content; the size may be wrong. */
 static inline uint64_t writer_entry(struct pack_writer *w, unsigned type, uint64_t said_size,
                                     const void *base, size_t base_len, const void *content, size_t len) {
     uint64_t offset = w->len;
@@ -149,7 +149,7 @@ static inline size_t delta_copy(uint8_t *to, uint32_t from, uint32_t count) {
     return len;
 }
 
-/* All of a base of `size` bytes, and one byte more. */
+/* A delta that copies a base of `size` bytes, and adds one byte. */
 static inline size_t delta_append(uint8_t *to, uint64_t size, uint8_t byte) {
     size_t len = delta_number(to, size);
     len += delta_number(to + len, size + 1);
@@ -164,7 +164,7 @@ static inline int written_compare(const void *a, const void *b) {
     return memcmp(((const struct written *)a)->id, ((const struct written *)b)->id, 20);
 }
 
-/* Both files, into a new bare repository. */
+/* Writes both files into a new bare repository. */
 static inline void writer_finish(struct pack_writer *w, const char *folder) {
     static const uint8_t trailer[20] = "the trailer of both";
     struct pack_writer index = {.bytes = NULL};

@@ -37,8 +37,8 @@ static void large_trees_come_first_and_the_others_in_their_order(void **state) {
     }
 }
 
-/* Small repositories have none, and none of many equal ones is large. */
-static void nothing_is_large_beside_its_like(void **state) {
+/* Small repositories have no large units, and none of many equal units is large. */
+static void nothing_is_large_among_equals(void **state) {
     (void)state;
     assert_int_equal(git__units_arrange(&units), 0);
     for (uint32_t i = 0; i < 50; i++)
@@ -55,7 +55,7 @@ static void nothing_is_large_beside_its_like(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(large_trees_come_first_and_the_others_in_their_order, drop_units),
-        cmocka_unit_test_teardown(nothing_is_large_beside_its_like, drop_units),
+        cmocka_unit_test_teardown(nothing_is_large_among_equals, drop_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * Repositories made by the real git, in the test's own folder, and git's output about them.
+ * Repositories that the real git makes in the test's own folder, and git's output about them.
  */
 #ifndef TS_TESTS_UNIT_GIT_REPO_MAKER_H
 #define TS_TESTS_UNIT_GIT_REPO_MAKER_H
@@ -67,7 +67,7 @@ __attribute__((format(printf, 1, 2))) static inline void sh(const char *format, 
         fail_msg("failed: %s", command);
 }
 
-/* What a command prints, ended by a zero. The caller frees it. */
+/* The output of a command, with a terminator. The caller frees it. */
 __attribute__((format(printf, 2, 3))) static inline char *output_of(size_t *ret_len, const char *format,
                                                                     ...) {
     char command[4096];
@@ -145,7 +145,7 @@ static inline char *maker_edit(struct ts_prng *prng, const char *old) {
 }
 
 static inline void maker_commit(struct maker *m, const char *branch, unsigned from, unsigned merge) {
-    m->time_s += ts_prng_below(&m->prng, 3); /* equal times happen */
+    m->time_s += ts_prng_below(&m->prng, 3); /* two commits may have the same time */
     fprintf(m->out, "commit refs/heads/%s\nmark :%u\n", branch, ++m->mark);
     fprintf(m->out, "author A <a@x> %llu +0000\n", (unsigned long long)m->time_s);
     fprintf(m->out, "committer C <c@x> %llu +0000\n", (unsigned long long)m->time_s);
@@ -162,7 +162,7 @@ static inline void maker_put(struct maker *m, unsigned file, const char *text) {
     fprintf(m->out, "M 100644 inline \"%s\"\ndata %zu\n%s\n", maker_path(file), strlen(text), text);
 }
 
-/* Some changes, among them copies, deletions and files that come back as they were. */
+/* Some changes, including copies, deletions and files that are restored unchanged. */
 static inline void maker_change(struct maker *m) {
     unsigned changes = 1 + (unsigned)ts_prng_below(&m->prng, 3);
     for (unsigned i = 0; i < changes; i++) {

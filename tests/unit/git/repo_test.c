@@ -65,7 +65,7 @@ static void work_trees_bare_and_linked_ones_are_opened(void **state) {
     ts_git_repo_free(repo);
 }
 
-static void what_is_no_repository_is_said_to_be_none(void **state) {
+static void a_target_that_is_not_a_repository_is_reported(void **state) {
     (void)state;
     sh("mkdir empty && echo x >file && mkdir odd && echo 'gitdir: nowhere' >odd/.git");
     expect_error("empty", TS_GIT_NOT_A_REPOSITORY, "empty: not a git repository");
@@ -172,7 +172,7 @@ static void broken_refs_are_named_and_the_others_listed(void **state) {
     struct ts_git_fault_sink sink = {fault_take, faults};
     struct ts_git_refs refs;
     assert_int_equal(ts_git_refs_list(repo, &sink, &refs, NULL), TS_GIT_OK);
-    assert_int_equal(refs.count, 3); /* HEAD, main, and the one whose object is gone */
+    assert_int_equal(refs.count, 3); /* HEAD, main, and the ref whose object is missing */
     assert_int_equal(faults->count, 4);
     assert_true(fault_about(faults, "refs/heads/round", TS_GIT_SYMBOLIC_REFS));
     assert_true(fault_about(faults, "refs/heads/linked", TS_GIT_BAD_REF));
@@ -190,7 +190,8 @@ static void refs_are_found_however_deep_and_however_long_their_files(void **stat
     check_refs("r");
 }
 
-/* As in git: an old value does not count, and a link to a folder could lead anywhere. */
+/* As in git: the packed value is older, so it is not used. A link to a folder is broken, too: it could lead
+ * anywhere. */
 static void a_broken_loose_ref_hides_the_packed_one(void **state) {
     (void)state;
     sh("git init -q r && cd r && git commit -q --allow-empty -m 1 && git branch old && git pack-refs --all && echo rubbish "
@@ -266,7 +267,7 @@ static size_t alternate_faults(const char *path) {
     return count;
 }
 
-/* git reads six, and says that it leaves out the rest. */
+/* git reads six levels, and reports that it ignores the rest. */
 static void alternates_are_read_as_deep_as_git_does(void **state) {
     (void)state;
     sh("git init -q r0 && git -C r0 commit -q --allow-empty -m 1 && for i in 1 2 3 4 5 6 7; do git clone -q --shared "
@@ -336,7 +337,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, maker_setup, maker_teardown)
     const struct CMUnitTest tests[] = {
         TEST(work_trees_bare_and_linked_ones_are_opened),
-        TEST(what_is_no_repository_is_said_to_be_none),
+        TEST(a_target_that_is_not_a_repository_is_reported),
         TEST(forms_that_are_not_known_are_refused),
         TEST(refs_are_those_that_git_lists),
         TEST(an_empty_repository_has_no_refs),

@@ -1,4 +1,4 @@
-/* Split indexes whose files do not match: git never writes them. Valid ones are in staged_test.c. */
+/* Split indexes whose two files do not match, which git never writes. Valid ones are in staged_test.c. */
 #include "split.h"
 
 #include "base/endian.h"
@@ -93,7 +93,7 @@ static void runs_and_literals_say_which_entries_go(void **state) {
     assert_int_equal(join(&maps, make(0, 0, true)), SHARED_COUNT - 2);
 }
 
-static void what_is_added_again_takes_the_place_of_what_is_shared(void **state) {
+static void an_entry_that_is_added_again_replaces_the_shared_one(void **state) {
     (void)state;
     struct maps none = {.len = 0};
     assert_int_equal(join(&none, make(3, 1000, true)), SHARED_COUNT);
@@ -140,7 +140,7 @@ static void lengths_that_lie_are_refused(void **state) {
     maps.len = 0;
     put_empty(&maps);
     put_empty(&maps);
-    put32(&maps, 0); /* behind the end */
+    put32(&maps, 0); /* after the end */
     assert_int_equal(join(&maps, make(0, 0, true)), -1);
 }
 
@@ -150,18 +150,18 @@ static void entries_without_paths_are_those_that_replace(void **state) {
     put_empty(&maps);
     put_word(&maps, head(0, 0, 1), 7);
     assert_int_equal(join(&maps, make(3, 0, false)), SHARED_COUNT);
-    assert_int_equal(join(&maps, make(2, 0, false)), -1);   /* too few of them */
+    assert_int_equal(join(&maps, make(2, 0, false)), -1);   /* too few entries */
     assert_int_equal(join(&maps, make(4, 0, false)), -1);   /* too many */
     assert_int_equal(join(&maps, make(3, 2000, true)), -1); /* with paths */
     struct ts_git_staged folders = make(3, 0, false);
-    folders.items[1].mode = 0040000; /* at the path of a file */
+    folders.items[1].mode = 0040000; /* a folder at the path of a file */
     assert_int_equal(join(&maps, folders), -1);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_and_literals_say_which_entries_go),
-        cmocka_unit_test(what_is_added_again_takes_the_place_of_what_is_shared),
+        cmocka_unit_test(an_entry_that_is_added_again_replaces_the_shared_one),
         cmocka_unit_test(bits_beyond_the_entries_are_refused),
         cmocka_unit_test(lengths_that_lie_are_refused),
         cmocka_unit_test(entries_without_paths_are_those_that_replace),

@@ -54,7 +54,7 @@ static void every_version_is_read(void **state) {
     for (size_t i = 0; i < 2; i++) {
         make(formats[i]);
         for (int version = 2; version <= 4; version++) {
-            /* Version 3 is version 2 with something that needs it. */
+            /* Version 3 is version 2 with an entry that needs it. */
             sh("cd r && git update-index --index-version %d && echo n >n%d && git add %s n%d", version,
                version, version == 2 ? "" : "-N", version);
             check_staged("r");
@@ -70,7 +70,7 @@ static void conflicts_have_stages(void **state) {
     check_staged("r");
 }
 
-static void what_is_only_meant_to_be_added_is_marked(void **state) {
+static void a_file_that_is_only_meant_to_be_added_is_marked(void **state) {
     (void)state;
     sh("git init -q r && cd r && echo 1 >a && git add -N a");
     struct ts_git_repo *repo = open_repo("r");
@@ -78,18 +78,6 @@ static void what_is_only_meant_to_be_added_is_marked(void **state) {
     assert_int_equal(ts_git_staged_read(repo, UINT64_MAX, &staged, NULL), TS_GIT_OK);
     assert_int_equal(staged.count, 1);
     assert_true(staged.items[0].is_intent_to_add);
-    ts_git_staged_release(&staged);
-    ts_git_repo_free(repo);
-}
-
-static void sizes_and_times_are_those_of_the_file(void **state) {
-    (void)state;
-    sh("git init -q r && cd r && printf 12345 >a && touch -d @1234567890 a && git add a");
-    struct ts_git_repo *repo = open_repo("r");
-    struct ts_git_staged staged;
-    assert_int_equal(ts_git_staged_read(repo, UINT64_MAX, &staged, NULL), TS_GIT_OK);
-    assert_int_equal(staged.items[0].file_size, 5);
-    assert_int_equal(staged.items[0].mtime_s, 1234567890);
     ts_git_staged_release(&staged);
     ts_git_repo_free(repo);
 }
@@ -139,8 +127,8 @@ static void folders_of_a_sparse_index_are_entries(void **state) {
     }
 }
 
-/* Entries of the shared file that stay, are deleted or replaced, and new ones before, between and after
- * them. */
+/* Entries of the shared file that stay, are deleted or are replaced; and new entries before, between and
+ * after them. */
 static void a_split_index_is_read_with_the_shared_one(void **state) {
     (void)state;
     static const char *const formats[] = {"sha1", "sha256"};
@@ -233,7 +221,7 @@ static void a_shared_index_that_is_split_itself_is_refused(void **state) {
     free(bytes);
 }
 
-static void extensions_that_only_help_git_are_passed_over(void **state) {
+static void extensions_that_only_help_git_are_ignored(void **state) {
     (void)state;
     make("sha1");
     sh("cd r && git commit -qm 2");
@@ -260,7 +248,7 @@ static void extensions_that_only_help_git_are_passed_over(void **state) {
     check_staged("r");
 }
 
-/* A scan of the work tree would read a path that leads out of it. */
+/* A path that leads out of the work tree would make a scan read a file elsewhere. */
 static void paths_that_lead_out_are_refused(void **state) {
     (void)state;
     sh("git init -q r && cd r && mkdir xx && echo 1 >xx/passwd && git add xx/passwd && git update-index --index-version 2");
@@ -279,7 +267,7 @@ static void paths_that_lead_out_are_refused(void **state) {
     memcpy(path, "/xx", 3);
     assert_int_equal(git__staged_parse(TS_GIT_SHA1, ts_bytes_of(bytes, len), UINT64_MAX, &staged, &split),
                      TS_GIT_BAD_FILE);
-    memcpy(path, "xx/passw/", 9); /* of a folder, and it is a file */
+    memcpy(path, "xx/passw/", 9); /* the path of a folder for an entry that is a file */
     assert_int_equal(git__staged_parse(TS_GIT_SHA1, ts_bytes_of(bytes, len), UINT64_MAX, &staged, &split),
                      TS_GIT_BAD_FILE);
     free(bytes);
@@ -297,7 +285,7 @@ static void empty_paths_are_refused(void **state) {
     assert_int_equal(git__staged_parse(TS_GIT_SHA1, ts_bytes_of(bytes, len), UINT64_MAX, &staged, &split),
                      TS_GIT_OK);
     ts_git_staged_release(&staged);
-    bytes[12 + 62] = '\0'; /* as long as before, with what it is filled up with */
+    bytes[12 + 62] = '\0'; /* as long as before, including its padding */
     assert_int_equal(git__staged_parse(TS_GIT_SHA1, ts_bytes_of(bytes, len), UINT64_MAX, &staged, &split),
                      TS_GIT_BAD_FILE);
     free(bytes);
@@ -308,8 +296,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(every_version_is_read),
         TEST(conflicts_have_stages),
-        TEST(what_is_only_meant_to_be_added_is_marked),
-        TEST(sizes_and_times_are_those_of_the_file),
+        TEST(a_file_that_is_only_meant_to_be_added_is_marked),
         TEST(without_an_index_nothing_is_staged),
         TEST(damaged_ones_are_refused_by_name),
         TEST(folders_of_a_sparse_index_are_entries),
@@ -317,7 +304,7 @@ int main(void) {
         TEST(a_split_index_in_a_linked_work_tree_and_elsewhere_is_read),
         TEST(a_shared_index_that_is_missing_or_another_is_named),
         TEST(a_shared_index_that_is_split_itself_is_refused),
-        TEST(extensions_that_only_help_git_are_passed_over),
+        TEST(extensions_that_only_help_git_are_ignored),
         TEST(paths_that_lead_out_are_refused),
         TEST(empty_paths_are_refused),
     };

@@ -1,5 +1,4 @@
-/* Trees compared with their bases: whatever a delta copies, the result equals that of reading the whole
- * tree. */
+/* Trees compared with their bases: for any delta, the result equals that of reading the whole tree. */
 #include "tree.h"
 
 #include "base/prng.h"
@@ -15,7 +14,7 @@ struct text {
     size_t len;
 };
 
-/* Entries as they were put into a text, by where they begin. */
+/* The entries of a text, by the positions where they begin. */
 struct entries {
     size_t starts[ENTRIES_MAX + 1];
     size_t count;
@@ -61,7 +60,7 @@ static void append(struct text *text, const void *bytes, size_t len) {
     text->len += len;
 }
 
-/* Few names, modes and ids: many are the same. */
+/* There are few names, modes and ids, so that many are equal. */
 static void append_head(struct kit *kit, struct text *text) {
     static const char *const modes[] = {"100644", "100755", "40000", "120000", "160000"};
     char head[64];
@@ -192,7 +191,7 @@ static void check(struct kit *kit, const struct text *base_text, const struct de
     struct git__tree *expected_tree = read_valid(kit, &alone);
     struct git__tree *tree = read_valid(kit, &beside);
     assert_same_trees(tree, expected_tree);
-    /* base - removed + added, as base + added and tree + removed */
+    /* checks base - removed + added = tree as base + added = tree + removed */
     static struct changes left;
     static struct changes right;
     left.count = right.count = 0;
@@ -225,7 +224,7 @@ static void a_tree_beside_its_base_is_the_tree(void **state) {
 }
 
 /* A copied entry is neither added nor removed; a changed entry is one of each. */
-static void only_what_changes_is_parsed(void **state) {
+static void only_changes_are_parsed(void **state) {
     (void)state;
     static struct text base;
     static struct delta delta;
@@ -252,7 +251,7 @@ static void only_what_changes_is_parsed(void **state) {
     kit_free(kit);
 }
 
-/* Entries before the first that is not valid, and no base. */
+/* The result has the entries before the first invalid one, and no base. */
 static void a_tree_that_is_cut_is_read_without_its_base(void **state) {
     (void)state;
     static struct text base;
@@ -283,7 +282,7 @@ static void a_tree_that_is_cut_is_read_without_its_base(void **state) {
     kit_free(kit);
 }
 
-/* No room for entries by place: the next delta reads its base again, with the same result. */
+/* No room for entries by position: the next delta reads its base again, with the same result. */
 static void a_base_that_is_not_held_is_read_again(void **state) {
     (void)state;
     static struct text base;
@@ -301,7 +300,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, maker_setup, maker_teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_tree_beside_its_base_is_the_tree),
-        TEST(only_what_changes_is_parsed),
+        TEST(only_changes_are_parsed),
         TEST(a_tree_that_is_cut_is_read_without_its_base),
         TEST(a_base_that_is_not_held_is_read_again),
     };

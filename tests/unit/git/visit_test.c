@@ -1,4 +1,4 @@
-/* Every object that git prints, from every form that git stores them in. */
+/* Compares every object with git's output, for every form in which git stores objects. */
 #include "git/visit.h"
 
 #include "objects.h"
@@ -11,7 +11,7 @@ static void deep_chains_of_deltas_are_rebuilt(void **state) {
     maker_history("r", 400, 1);
     sh("git -C r repack -q -adf --depth=200 --window=50");
     assert_true(check_all_objects("r") > 900);
-    /* Checks that there are chains of deltas. */
+    /* the pack really has long chains of deltas */
     size_t len;
     char *said = output_of(
         &len, "git verify-pack -v r/.git/objects/pack/*.idx | grep -E 'chain length = ([5-9]|[1-9][0-9]+):'");
@@ -89,7 +89,7 @@ static void large_offsets_are_read(void **state) {
     sh("git init -q r");
     maker_history("r", 30, 7);
     sh("git -C r repack -q -adf");
-    /* Everything beyond 4 KiB has its offset in the table of large ones. */
+    /* Every offset above 4 KiB is in the table of large offsets. */
     sh("cd r/.git/objects/pack && chmod u+w *.idx && git index-pack --index-version=2,0x1000 -o new.idx "
        "pack-*.pack "
        ">/dev/null && mv -f new.idx pack-*.idx");
@@ -165,8 +165,7 @@ static void write_large(const char *path, size_t size, uint64_t seed, size_t cha
     free(bytes);
 }
 
-/* Blobs of 3 MB against a budget of 4 MiB: each comes in windows, deltas of each other from a spilled base.
- */
+/* Blobs of 3 MB in a budget of 4 MiB: each comes in windows, and their deltas use a spilled base. */
 static void larger_blobs_than_memory_come_in_windows(void **state) {
     (void)state;
     sh("git init -q r");
@@ -234,7 +233,7 @@ static void objects_beyond_the_limit_are_faults(void **state) {
 
 /* ---- selection, stopping, order ---- */
 
-static void only_what_is_wanted_is_visited(void **state) {
+static void only_wanted_objects_are_visited(void **state) {
     (void)state;
     sh("git init -q r");
     maker_history("r", 80, 11);
@@ -296,7 +295,7 @@ static void a_damaged_copy_is_replaced_by_a_sound_one(void **state) {
     maker_history("r", 40, 13);
     sh("git -C r repack -q -adf --depth=50");
     struct seen_list expected = seen_by_git("r", TS_GIT_SHA1);
-    /* A second pack of everything, then a byte of the first one changed in its middle. */
+    /* Makes a second pack of everything, then changes a byte in the middle of the first one. */
     sh("cd r && p=$(ls .git/objects/pack/*.pack) && git rev-list --objects --all --no-object-names | git -c "
        "pack.window=0 pack-objects -q --no-reuse-delta --window=0 .git/objects/pack/zzz >/dev/null && chmod "
        "u+w $p && "
@@ -330,7 +329,7 @@ int main(void) {
         TEST(larger_blobs_than_memory_come_in_windows),
         TEST(little_memory_gives_the_same_objects),
         TEST(objects_beyond_the_limit_are_faults),
-        TEST(only_what_is_wanted_is_visited),
+        TEST(only_wanted_objects_are_visited),
         TEST(a_visit_can_be_stopped),
         TEST(a_damaged_copy_is_replaced_by_a_sound_one),
     };

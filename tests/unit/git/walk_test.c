@@ -17,7 +17,7 @@ static struct ts_git_graph *read_graph(struct ts_git_repo *repo, unsigned thread
     return graph;
 }
 
-/* The set is what a command lists, one id at the start of each line. */
+/* Checks that the set equals the output of a command, with one id at the start of each line. */
 static void assert_set_is(struct ts_git_repo *repo, const struct ts_git_set *set, const char *command) {
     char *text = output_of(NULL, "%s", command);
     size_t hex = 2 * ts_git_hash_len(ts_git_repo_hash(repo));
@@ -113,7 +113,7 @@ static void check_reach(const char *folder, unsigned threads) {
     ts_git_repo_free(repo);
 }
 
-static void what_is_reachable_is_what_git_lists(void **state) {
+static void reachable_objects_are_those_that_git_lists(void **state) {
     (void)state;
     sh("git init -q r");
     maker_history("r", 150, 21);
@@ -134,7 +134,7 @@ static void sha256_histories_are_walked(void **state) {
     check_reach("r", 2);
 }
 
-static void unreachable_objects_are_what_is_left(void **state) {
+static void unreachable_objects_are_all_others(void **state) {
     (void)state;
     sh("git init -q r");
     maker_history("r", 30, 23);
@@ -209,7 +209,7 @@ static void missing_objects_are_named_and_the_rest_is_reached(void **state) {
     ts_git_repo_free(repo);
 }
 
-static void what_shallow_and_partial_clones_leave_out_is_counted(void **state) {
+static void objects_that_shallow_and_partial_clones_lack_are_counted(void **state) {
     (void)state;
     sh("git init -q r");
     maker_history("r", 20, 24);
@@ -251,7 +251,7 @@ static void what_shallow_and_partial_clones_leave_out_is_counted(void **state) {
     free(faults);
 }
 
-/* A tree of 1200 files: equal ones, with names of 200 characters and more, or missing ones, with short
+/* A tree of 1200 files: either equal files with names of 200 characters and more, or missing files with short
  * names. */
 static void make_wide(const char *folder, bool is_there) {
     sh("git init -q %s && cd %s && o=$(echo x | git hash-object -w --stdin) && n=$(printf '%%0%dd' 0) && seq 1 1200 "
@@ -269,12 +269,12 @@ static enum ts_git_error try_graph(struct ts_git_repo *repo, struct ts_git_graph
     return error;
 }
 
-static void what_a_graph_may_hold_is_limited(void **state) {
+static void the_memory_of_a_graph_is_limited(void **state) {
     (void)state;
     make_wide("r", true);
     struct ts_git_repo *repo = open_repo("r");
-    /* Three objects; 1200 files with the numbers of their names, and a commit's tree and time, twice; the names, of 200
-     * characters and the digits of their number. */
+    /* The expected memory: three objects; 1200 files with the numbers of their names, and a commit's tree and
+     * time, twice; the names of 200 characters and the digits of their number. */
     const uint64_t needed = 3 * sizeof(struct git__edges) + UINT64_C(2) * 4 * (2 * 1200 + 3) +
                             UINT64_C(1200) * (GIT__NAME_BYTES + 200) + 3693;
     assert_int_equal(try_graph(repo, (struct ts_git_graph_options){.table_bytes_max = needed}), TS_GIT_OK);
@@ -291,7 +291,7 @@ static void what_a_graph_may_hold_is_limited(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* Too large to be held whole, so it is not read: a fault, and the rest is reached. */
+/* The object is too large to be held whole, so it is not read: it is a fault, and the rest is reached. */
 static void a_tree_too_large_to_be_held_is_named(void **state) {
     (void)state;
     make_wide("r", true);
@@ -313,7 +313,7 @@ static void a_tree_too_large_to_be_held_is_named(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* As much of it as can be read. */
+/* The entries before the damage are used. */
 static void a_bad_tree_leads_to_its_entries_before_the_damage(void **state) {
     (void)state;
     sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && t=$(printf '100644 blob %%s\\tf\\n' $o | "
@@ -412,7 +412,7 @@ static void read_places(const char *folder, struct old_commit *commit) {
     qsort(commit->places, commit->place_count, sizeof *commit->places, compare_places);
 }
 
-/* All commits by time and id, each with the whole of its tree. */
+/* All commits by time and id, each with its whole tree. */
 static struct old_commit *read_commits(const char *folder, size_t *ret_count) {
     char *text = output_of(NULL, "git -C %s log --all --format='%%H %%ct %%P'", folder);
     struct old_commit *commits = calloc(1000, sizeof *commits);
@@ -502,7 +502,7 @@ static void check_firsts(const char *folder, unsigned threads, unsigned every) {
                             first->commit->hex);
         assert_string_equal(occurrences.commits[o->commit].author_name, "A");
         assert_string_equal(occurrences.commits[o->commit].author_mail, "a@x");
-        /* Commits whose clocks stand still or go back are moved after their parents. */
+        /* Commits whose clocks stop or go back are moved after their parents. */
         assert_true(occurrences.commits[o->commit].commit_time_s >= first->commit->time_s);
         assert_int_equal(o->mode, 0100644);
     }
@@ -540,8 +540,8 @@ static void assert_brought_by(const struct ts_git_occurrences *occurrences, cons
     assert_int_equal(found, 1);
 }
 
-/* Ten branches, all younger than the merge of them: by its clock the merge comes first, and still has nothing of its
- * own but one file. */
+/* Ten branches, all younger than their merge. By its clock the merge comes first, but it brings only one
+ * file. */
 static void a_merge_brings_nothing_that_any_of_its_parents_had(void **state) {
     (void)state;
     sh("git init -q r && cd r && for i in 0 1 2 3 4 5 6 7 8 9; do git read-tree --empty && o=$(echo $i | git "
@@ -602,14 +602,19 @@ static void equal_times_are_distinguished_by_id(void **state) {
 
 /* Many trees with the same names and without deltas: tracing each needs more memory than its part of the
  * graph. */
-static void what_tracing_may_hold_is_limited(void **state) {
+static void the_memory_of_tracing_is_limited(void **state) {
     (void)state;
     sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && seq 1000 1999 | sed \"s/^/100644 blob $o\\t/\" "
        ">../files && for i in $(seq 10 59); do t=$( (cat ../files; printf \"100644 blob $o\\tf$i\\n\") | git mktree) && "
        "git update-ref refs/heads/b$i $(echo $i | git commit-tree $t); done");
     struct ts_git_repo *repo = open_repo("r");
+    struct ts_git_oid commit;
+    char *id = output_of(NULL, "git -C r rev-parse b10");
+    assert_true(ts_git_oid_parse(TS_GIT_SHA1, ts_bytes_of(id, 40), &commit));
+    free(id);
     struct ts_git_selection all = {.all_refs = true};
-    /* Twice the entries of all trees, of 16 bytes. */
+    struct ts_git_selection one = {.from = &commit, .from_count = 1, .tips_only = true};
+    /* Twice the number of entries of all trees, 16 bytes each. */
     const uint64_t needed = UINT64_C(2) * 50 * 1001 * 16;
     for (int spare = -1; spare <= 0; spare++) {
         struct ts_git_graph_options options = {.threads = 2, .table_bytes_max = needed - (spare < 0)};
@@ -625,6 +630,10 @@ static void what_tracing_may_hold_is_limited(void **state) {
             assert_int_equal(occurrences.count, 1000 + 50);
             ts_git_occurrences_release(&occurrences);
         }
+        /* One commit needs only its own tree. */
+        assert_int_equal(ts_git_graph_attribute(graph, &one, set, 0, &occurrences, NULL), TS_GIT_OK);
+        assert_int_equal(occurrences.count, 1000 + 1);
+        ts_git_occurrences_release(&occurrences);
         ts_git_set_free(set);
         ts_git_graph_free(graph);
     }
@@ -658,24 +667,108 @@ static void more_paths_than_anyone_can_print_are_cut(void **state) {
     ts_git_repo_free(repo);
 }
 
+/* ---- stopping ---- */
+
+#define LONG 6000 /* commits: more steps than there are between two calls of a watch */
+
+struct patience {
+    unsigned calls;
+    unsigned max; /* after that many calls, the work ends */
+};
+
+static bool be_patient(void *ctx, uint64_t bytes) {
+    struct patience *patience = ctx;
+    (void)bytes;
+    return patience->calls++ < patience->max;
+}
+
+static void make_long(void) {
+    sh("git init -q long");
+    FILE *out = popen("git -C long fast-import --quiet", "w"); /* NOLINT(cert-env33-c): a test */
+    assert_non_null(out);
+    for (unsigned i = 0; i < LONG; i++)
+        fprintf(
+            out,
+            "commit refs/heads/main\ncommitter C <c@x> %u +0000\ndata 0\nM 100644 inline f\ndata 9\n%08u\n\n",
+            1600000000 + i, i);
+    assert_int_equal(pclose(out), 0);
+}
+
+static enum ts_git_error attribute_first(struct ts_git_graph *graph, struct ts_git_repo *repo,
+                                         struct ts_git_occurrences *ret_found) {
+    struct ts_git_selection all = {.all_refs = true};
+    struct ts_git_set *blobs = NULL;
+    char *text = output_of(NULL, "git -C long rev-parse $(git -C long rev-list main | tail -n 1):f");
+    struct ts_git_oid first;
+    assert_true(ts_git_oid_parse(TS_GIT_SHA1, ts_bytes_of(text, 40), &first));
+    free(text);
+    assert_int_equal(ts_git_set_new(repo, &blobs, NULL), TS_GIT_OK);
+    assert_true(ts_git_set_add(blobs, &first));
+    enum ts_git_error error = ts_git_graph_attribute(graph, &all, blobs, 0, ret_found, NULL);
+    ts_git_set_free(blobs);
+    return error;
+}
+
+/* Every loop over the history asks the watch. What was stopped can be done again. */
+static void a_watch_ends_work_on_a_long_history(void **state) {
+    (void)state;
+    make_long();
+    struct ts_git_repo *repo = open_repo("long");
+    struct patience patience = {.max = UINT_MAX};
+    struct ts_git_graph_options options = {.threads = 1, .watch = {be_patient, &patience}};
+    struct ts_git_graph *graph = NULL;
+    assert_int_equal(ts_git_graph_new(repo, &options, &graph, NULL), TS_GIT_OK);
+    struct ts_git_selection all = {.all_refs = true};
+    struct ts_git_set *set = NULL;
+    for (unsigned max = 0; max < 2; max++) { /* in commits, in trees */
+        patience = (struct patience){.max = max};
+        assert_int_equal(ts_git_graph_reach(graph, &all, &set, NULL, NULL), TS_GIT_STOPPED);
+    }
+    patience = (struct patience){.max = UINT_MAX};
+    assert_int_equal(ts_git_graph_reach(graph, &all, &set, NULL, NULL), TS_GIT_OK);
+    assert_int_equal(ts_git_set_count(set), 3 * LONG);
+    ts_git_set_free(set);
+
+    struct ts_git_occurrences found;
+    /* The order of times asks twice, and so does the search for trees; the selection asks once, and each tree that is
+     * compared. */
+    for (unsigned max = 0; max < 6; max++) {
+        patience = (struct patience){.max = max};
+        graph->has_order = false;
+        graph->order.count = 0;
+        assert_int_equal(attribute_first(graph, repo, &found), TS_GIT_OK);
+        assert_true(found.is_stopped);
+        assert_int_equal(found.count, 0);
+        ts_git_occurrences_release(&found);
+    }
+    patience = (struct patience){.max = UINT_MAX};
+    assert_int_equal(attribute_first(graph, repo, &found), TS_GIT_OK);
+    assert_true(!found.is_stopped && found.count == 1);
+    assert_int_equal(found.commits[0].commit_time_s, 1600000000);
+    ts_git_occurrences_release(&found);
+    ts_git_graph_free(graph);
+    ts_git_repo_free(repo);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, maker_setup, maker_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(what_is_reachable_is_what_git_lists),
+        TEST(reachable_objects_are_those_that_git_lists),
         TEST(sha256_histories_are_walked),
-        TEST(unreachable_objects_are_what_is_left),
+        TEST(unreachable_objects_are_all_others),
         TEST(commits_since_a_time_bring_what_their_parents_had_not),
         TEST(missing_objects_are_named_and_the_rest_is_reached),
-        TEST(what_shallow_and_partial_clones_leave_out_is_counted),
-        TEST(what_a_graph_may_hold_is_limited),
+        TEST(objects_that_shallow_and_partial_clones_lack_are_counted),
+        TEST(the_memory_of_a_graph_is_limited),
         TEST(a_tree_too_large_to_be_held_is_named),
         TEST(a_bad_tree_leads_to_its_entries_before_the_damage),
         TEST(a_submodule_is_neither_missing_nor_a_place_of_a_blob),
         TEST(the_first_commit_of_each_path_is_found),
         TEST(a_merge_brings_nothing_that_any_of_its_parents_had),
         TEST(equal_times_are_distinguished_by_id),
-        TEST(what_tracing_may_hold_is_limited),
+        TEST(the_memory_of_tracing_is_limited),
         TEST(more_paths_than_anyone_can_print_are_cut),
+        TEST(a_watch_ends_work_on_a_long_history),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,7 @@ static void on_failure_the_array_is_unchanged(void **state) {
     const size_t room = capacity;
     assert_false(TS_GROW(numbers, capacity, SIZE_MAX));
     assert_false(TS_GROW(numbers, capacity, SIZE_MAX / sizeof *numbers + 1)); /* its size overflows */
-    assert_false(TS_GROW(numbers, capacity, SIZE_MAX / sizeof *numbers / 2)); /* nobody has that much */
+    assert_false(TS_GROW(numbers, capacity, SIZE_MAX / sizeof *numbers / 2)); /* more than any machine has */
     assert_int_equal(capacity, room);
     assert_int_equal(numbers[0], 7);
     free(numbers);

@@ -131,7 +131,7 @@ static void the_largest_possible_token_is_whole(void **state) {
     assert_stops("token_max", ts_in_init(&in, 0, 0));
 }
 
-/* Compared with a plain loop over the whole input, which is several buffers long. */
+/* Compares with a plain loop over the whole input, which is several buffers long. */
 static void random_input_agrees_with_the_definition(void **state) {
     (void)state;
     enum { SIZE = 5 * TS_IN_BUFFER_SIZE, TOKEN_MAX = 12 };

@@ -26,7 +26,7 @@ static void quotes_and_controls_are_escaped(void **state) {
     assert_string_equal(json(TS_BYTES("\xc2\x9b")), "\"\\u009b\"");
 }
 
-static void what_reorders_or_hides_text_is_escaped(void **state) {
+static void characters_that_reorder_or_hide_text_are_escaped(void **state) {
     (void)state;
     assert_string_equal(json(TS_BYTES("a\xe2\x80\xae"
                                       "b")),
@@ -52,7 +52,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_text_stays),
         cmocka_unit_test(quotes_and_controls_are_escaped),
-        cmocka_unit_test(what_reorders_or_hides_text_is_escaped),
+        cmocka_unit_test(characters_that_reorder_or_hide_text_are_escaped),
         cmocka_unit_test(a_byte_that_is_no_character_is_a_replacement),
         cmocka_unit_test(parts_make_one_string),
     };

@@ -31,7 +31,7 @@ static void expect_content(int fd, const void *expected, size_t len) {
     free(got);
 }
 
-static void what_is_put_comes_out_in_order_when_flushed(void **state) {
+static void output_appears_in_order_when_flushed(void **state) {
     (void)state;
     int fd = open_scratch();
     ts_out_init(&out, fd);
@@ -63,7 +63,7 @@ static void nothing_is_nothing(void **state) {
     close(fd);
 }
 
-/* Every kind of put at every distance from the end of the buffer. */
+/* Every kind of put, at every distance from the end of the buffer. */
 static void the_end_of_the_buffer_cuts_nothing(void **state) {
     (void)state;
     static char expected[TS_OUT_BUFFER_SIZE + 100];
@@ -101,7 +101,7 @@ static void the_end_of_the_buffer_cuts_nothing(void **state) {
     }
 }
 
-static void what_is_larger_than_the_buffer_goes_through(void **state) {
+static void output_larger_than_the_buffer_is_written(void **state) {
     (void)state;
     static uint8_t large[3 * TS_OUT_BUFFER_SIZE + 7];
     for (size_t i = 0; i < sizeof large; i++)
@@ -129,7 +129,7 @@ static void the_first_error_sticks_and_the_rest_is_dropped(void **state) {
     assert_false(ts_out_flush(&out));
     assert_int_equal(ts_out_error(&out), ENOSPC);
     close(fd);
-    /* The descriptor is closed now, but ENOSPC stays the error, however much is written. */
+    /* The descriptor is now closed, but ENOSPC stays the error. */
     for (int i = 0; i < 200000; i++) {
         ts_out_put_char(&out, 'x');
         ts_out_put_u64(&out, 7);
@@ -165,7 +165,7 @@ static void set_alarm(suseconds_t every_us) {
     assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
 }
 
-/* A child that reads slowly, and ends with 0 when it got all that it should. */
+/* A child that reads slowly, and ends with 0 if it received everything. */
 static pid_t start_slow_reader(const int ends[2], size_t total) {
     pid_t child = fork();
     assert_true(child >= 0);
@@ -185,8 +185,8 @@ static pid_t start_slow_reader(const int ends[2], size_t total) {
     _exit(good && got == total ? 0 : 1);
 }
 
-/* A signal every millisecond interrupts writes before and after their first byte; a descriptor that does not
- * block also has writes that do nothing. */
+/* A signal every millisecond interrupts writes before and after their first byte. A non-blocking descriptor
+ * also has writes that write nothing. */
 static void interrupted_and_partial_writes_lose_nothing(void **state) {
     (void)state;
     struct sigaction action = {.sa_handler = on_alarm}, before;
@@ -219,10 +219,10 @@ static void interrupted_and_partial_writes_lose_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_put_comes_out_in_order_when_flushed),
+        cmocka_unit_test(output_appears_in_order_when_flushed),
         cmocka_unit_test(nothing_is_nothing),
         cmocka_unit_test(the_end_of_the_buffer_cuts_nothing),
-        cmocka_unit_test(what_is_larger_than_the_buffer_goes_through),
+        cmocka_unit_test(output_larger_than_the_buffer_is_written),
         cmocka_unit_test(the_first_error_sticks_and_the_rest_is_dropped),
         cmocka_unit_test(a_closed_pipe_is_an_error),
         cmocka_unit_test(interrupted_and_partial_writes_lose_nothing),

@@ -98,7 +98,7 @@ static void an_old_file_stays_until_then_and_keeps_its_permissions(void **state)
     assert_int_equal(status.st_mode & 0777, 0640);
 }
 
-static void what_is_abandoned_leaves_nothing(void **state) {
+static void an_abandoned_file_leaves_nothing(void **state) {
     (void)state;
     put(in_folder("old"), "old");
     struct ts_replace file;
@@ -123,7 +123,7 @@ static void a_link_stays_a_link(void **state) {
     assert_string_equal(get(in_folder("old")), "new");
 }
 
-static void what_is_no_file_is_written_into(void **state) {
+static void a_pipe_is_written_into(void **state) {
     (void)state;
     assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
     int reader = open(in_folder("pipe"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -152,9 +152,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_file_appears_when_it_is_complete, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(an_old_file_stays_until_then_and_keeps_its_permissions, make_folder,
                                         remove_folder),
-        cmocka_unit_test_setup_teardown(what_is_abandoned_leaves_nothing, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(an_abandoned_file_leaves_nothing, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_link_stays_a_link, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(what_is_no_file_is_written_into, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_pipe_is_written_into, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(failures_say_why, make_folder, remove_folder),
     };
     return cmocka_run_group_tests_name("replace", tests, NULL, NULL);

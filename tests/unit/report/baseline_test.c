@@ -43,7 +43,7 @@ static void entries_are_read_in_any_order_and_twice(void **state) {
     ts_baseline_release(&baseline);
 }
 
-static void what_is_not_understood_is_an_error_with_its_line(void **state) {
+static void an_unknown_line_is_an_error_with_its_number(void **state) {
     (void)state;
     expect_error("", TS_BASELINE_NOT_A_BASELINE, 0, "empty");
     expect_error("# only\n", TS_BASELINE_NOT_A_BASELINE, 0, "empty");
@@ -138,7 +138,7 @@ static void the_same_findings_give_the_same_file(void **state) {
     assert_non_null(strstr(first, "\n" ID_1 " generic-password\n" ID_2 " github-pat\n"));
     assert_null(strstr(first, "salt"));
 
-    /* Another order, other lines, other dates. */
+    /* The same findings in another order, with other lines and dates. */
     struct ts_report_finding swapped = report.findings[0];
     report.findings[0] = report.findings[1];
     report.findings[1] = swapped;
@@ -180,7 +180,7 @@ static void a_new_salt_is_drawn_and_kept(void **state) {
     (void)unlink(path);
 }
 
-static void what_cannot_be_written_leaves_the_old_file(void **state) {
+static void a_failed_write_leaves_the_old_file(void **state) {
     (void)state;
     struct ts_report report = clean_report();
     struct ts_finding_key key = ts_finding_key_of(TS_BYTES(""));
@@ -192,13 +192,13 @@ static void what_cannot_be_written_leaves_the_old_file(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_are_read_in_any_order_and_twice),
-        cmocka_unit_test(what_is_not_understood_is_an_error_with_its_line),
+        cmocka_unit_test(an_unknown_line_is_an_error_with_its_number),
         cmocka_unit_test(a_missing_file_says_how_to_make_one),
         cmocka_unit_test(a_report_shows_new_known_and_gone_findings),
         cmocka_unit_test(a_project_keeps_its_salt_and_notices_another_one),
         cmocka_unit_test(the_same_findings_give_the_same_file),
         cmocka_unit_test(a_new_salt_is_drawn_and_kept),
-        cmocka_unit_test(what_cannot_be_written_leaves_the_old_file),
+        cmocka_unit_test(a_failed_write_leaves_the_old_file),
     };
     return cmocka_run_group_tests_name("baseline", tests, NULL, NULL);
 }

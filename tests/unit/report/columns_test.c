@@ -52,14 +52,14 @@ static void a_byte_order_mark_does_not_count(void **state) {
     expect(3, 43);
 }
 
-static void what_is_not_all_there_is_not_counted(void **state) {
+static void incomplete_lines_have_no_columns(void **state) {
     (void)state;
-    expect_line("…more of it ********", 15, 0, 0);  /* cut */
-    expect_line("TOKEN=********", 90, 0, 0);        /* the excerpt ends before it */
+    expect_line("…more of it ********", 15, 0, 0);  /* the line is cut */
+    expect_line("TOKEN=********", 90, 0, 0);        /* the excerpt ends before the secret */
     expect_line("a ******** b ********", 14, 0, 0); /* the length of another secret is unknown */
-    expect_line("··x********", 6, 0, 0);            /* no text */
-    expect_line("\xff\xfex********", 4, 0, 0);      /* no UTF-8 */
-    expect_line("TOKEN=********", 6, 0, 0);         /* the position does not fit: a part was left out */
+    expect_line("··x********", 6, 0, 0);            /* the line is not text */
+    expect_line("\xff\xfex********", 4, 0, 0);      /* the line is not UTF-8 */
+    expect_line("TOKEN=********", 6, 0, 0);         /* a part was omitted */
 }
 
 static void other_occurrences_have_no_line(void **state) {
@@ -117,7 +117,7 @@ static void a_secret_that_is_shown_is_counted(void **state) {
     places[0].column = 6;
     places[0].end_column = 16;
     expect(5, 13);
-    finding.depth = 1; /* the excerpt shows it encoded */
+    finding.depth = 1; /* the excerpt shows the encoded secret */
     expect(0, 0);
 }
 
@@ -125,7 +125,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(characters_before_the_secret_are_counted, begin),
         cmocka_unit_test_setup(a_byte_order_mark_does_not_count, begin),
-        cmocka_unit_test_setup(what_is_not_all_there_is_not_counted, begin),
+        cmocka_unit_test_setup(incomplete_lines_have_no_columns, begin),
         cmocka_unit_test_setup(other_occurrences_have_no_line, begin),
         cmocka_unit_test_setup(the_end_is_known_when_the_secret_can_only_be_ascii, begin),
         cmocka_unit_test_setup(the_last_line_of_a_secret_begins_with_it, begin),

@@ -70,7 +70,7 @@ static void anything_that_was_not_scanned_is_incomplete(void **state) {
 
 static void kinds_and_places_have_names(void **state) {
     (void)state;
-    assert_string_equal(ts_target_kind_name(TS_TARGET_KIND_INPUT), "standard input");
+    assert_string_equal(ts_report_target_kind_name(TS_REPORT_TARGET_KIND_INPUT), "standard input");
     assert_string_equal(ts_place_name(TS_PLACE_FILE), "file");
     assert_string_equal(ts_place_name(TS_PLACE_UNREACHABLE), "unreachable object");
 }

@@ -27,7 +27,7 @@ static void expect_error(const char *text, const char *part) {
     unlink(labels_path);
 }
 
-static void what_is_no_label_is_an_error_with_its_line(void **state) {
+static void an_invalid_label_is_an_error_with_its_line(void **state) {
     (void)state;
     expect_error("a\t1:1\t1:2\n", ":1: too few fields");
     expect_error("# x\n\na\t1:1\t1:2\tf\tr\tx\n", ":3: more than five");
@@ -107,7 +107,7 @@ static void findings_are_compared_by_place_and_confidence(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_label_is_an_error_with_its_line),
+        cmocka_unit_test(an_invalid_label_is_an_error_with_its_line),
         cmocka_unit_test(findings_are_compared_by_place_and_confidence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /*
- * A made-up report with everything in it that a stranger's repository can bring: escape sequences,
- * bidirectional controls, line breaks, markup, formulas, bytes that are not UTF-8.
+ * A made-up report with everything that an untrusted repository can contain: escape sequences, bidirectional
+ * controls, line breaks, markup, formulas, bytes that are not UTF-8.
  *
- * PLANTED is in the place of the secret: no format may show it without shows_secrets.
+ * PLANTED is the secret: no format may show it without shows_secrets.
  */
 #ifndef TS_TESTS_UNIT_REPORT_SUPPORT_H
 #define TS_TESTS_UNIT_REPORT_SUPPORT_H
@@ -43,7 +43,7 @@ static const struct ts_rule sample_rules[] = {
 
 static struct ts_report_target sample_targets[] = {
     {.name = TS_BYTES_INIT("/srv/app"),
-     .kind = TS_TARGET_KIND_REPOSITORY,
+     .kind = TS_REPORT_TARGET_KIND_REPOSITORY,
      .commits = 1204,
      .trees = 3000,
      .tags = 2,
@@ -57,7 +57,7 @@ static struct ts_report_target sample_targets[] = {
      .forge = "https://gitlab.example.org/ada/engine",
      .forge_kind = TS_FORGE_GITLAB},
     {.name = TS_BYTES_INIT("odd \x1b[2J\xff dir"),
-     .kind = TS_TARGET_KIND_DIRECTORY,
+     .kind = TS_REPORT_TARGET_KIND_DIRECTORY,
      .blobs = 1,
      .bytes = 12,
      .bytes_looked_at = 12,
@@ -199,17 +199,17 @@ static const char *sample_lost_rules[] = {"github-pat", "jwt",        "npm-token
                                           "age-key",    "pypi-token", "slack-bot"};
 
 static struct ts_report_rule_change sample_rule_changes[] = {
-    {.change = TS_RULE_CHANGE_REPLACED,
+    {.change = TS_REPORT_RULE_CHANGE_REPLACED,
      .target = 0,
      .source = "team <b>\x1b[2J\xff.yml",
      .rules = sample_lost_rules,
      .count = 6},
-    {.change = TS_RULE_CHANGE_LEFT_OUT,
+    {.change = TS_REPORT_RULE_CHANGE_LEFT_OUT,
      .target = 1,
      .source = ".turnstone.yml",
      .rules = sample_lost_rules,
      .count = 1},
-    {.change = TS_RULE_CHANGE_ADDED,
+    {.change = TS_REPORT_RULE_CHANGE_ADDED,
      .target = TS_REPORT_NONE,
      .source = "mine.yml",
      .rules = sample_lost_rules + 1,
@@ -220,6 +220,17 @@ static const char *sample_notes[] = {"another scan holds the state: this one con
 
 static const struct ts_report_gone sample_gone[] = {
     {.id = {"44444444444444444444444444444444"}, .rule = "aws-key"}};
+
+/* The key id that belongs to the password. */
+static const struct ts_report_finding sample_pair = {.id = {"55555555555555555555555555555555"},
+                                                     .rule = &sample_rules[0],
+                                                     .confidence = TS_CONFIDENCE_MEDIUM,
+                                                     .is_new = true,
+                                                     .redacted = "key_<…>&1",
+                                                     .excerpt = TS_BYTES_INIT("ID=********"),
+                                                     .occurrence_count = 2,
+                                                     .occurrences = sample_token_places,
+                                                     .listed_count = 2};
 
 /* A fresh copy of the findings each time, so that a test may change them. */
 static struct ts_report_finding sample_now[3];
@@ -249,6 +260,7 @@ static inline struct ts_report sample_report(void) {
     };
     for (size_t i = 0; i < 3; i++)
         sample_now[i].secret = TS_BYTES(PLANTED);
+    sample_now[0].pair = &sample_pair;
     ts_report_sort(&report);
     return report;
 }

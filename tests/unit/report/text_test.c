@@ -32,7 +32,7 @@ static size_t longest_line(const char *text, const char *without) {
     return longest;
 }
 
-/* Object ids are words that are not broken; from here on they fit. */
+/* Object ids are words that are not broken; from this width on they fit. */
 enum { NARROWEST = 42 };
 
 static void lines_fit_the_terminal_apart_from_paths(void **state) {
@@ -67,7 +67,7 @@ static void no_line_ends_with_a_blank(void **state) {
     }
 }
 
-/* A finding id is there to be copied. */
+/* Users copy finding ids. */
 static void an_id_is_in_one_piece_however_narrow_the_terminal_is(void **state) {
     (void)state;
     struct ts_report report = sample_report();
@@ -152,10 +152,11 @@ static void a_clean_scan_says_what_it_scanned(void **state) {
 
 static void a_scan_of_nothing_does_not_look_clean(void **state) {
     (void)state;
-    struct ts_report_target nothing = {.name = TS_BYTES_INIT("typo"), .kind = TS_TARGET_KIND_DIRECTORY};
+    struct ts_report_target nothing = {.name = TS_BYTES_INIT("typo"),
+                                       .kind = TS_REPORT_TARGET_KIND_DIRECTORY};
     struct ts_report report = clean_report();
     report.targets = &nothing;
-    expect(&report, "typo (directory): nothing there to scan\n");
+    expect(&report, "typo (directory): there is nothing to scan\n");
     expect(&report, "\nNothing was scanned (");
     report.target_count = 0;
     expect(&report, "scanned     nothing\n");
@@ -165,12 +166,12 @@ static void an_incomplete_scan_does_not_look_clean(void **state) {
     (void)state;
     struct ts_report report = clean_report();
     report.is_stopped = true;
-    expect(&report, "not scanned what was left when a signal stopped the scan\n");
+    expect(&report, "not scanned the rest, because a signal stopped the scan\n");
     expect(&report, "No findings in what could be scanned (");
     expect(&report, "INCOMPLETE: not everything was scanned, see above\n");
     report.is_stopped = false;
     report.fault_total = 5;
-    expect(&report, "not scanned 5 things that could not be read\n");
+    expect(&report, "not scanned 5 parts that could not be read\n");
 }
 
 static void a_baseline_is_mentioned(void **state) {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* An id as earlier systems assigned them: time in the high bits, a sequence in the low bits. */
+/* An id in the form of earlier systems: time in the high bits, a sequence in the low bits. */
 #define SNOWFLAKE UINT64_C(320816801799737344)
 
 struct golden {
@@ -108,7 +108,7 @@ static void fnv1a_is_the_published_hash_of_the_little_endian_bytes(void **state)
     assert_true(ts_fnv1a64_of_id(UINT64_MAX) == UINT64_C(0x8cf51a8bfca3883d));
 }
 
-/* By an implementation in another language. */
+/* Computed by an implementation in another language. */
 static const struct golden fnv1a_golden[] = {
     {0, 5, 4},
     {1, 5, 3},
@@ -155,8 +155,8 @@ static void fnv1a_never_reaches_stores_beyond_16_bits(void **state) {
     }
 }
 
-/* The weakness that keeps FNV-1a from being the default: low bits of the hash see only low bits of the bytes.
- */
+/* The weakness of FNV-1a that prevents it from being the default: low bits of the hash depend only on low
+ * bits of the bytes. */
 static void fnv1a_crowds_ids_whose_bytes_are_multiples_of_16_where_xxh64_does_not(void **state) {
     (void)state;
     bool fnv1a_reached[16] = {false};
@@ -172,7 +172,7 @@ static void fnv1a_crowds_ids_whose_bytes_are_multiples_of_16_where_xxh64_does_no
     }
 }
 
-/* By an implementation in another language. */
+/* Computed by an implementation in another language. */
 static const struct golden jump_golden[] = {
     {0, 2, 0},
     {42, 2, 1},

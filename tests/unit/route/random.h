@@ -1,4 +1,5 @@
-/* Draws for property tests: the same in every run, so that a failing case is exact. */
+/* Random numbers for property tests; they are the same in every run, so that a failure can be repeated
+ * exactly. */
 #ifndef TS_TESTS_ROUTE_RANDOM_H
 #define TS_TESTS_ROUTE_RANDOM_H
 
@@ -6,7 +7,7 @@
 
 #include <stdint.h>
 
-/* All magnitudes alike: small ids and small counts come as often as large ones. */
+/* All magnitudes are equally likely: small ids and counts are as frequent as large ones. */
 static inline uint64_t random_of_any_size(struct ts_prng *random) {
     return ts_prng_next(random) >> ts_prng_below(random, 64);
 }

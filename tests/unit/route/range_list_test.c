@@ -254,7 +254,7 @@ static void quotes_are_escaped_and_cut(void **state) {
                 "18446744073709551615, or max");
     char text[200], line[400];
     memset(text, 'a', 72);
-    text[40] = ' '; /* the cut is between words: a part of a secret would not be recognised as one */
+    text[40] = ' '; /* the text is cut between words, because a part of a secret could not be recognised */
     text[72] = '\0';
     int written =
         snprintf(line, sizeof line, "item 1 (\"%.41s...\"): expected STORE:START-END, found no ':'", text);

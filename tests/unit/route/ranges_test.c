@@ -55,7 +55,7 @@ static void shuffle(struct ts_prng *random, struct ts_router_range *ranges, size
     }
 }
 
-/* Different stores from all of 32 bits: multiplying by an odd number is one to one. */
+/* Different stores from the whole range of 32 bits: multiplication by an odd number is a bijection. */
 static void make_partition(struct ts_prng *random, size_t count) {
     static uint64_t cuts[MOST];
     make_cuts(random, cuts, count - 1);
@@ -205,7 +205,7 @@ static void the_memory_may_lie_anywhere_and_nothing_beyond_it_is_written(void **
     }
 }
 
-/* Initialises from `given`, expects the error, and shows that the router was left alone. */
+/* Initialises from `given`, expects the error, and checks that the router is unchanged. */
 static struct ts_router_error_detail rejected(size_t count, size_t memory_size, enum ts_router_error error) {
     struct ts_router router, before;
     memset(&router, 0x5a, sizeof router);
@@ -369,7 +369,7 @@ static void ranges_that_stop_before_the_end_are_rejected(void **state) {
 
 static void checks_come_in_the_documented_order(void **state) {
     (void)state;
-    /* Each list has the errors of all lists below it too. */
+    /* Each list also has the errors of all lists below it. */
     REJECTED(TS_ROUTER_EMPTY_RANGE, {{1}, 5, 100}, {{1}, 50, 60}, {{2}, 70, 70});
     REJECTED(TS_ROUTER_DUPLICATE_STORE, {{1}, 5, 100}, {{1}, 50, 60});
     REJECTED(TS_ROUTER_GAP, {{1}, 5, 100}, {{2}, 50, 60});
@@ -379,8 +379,8 @@ static void checks_come_in_the_documented_order(void **state) {
     rejected(1, 0, TS_ROUTER_MEMORY_TOO_SMALL);
 }
 
-/* Damages one range of a partition of `count`, and returns the expected error; `sorted` keeps the order of
- * starts. */
+/* Damages one range of a partition of `count`, and returns the expected error; `sorted` stays sorted by
+ * start. */
 static enum ts_router_error corrupt(struct ts_prng *random, size_t *count,
                                     struct ts_router_error_detail *ret_expected) {
     size_t i = ts_prng_below(random, *count);
@@ -435,7 +435,7 @@ static enum ts_router_error corrupt(struct ts_prng *random, size_t *count,
     }
 }
 
-static void corrupted_partitions_are_rejected_with_what_is_wrong(void **state) {
+static void corrupted_partitions_are_rejected_with_the_reason(void **state) {
     (void)state;
     struct ts_prng random;
     ts_prng_init(&random, 15);
@@ -490,7 +490,7 @@ int main(void) {
         cmocka_unit_test(a_range_of_the_last_id_alone_is_a_gap_or_an_overlap_but_not_empty),
         cmocka_unit_test(ranges_that_stop_before_the_end_are_rejected),
         cmocka_unit_test(checks_come_in_the_documented_order),
-        cmocka_unit_test(corrupted_partitions_are_rejected_with_what_is_wrong),
+        cmocka_unit_test(corrupted_partitions_are_rejected_with_the_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ static void findings_are_kept_once_and_up_to_a_limit(void **state) {
     assert_false(hits.is_over);
     struct scan_finding_new one_more = finding_number(100);
     assert_false(scan__hits_finding(&hits, &one_more, &index));
-    assert_int_equal(index, 99); /* untouched */
+    assert_int_equal(index, 99); /* unchanged */
     assert_true(hits.is_over);
     assert_int_equal(atomic_load(&hits.finding_count), 100);
 }
@@ -87,7 +87,7 @@ static void a_content_has_its_hits_and_its_name(void **state) {
 }
 
 /* Items before the mark are still found by text and id; items after it are new again. */
-static void what_came_since_a_mark_is_taken_away(void **state) {
+static void additions_since_a_mark_are_removed(void **state) {
     (void)state;
     struct scan_hit item = {.line = 1};
     struct scan_content content = {.kind = SCAN_CONTENT_FILE, .name = TS_BYTES("before")};
@@ -130,7 +130,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(many_texts_keep_their_places, begin, end),
         cmocka_unit_test_setup_teardown(findings_are_kept_once_and_up_to_a_limit, begin, end),
         cmocka_unit_test_setup_teardown(a_content_has_its_hits_and_its_name, begin, end),
-        cmocka_unit_test_setup_teardown(what_came_since_a_mark_is_taken_away, begin, end),
+        cmocka_unit_test_setup_teardown(additions_since_a_mark_are_removed, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Looking at contents: found matches and carried-over matches give the same result. */
+/* Scans of contents: matches that are found and matches that are carried over give the same result. */
 #include "kit.h"
 
 #include "base/prng.h"
@@ -102,10 +102,34 @@ static void more_matches_than_are_kept_are_said(void **state) {
                      SCAN_LOOK_TOO_MANY);
     assert_ptr_equal(raw, scan__raw_unknown());
     free(text);
-    /* A lost match may be next to any of them. */
+    /* A lost match may be near any of them. */
     assert_true(kit_excerpt_is(&kit, kit_hit(&kit, 0, 0), "********…"));
     for (size_t i = 1000; i + 1000 < kit_content(&kit, 0)->hit_count; i++)
         assert_true(kit_excerpt_is(&kit, kit_hit(&kit, 0, i), "…********…"));
+}
+
+static void a_content_cut_short_is_neither_whole_nor_clean(void **state) {
+    (void)state;
+    struct scan_content content = {.kind = SCAN_CONTENT_BLOB};
+    struct ts_bytes text = TS_BYTES("tok_abcdefgh1234 and pass");
+    struct scan_raw *raw;
+    assert_int_equal(scan__look_whole(&kit.look, &content, text, NULL, &raw), SCAN_LOOK_OK);
+    assert_true(kit_content(&kit, 0)->is_whole);
+    assert_true(scan__look_is_clean(&kit.look, TS_BYTES("nothing")));
+    atomic_bool stop = true;
+    kit.look.options.stop = &stop;
+    assert_false(scan__look_is_clean(&kit.look, TS_BYTES("nothing")));
+    struct ts_git_copy copy = {0, 0, text.len};
+    struct scan_base base = {raw, text.len, &copy, 1};
+    struct scan_raw *cut;
+    assert_int_equal(scan__look_whole(&kit.look, &content, text, &base, &cut), SCAN_LOOK_OK);
+    assert_ptr_equal(cut, scan__raw_unknown());
+    assert_false(kit_content(&kit, 1)->is_whole);
+    /* A secret that was not found may be near the other one. */
+    assert_true(kit_excerpt_is(&kit, kit_hit(&kit, 1, 0), "********"));
+    assert_int_equal(scan__look_whole(&kit.look, &content, TS_BYTES("nothing"), NULL, NULL), SCAN_LOOK_OK);
+    assert_false(kit.look.is_clean);
+    scan__raw_free(raw);
 }
 
 /* ---- carried over ---- */
@@ -151,7 +175,8 @@ static void add_pieces(struct ts_prng *prng, struct version *version, uint64_t c
     }
 }
 
-/* Copies of the base with pieces between them: at random, or so that copies touch, or begin or end where the base does. */
+/* Copies of the base with pieces between them: at random, or so that copies touch, or begin or end where the
+ * base begins or ends. */
 static void derive(struct ts_prng *prng, const struct version *base, struct version *version) {
     *version = (struct version){.len = 0};
     uint64_t steps = 1 + ts_prng_below(prng, 8);
@@ -166,7 +191,7 @@ static void derive(struct ts_prng *prng, const struct version *base, struct vers
         struct ts_git_copy *last = version->copy_count > 0 ? &version->copies[version->copy_count - 1] : NULL;
         memcpy(version->bytes + version->len, base->bytes + from, len);
         if (last != NULL && last->at + last->len == version->len && last->from + last->len == from)
-            last->len += len; /* as the list of a delta has it */
+            last->len += len; /* as in the list of copies of a delta */
         else
             version->copies[version->copy_count++] = (struct ts_git_copy){version->len, from, len};
         version->len += len;
@@ -183,7 +208,7 @@ static bool is_same(const struct scan_hit *a, const struct scan_hit *b) {
            memcmp(a->encodings, b->encodings, sizeof a->encodings) == 0;
 }
 
-/* The last two contents have the same hits. */
+/* Checks that the last two contents have the same hits. */
 static void same_hits(struct kit *k, uint64_t seed, const struct version *version) {
     size_t count = kit_content_count(k);
     const struct scan_content *a = count >= 2 ? kit_content(k, count - 2) : NULL;
@@ -196,7 +221,7 @@ static void same_hits(struct kit *k, uint64_t seed, const struct version *versio
                  version->bytes);
 }
 
-static void what_is_carried_over_is_what_would_be_found(void **state) {
+static void carried_matches_equal_those_of_a_whole_scan(void **state) {
     (void)state;
     struct ts_prng prng;
     static struct version base;
@@ -211,7 +236,8 @@ static void what_is_carried_over_is_what_would_be_found(void **state) {
         add_pieces(&prng, &base, 1 + ts_prng_below(&prng, 30));
         assert_int_equal(scan__look_whole(&kit.look, &content, ts_bytes_of(base.bytes, base.len), NULL, &raw),
                          SCAN_LOOK_OK);
-        for (int generation = 0; generation < 4; generation++) { /* a chain: what is carried is carried on */
+        /* A chain of deltas: carried matches are carried over again. */
+        for (int generation = 0; generation < 4; generation++) {
             derive(&prng, &base, &derived);
             struct scan_base from = {raw, base.len, derived.copies, derived.copy_count};
             struct ts_bytes bytes = ts_bytes_of(derived.bytes, derived.len);
@@ -262,7 +288,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(entries_that_may_allow_a_hit_are_kept_with_it, begin, end),
         cmocka_unit_test_setup_teardown(the_same_secret_is_one_finding, begin, end),
         cmocka_unit_test_setup_teardown(more_matches_than_are_kept_are_said, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_carried_over_is_what_would_be_found, begin, end),
+        cmocka_unit_test_setup_teardown(a_content_cut_short_is_neither_whole_nor_clean, begin, end),
+        cmocka_unit_test_setup_teardown(carried_matches_equal_those_of_a_whole_scan, begin, end),
         cmocka_unit_test_setup_teardown(too_many_matches_to_carry_are_found_again, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,13 @@
-/* A content in windows has the hits that it has whole. */
+/* A content that is scanned in windows has the same hits as when it is scanned whole. */
 #include "kit.h"
 
 #include "base/prng.h"
 
 static struct kit kit;
 
-/* ---- allocations that fail: the linker puts these in the place of the real ones (CMakeLists.txt) ---- */
+/* ---- allocations that fail: the linker replaces the real functions by these (CMakeLists.txt) ---- */
 
-static long allocations_left = -1; /* the one after these fails; -1: none does */
+static long allocations_left = -1; /* number of allocations before the one that fails; -1: none fails */
 
 static bool fails(void) {
     return allocations_left >= 0 && allocations_left-- == 0;
@@ -131,7 +131,8 @@ static void windows_that_end_early_leave_nothing(void **state) {
     assert_int_equal(kit_content_count(&kit), 0);
 }
 
-/* The secret is in the first window, and the second has nothing: its success does not hide what the first lacked. */
+/* The secret is in the first window, and the second window has none. The success of the second must not hide
+ * the failure of the first. */
 static void a_window_without_memory_is_reported_with_the_last_one(void **state) {
     (void)state;
     static uint8_t bytes[200000];

@@ -1,3 +1,4 @@
+#include "option_names.h"
 #include "profile.h"
 #include "target_files.h"
 
@@ -46,11 +47,11 @@ static void the_target_may_have_rules_and_a_salt_of_its_own(void **state) {
     scan__profile_release(&profile);
 }
 
-static void what_the_target_says_can_be_ignored(void **state) {
+static void the_targets_configuration_can_be_ignored(void **state) {
     (void)state;
     struct target_files files = {"what is this", NULL};
     assert_false(init(&files, (struct ts_scan_options){.jobs = 0}));
-    assert_non_null(strstr(error.text, "--no-repo-config"));
+    assert_non_null(strstr(error.text, SCAN_OPTION_NO_REPO_CONFIG));
     assert_true(init(&files, (struct ts_scan_options){.no_repo_config = true}));
     assert_false(profile.has_config);
     assert_true(profile.has_public_salt);
@@ -76,7 +77,7 @@ static void without_any_rule_there_is_nothing_to_scan_with(void **state) {
     (void)state;
     struct target_files files = {NULL, NULL};
     assert_false(init(&files, (struct ts_scan_options){.no_builtin_rules = true}));
-    assert_non_null(strstr(error.text, "--rules"));
+    assert_non_null(strstr(error.text, SCAN_OPTION_RULES));
 }
 
 #define OWN(name) "rules: {builtin: false, files: [" name "]}\n"
@@ -108,7 +109,7 @@ static void a_target_without_rules_of_its_own_shares_the_built_in_ones(void **st
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_target_may_have_rules_and_a_salt_of_its_own),
-        cmocka_unit_test(what_the_target_says_can_be_ignored),
+        cmocka_unit_test(the_targets_configuration_can_be_ignored),
         cmocka_unit_test(rule_files_outside_the_target_are_refused),
         cmocka_unit_test(without_any_rule_there_is_nothing_to_scan_with),
         cmocka_unit_test(targets_share_rules_of_the_same_texts_and_no_others),

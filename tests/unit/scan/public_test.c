@@ -1,4 +1,4 @@
-/* Scans by a program that links the library; repositories are scanned in tests/system. */
+/* Scans by a program that links the library. Repositories are tested in tests/system. */
 #include "folder_maker.h"
 
 #include "turnstone/scan.h"
@@ -13,7 +13,7 @@
 static struct folder_maker folder;
 static struct ts_scan *scan;
 
-/* What a callback has seen. */
+/* The findings that a callback has received. */
 struct seen {
     size_t count;
     size_t stop_after; /* 0: never */
@@ -78,10 +78,6 @@ static int end(void **state) {
     return 0;
 }
 
-static struct ts_bytes text(const char *chars) {
-    return (struct ts_bytes){(const uint8_t *)chars, strlen(chars)};
-}
-
 static void run_expecting(enum ts_scan_result result) {
     enum ts_scan_result got = ts_scan_run(scan, see, &seen);
     if (got != result)
@@ -91,7 +87,7 @@ static void run_expecting(enum ts_scan_result result) {
 
 static void bytes_are_scanned_and_their_secret_is_masked(void **state) {
     (void)state;
-    ts_scan_add_bytes(scan, "mail/42", text("hello\nkey: " SECRET "!\n"));
+    ts_scan_add_bytes(scan, "mail/42", ts_bytes_of_cstring("hello\nkey: " SECRET "!\n"));
     run_expecting(TS_SCAN_RESULT_OK);
     assert_int_equal(seen.count, 1);
     assert_int_equal(strlen(seen.id), 32);
@@ -111,20 +107,21 @@ static void bytes_are_scanned_and_their_secret_is_masked(void **state) {
 static void a_secret_is_available_on_request(void **state) {
     (void)state;
     ts_scan_set_switch(scan, TS_SCAN_SWITCH_SHOW_SECRETS, true);
-    ts_scan_add_bytes(scan, "a", text("key: " SECRET "!\n"));
+    ts_scan_add_bytes(scan, "a", ts_bytes_of_cstring("key: " SECRET "!\n"));
     run_expecting(TS_SCAN_RESULT_OK);
     assert_string_equal(seen.secret, SECRET);
     assert_string_equal(seen.excerpt, "key: " SECRET "!");
 }
 
-/* A secret that no other number has. */
+/* Writes a secret that is unique to this number. */
 static void write_secret(uint8_t *to, uint64_t number) {
     char secret[32];
     snprintf(secret, sizeof secret, "team_q%011llx", (unsigned long long)(number * 0x9e3779b97f4a7c15 >> 20));
     memcpy(to, secret, strlen(SECRET));
 }
 
-/* Bytes that are looked at in windows of 8 MiB: there are secrets around the end of the first one, and at the end of all. */
+/* Bytes that are scanned in windows of 8 MiB. There are secrets around the end of the first window, and at
+ * the very end. */
 static void many_bytes_are_scanned_to_their_end(void **state) {
     (void)state;
     size_t len = ((size_t)20 << 20) + 12345;
@@ -150,15 +147,15 @@ static void a_folder_is_scanned_and_a_finding_reported_once(void **state) {
     assert_int_equal(ts_scan_count(scan, TS_SCAN_COUNT_OBJECTS_TOTAL), 2);
 }
 
-/* The rules are not there any more: what the second run uses was compiled by the first. */
+/* The rule file no longer exists: the second run uses the rules that the first run compiled. */
 static void rules_are_compiled_once_for_all_runs(void **state) {
     (void)state;
-    ts_scan_add_bytes(scan, "first", text(SECRET));
+    ts_scan_add_bytes(scan, "first", ts_bytes_of_cstring(SECRET));
     run_expecting(TS_SCAN_RESULT_OK);
     assert_int_equal(remove(folder_path(&folder, "rules.yml")), 0);
     ts_scan_clear_targets(scan);
     run_expecting(TS_SCAN_RESULT_BAD_USAGE);
-    ts_scan_add_bytes(scan, "second", text("\n" SECRET));
+    ts_scan_add_bytes(scan, "second", ts_bytes_of_cstring("\n" SECRET));
     ts_scan_add_folder(scan, folder_path(&folder, "top"));
     run_expecting(TS_SCAN_RESULT_OK);
     assert_string_equal(seen.path, "a.txt");
@@ -182,6 +179,9 @@ static void a_cancelled_scan_looks_at_nothing(void **state) {
     run_expecting(TS_SCAN_RESULT_CANCELLED);
     assert_int_equal(seen.count, 0);
     run_expecting(TS_SCAN_RESULT_CANCELLED);
+    ts_scan_clear_cancel(scan);
+    run_expecting(TS_SCAN_RESULT_OK);
+    assert_int_equal(seen.count, 2);
 }
 
 static void *cancel_when_it_has_begun(void *argument) {
@@ -205,7 +205,7 @@ static void another_thread_can_cancel_a_run(void **state) {
     free(bytes);
 }
 
-static void what_could_not_be_scanned_is_said(void **state) {
+static void targets_that_could_not_be_scanned_are_reported(void **state) {
     (void)state;
     ts_scan_add_folder(scan, folder_path(&folder, "top"));
     ts_scan_add_folder(scan, folder_path(&folder, "nowhere"));
@@ -220,30 +220,124 @@ static void a_target_that_cannot_be_scanned_is_the_result(void **state) {
     (void)state;
     ts_scan_add_repository(scan, folder_path(&folder, "rules.yml"));
     run_expecting(TS_SCAN_RESULT_BAD_TARGET);
-    assert_non_null(strstr(ts_scan_error_text(scan), "is not a git repository"));
+    assert_non_null(strstr(ts_scan_error_text(scan), "is not a git repository; ts_scan_add_folder"));
     assert_null(ts_scan_fault(scan, 0));
 }
 
 static void a_selection_of_commits_wants_a_repository(void **state) {
     (void)state;
-    ts_scan_add_bytes(scan, "a", text(SECRET));
+    ts_scan_add_bytes(scan, "a", ts_bytes_of_cstring(SECRET));
     ts_scan_set_text(scan, TS_SCAN_TEXT_REF, "main");
     run_expecting(TS_SCAN_RESULT_BAD_TARGET);
     ts_scan_set_text(scan, TS_SCAN_TEXT_REF, NULL);
     run_expecting(TS_SCAN_RESULT_OK);
+    ts_scan_set_since(scan, 1767225600);
+    run_expecting(TS_SCAN_RESULT_BAD_TARGET);
+    assert_non_null(strstr(ts_scan_error_text(scan), "ts_scan_set_since"));
+    ts_scan_set_since(scan, 0);
+    run_expecting(TS_SCAN_RESULT_OK);
+}
+
+static void notes_are_not_faults(void **state) {
+    (void)state;
+    ts_scan_add_folder(scan, folder_path(&folder, "top"));
+    assert_null(ts_scan_note(scan, 0));
+    folder_write(&folder, "top/.gitleaksignore", "not a fingerprint\n");
+    run_expecting(TS_SCAN_RESULT_OK);
+    assert_non_null(ts_scan_note(scan, 0));
+    assert_non_null(strstr(ts_scan_note(scan, 0), ".gitleaksignore"));
+    assert_null(ts_scan_note(scan, 1));
 }
 
 static void a_configuration_allows_by_the_name_of_the_bytes(void **state) {
     (void)state;
     folder_write(&folder, "c.yml", "allow:\n  - paths: ['mail/*']\n    reason: known\n");
     ts_scan_set_text(scan, TS_SCAN_TEXT_CONFIG_FILE, folder_path(&folder, "c.yml"));
-    ts_scan_add_bytes(scan, "mail/42", text(SECRET));
+    ts_scan_add_bytes(scan, "mail/42", ts_bytes_of_cstring(SECRET));
     run_expecting(TS_SCAN_RESULT_OK);
     assert_int_equal(seen.count, 0);
     assert_int_equal(ts_scan_count(scan, TS_SCAN_COUNT_SUPPRESSED), 1);
     ts_scan_set_text(scan, TS_SCAN_TEXT_CONFIG_FILE, NULL);
     run_expecting(TS_SCAN_RESULT_OK);
     assert_int_equal(seen.count, 1);
+}
+
+/* Writes the baseline of the finding that was seen last. */
+static void write_baseline(const char *salt) {
+    char baseline[300];
+    snprintf(baseline, sizeof baseline, "turnstone-baseline 1\n%s%s team\n", salt, seen.id);
+    folder_write(&folder, "known", baseline);
+    assert_int_equal(ts_scan_set_text(scan, TS_SCAN_TEXT_BASELINE_FILE, folder_path(&folder, "known")),
+                     TS_SCAN_RESULT_OK);
+    seen = (struct seen){.count = 0};
+}
+
+static void findings_of_a_baseline_are_counted_and_not_reported(void **state) {
+    (void)state;
+    ts_scan_add_bytes(scan, "a", ts_bytes_of_cstring(SECRET));
+    run_expecting(TS_SCAN_RESULT_OK);
+    write_baseline("");
+    ts_scan_clear_targets(scan);
+    ts_scan_add_bytes(scan, "b", ts_bytes_of_cstring(SECRET "\nteam_k4j8h2g6f1d3\n"));
+    for (int i = 0; i < 2; i++) { /* the second run uses the baseline that the first one has read */
+        seen.count = 0;
+        run_expecting(TS_SCAN_RESULT_OK);
+        assert_int_equal(seen.count, 1);
+        assert_int_equal(seen.line, 2);
+        assert_int_equal(ts_scan_count(scan, TS_SCAN_COUNT_FINDINGS), 1);
+        assert_int_equal(ts_scan_count(scan, TS_SCAN_COUNT_KNOWN), 1);
+    }
+    ts_scan_set_text(scan, TS_SCAN_TEXT_BASELINE_FILE, NULL);
+    seen.count = 0;
+    run_expecting(TS_SCAN_RESULT_OK);
+    assert_int_equal(seen.count, 2);
+    assert_int_equal(ts_scan_count(scan, TS_SCAN_COUNT_KNOWN), 0);
+}
+
+static void ids_have_the_salt_of_the_baseline(void **state) {
+    (void)state;
+    char id[33];
+    ts_scan_add_bytes(scan, "a", ts_bytes_of_cstring(SECRET));
+    run_expecting(TS_SCAN_RESULT_OK);
+    memcpy(id, seen.id, sizeof id);
+    write_baseline("salt 00112233445566778899aabbccddeeff\n");
+    run_expecting(TS_SCAN_RESULT_OK);
+    assert_int_equal(seen.count, 1);
+    assert_string_not_equal(seen.id, id);
+    folder_write(&folder, "known", "something else\n");
+    run_expecting(TS_SCAN_RESULT_OK); /* read once */
+    ts_scan_set_text(scan, TS_SCAN_TEXT_BASELINE_FILE, folder_path(&folder, "known"));
+    run_expecting(TS_SCAN_RESULT_BAD_CONFIG);
+    assert_non_null(strstr(ts_scan_error_text(scan), "known"));
+}
+
+static bool keep_confidence(void *context, const struct ts_scan_finding *finding) {
+    const struct ts_scan_occurrence *at = ts_scan_finding_occurrence(finding, 0);
+    *(enum ts_scan_confidence *)context = ts_scan_finding_confidence(finding);
+    assert_string_equal(ts_scan_finding_description(finding), "what it opens");
+    assert_string_equal(ts_scan_finding_revoke(finding), "in the settings");
+    assert_string_equal(ts_scan_finding_url(finding), "https://example.com/keys");
+    assert_int_equal(ts_scan_occurrence_end_line(at), 1);
+    assert_int_equal(ts_scan_occurrence_end_column(at), 1 + strlen(SECRET));
+    return true;
+}
+
+static void findings_below_a_confidence_are_counted_and_not_reported(void **state) {
+    (void)state;
+    enum ts_scan_confidence confidence = TS_SCAN_CONFIDENCE_HIGH;
+    folder_write(&folder, "rules.yml",
+                 "rules:\n  - {id: team, name: Team, pattern: '\\b(?<secret>team_[a-z0-9]{12})\\b', gate: "
+                 "[team_], severity: low, reach: 20, confidence: low, description: what it opens, revoke: in "
+                 "the settings, url: 'https://example.com/keys'}\n");
+    ts_scan_add_bytes(scan, "a", ts_bytes_of_cstring(SECRET));
+    assert_int_equal(ts_scan_run(scan, keep_confidence, &confidence), TS_SCAN_RESULT_OK);
+    assert_int_equal(confidence, TS_SCAN_CONFIDENCE_LOW);
+    assert_int_equal(ts_scan_set_min_confidence(scan, TS_SCAN_CONFIDENCE_MEDIUM), TS_SCAN_RESULT_OK);
+    run_expecting(TS_SCAN_RESULT_OK);
+    assert_int_equal(seen.count, 0);
+    assert_int_equal(ts_scan_count(scan, TS_SCAN_COUNT_SUPPRESSED), 1);
+    assert_string_equal(ts_scan_confidence_text(TS_SCAN_CONFIDENCE_MEDIUM), "medium");
+    assert_null(ts_scan_confidence_text((enum ts_scan_confidence)77));
 }
 
 static void expect_bad_usage(enum ts_scan_result result) {
@@ -254,8 +348,8 @@ static void expect_bad_usage(enum ts_scan_result result) {
 static void wrong_arguments_are_bad_usage(void **state) {
     (void)state;
     expect_bad_usage(ts_scan_run(scan, see, &seen));
-    expect_bad_usage(ts_scan_add_bytes(scan, "", text("x")));
-    expect_bad_usage(ts_scan_add_bytes(scan, NULL, text("x")));
+    expect_bad_usage(ts_scan_add_bytes(scan, "", ts_bytes_of_cstring("x")));
+    expect_bad_usage(ts_scan_add_bytes(scan, NULL, ts_bytes_of_cstring("x")));
     expect_bad_usage(ts_scan_add_bytes(scan, "x", (struct ts_bytes){NULL, 1}));
     expect_bad_usage(ts_scan_set_limit(scan, TS_SCAN_LIMIT_MEMORY_BYTES, 1));
     expect_bad_usage(ts_scan_set_limit(scan, TS_SCAN_LIMIT_JOBS, 257));
@@ -263,6 +357,7 @@ static void wrong_arguments_are_bad_usage(void **state) {
     expect_bad_usage(ts_scan_set_limit(scan, (enum ts_scan_limit)77, 1));
     expect_bad_usage(ts_scan_set_switch(scan, (enum ts_scan_switch)77, true));
     expect_bad_usage(ts_scan_set_text(scan, (enum ts_scan_text)77, "x"));
+    expect_bad_usage(ts_scan_set_min_confidence(scan, (enum ts_scan_confidence)77));
     assert_int_equal(ts_scan_set_switch(scan, TS_SCAN_SWITCH_STAGED, true), TS_SCAN_RESULT_OK);
     expect_bad_usage(ts_scan_set_switch(scan, TS_SCAN_SWITCH_WORKING_TREE, true));
     assert_int_equal(ts_scan_set_switch(scan, TS_SCAN_SWITCH_STAGED, false), TS_SCAN_RESULT_OK);
@@ -281,7 +376,7 @@ static void a_limit_of_time_ends_the_run(void **state) {
     ts_scan_add_bytes(scan, "large", (struct ts_bytes){bytes, len});
     ts_scan_set_limit(scan, TS_SCAN_LIMIT_TIME_MS, 1);
     run_expecting(TS_SCAN_RESULT_INCOMPLETE);
-    assert_non_null(strstr(ts_scan_error_text(scan), "--max-time"));
+    assert_non_null(strstr(ts_scan_error_text(scan), "TS_SCAN_LIMIT_TIME_MS"));
     free(bytes);
 }
 
@@ -297,10 +392,14 @@ int main(void) {
         TEST(a_callback_can_end_the_run),
         TEST(a_cancelled_scan_looks_at_nothing),
         TEST(another_thread_can_cancel_a_run),
-        TEST(what_could_not_be_scanned_is_said),
+        TEST(targets_that_could_not_be_scanned_are_reported),
         TEST(a_target_that_cannot_be_scanned_is_the_result),
         TEST(a_selection_of_commits_wants_a_repository),
+        TEST(notes_are_not_faults),
         TEST(a_configuration_allows_by_the_name_of_the_bytes),
+        TEST(findings_of_a_baseline_are_counted_and_not_reported),
+        TEST(ids_have_the_salt_of_the_baseline),
+        TEST(findings_below_a_confidence_are_counted_and_not_reported),
         TEST(wrong_arguments_are_bad_usage),
         TEST(a_limit_of_time_ends_the_run),
     };

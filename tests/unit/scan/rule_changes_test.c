@@ -19,7 +19,8 @@ static int end(void **state) {
     return 0;
 }
 
-static void expect(size_t index, enum ts_rule_change change, const char *source, const char *first) {
+static void expect(size_t index, enum ts_report_rule_change_kind change, const char *source,
+                   const char *first) {
     assert_true(index < profile.rule_change_count);
     const struct ts_report_rule_change *row = &profile.rule_changes[index];
     assert_int_equal(row->change, change);
@@ -42,20 +43,20 @@ static void replaced_and_added_rules_are_distinguished(void **state) {
                                "rules:\n" TEAM_RULE("ours") TEAM_RULE("jwt") TEAM_RULE("github-pat")},
          false);
     assert_int_equal(profile.rule_change_count, 2);
-    expect(0, TS_RULE_CHANGE_REPLACED, TEAM_FILE, NULL);
+    expect(0, TS_REPORT_RULE_CHANGE_REPLACED, TEAM_FILE, NULL);
     assert_int_equal(profile.rule_changes[0].count, 2);
     assert_int_equal(profile.rule_changes[0].target, 0);
-    expect(1, TS_RULE_CHANGE_ADDED, TEAM_FILE, "ours");
+    expect(1, TS_REPORT_RULE_CHANGE_ADDED, TEAM_FILE, "ours");
     assert_int_equal(profile.rule_changes[1].count, 1);
 }
 
-static void what_is_left_out_is_counted_without_what_is_replaced(void **state) {
+static void omitted_rules_are_counted_without_replaced_ones(void **state) {
     (void)state;
     struct target_files files = {"rules: {builtin: false, files: [" TEAM_FILE "]}\n",
                                  "rules:\n" TEAM_RULE("jwt")};
     init(files, false);
-    expect(0, TS_RULE_CHANGE_LEFT_OUT, SCAN_CONFIG_NAME, NULL);
-    expect(1, TS_RULE_CHANGE_REPLACED, TEAM_FILE, "jwt");
+    expect(0, TS_REPORT_RULE_CHANGE_LEFT_OUT, SCAN_CONFIG_NAME, NULL);
+    expect(1, TS_REPORT_RULE_CHANGE_REPLACED, TEAM_FILE, "jwt");
     size_t left_out = profile.rule_changes[0].count;
     assert_true(left_out > 80);
     assert_int_equal(profile.rule_changes[0].target, 0);
@@ -63,7 +64,7 @@ static void what_is_left_out_is_counted_without_what_is_replaced(void **state) {
         assert_string_not_equal(profile.rule_changes[0].rules[i], "jwt");
     scan__profile_release(&profile);
     init(files, true);
-    expect(0, TS_RULE_CHANGE_LEFT_OUT, "--no-builtin-rules", NULL);
+    expect(0, TS_REPORT_RULE_CHANGE_LEFT_OUT, "--no-builtin-rules", NULL);
     assert_int_equal(profile.rule_changes[0].target, TS_REPORT_NONE);
     assert_int_equal(profile.rule_changes[0].count, left_out);
 }
@@ -79,7 +80,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_configuration_without_rules_changes_none, end),
         cmocka_unit_test_teardown(replaced_and_added_rules_are_distinguished, end),
-        cmocka_unit_test_teardown(what_is_left_out_is_counted_without_what_is_replaced, end),
+        cmocka_unit_test_teardown(omitted_rules_are_counted_without_replaced_ones, end),
         cmocka_unit_test_teardown(rules_that_are_not_there_are_noted_in_one_line, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

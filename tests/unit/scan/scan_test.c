@@ -1,4 +1,4 @@
-/* Scans as a caller makes them, of folders; repositories are scanned in tests/system. */
+/* Scans of folders through scan.h. Repositories are tested in tests/system. */
 #include "folder_maker.h"
 #include "scan/scan.h"
 

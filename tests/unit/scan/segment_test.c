@@ -29,7 +29,7 @@ static int make_file(void) {
     return fd;
 }
 
-/* Pages that are read, which must be the first ones. ret_is_damaged: whether that was noticed. */
+/* Reads pages, which must be the first ones. ret_is_damaged: whether damage was noticed. */
 static size_t read_pages(int fd, bool *ret_is_damaged) {
     struct scan_segment segment;
     struct ts_bytes page;
@@ -100,7 +100,7 @@ static void any_changed_bit_ends_the_file_there(void **state) {
     close(fd);
 }
 
-/* Blocks of another file, or the same page in another place, are not what was written here. */
+/* Blocks of another file, and the same page at another position, are refused. */
 static void a_page_belongs_to_its_file_and_its_place(void **state) {
     (void)state;
     int fd = make_file();
@@ -119,7 +119,7 @@ static void a_page_belongs_to_its_file_and_its_place(void **state) {
     close(fd);
 }
 
-static void what_does_not_fit_is_an_error_and_leaves_whole_pages(void **state) {
+static void a_page_that_does_not_fit_is_an_error_and_leaves_whole_pages(void **state) {
     (void)state;
     char path[] = "/tmp/turnstone-test-XXXXXX";
     int fd = mkostemp(path, O_CLOEXEC);
@@ -151,7 +151,7 @@ int main(void) {
         cmocka_unit_test(a_file_that_is_cut_gives_the_pages_before_the_cut),
         cmocka_unit_test(any_changed_bit_ends_the_file_there),
         cmocka_unit_test(a_page_belongs_to_its_file_and_its_place),
-        cmocka_unit_test(what_does_not_fit_is_an_error_and_leaves_whole_pages),
+        cmocka_unit_test(a_page_that_does_not_fit_is_an_error_and_leaves_whole_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ static void little_of_a_secret_is_shown(void **state) {
     assert_string_equal(redacted("abcdefghijk"), "xxxxxxxxxxx");
     assert_string_equal(redacted("Abcd-12"), "Xxxx!99");
     assert_string_equal(redacted("Abc12"), "[5 bytes]");
-    assert_string_equal(redacted("xxx999"), "[6 bytes]"); /* it would show itself */
+    assert_string_equal(redacted("xxx999"), "[6 bytes]"); /* its shape would equal the secret itself */
     assert_string_equal(redacted("p\xc3\xa4sswort"), "[9 bytes]");
     assert_string_equal(redacted("x"), "[1 bytes]");
     assert_string_equal(redacted("\x1b[2Jefghijklmnopqrst\n\r\x07\x80"), "\\x1b[2J…\\x0a\\x0d\\x07\\x80");
@@ -76,7 +76,7 @@ static void the_line_is_shown_with_its_secrets_masked(void **state) {
     assert_string_equal(excerpt(from), "a=SECRET and b=MORE, c=SECRET");
 }
 
-static void what_is_no_text_is_shown_shortly(void **state) {
+static void binary_content_is_shown_shortly(void **state) {
     (void)state;
     struct ts_span wide = {16, 12};
     struct scan_around from = {
@@ -98,7 +98,7 @@ static void what_is_no_text_is_shown_shortly(void **state) {
     assert_string_equal(excerpt(from), "·=********");
 }
 
-/* Single zeros are left out of wide text only, and a few zeros do not make a text wide. */
+/* Single zeros are omitted only in wide text, and a few zeros do not make a text wide. */
 static void a_few_zeros_do_not_make_it_wide(void **state) {
     (void)state;
     struct ts_span at = {3, 6};
@@ -142,7 +142,7 @@ static void long_lines_are_cut_and_masks_count_as_what_is_shown(void **state) {
     assert_true(strlen(shown) >= SCAN_EXCERPT_MAX);
 }
 
-/* Every byte of a secret, wherever it begins and ends around the cuts. */
+/* Tests every byte of a secret that begins and ends anywhere around the cuts. */
 static void no_byte_of_a_secret_is_shown(void **state) {
     (void)state;
     static char line[3000];
@@ -176,12 +176,12 @@ static void characters_are_not_cut_in_two(void **state) {
 static void secrets_of_other_contents_are_masked_too(void **state) {
     (void)state;
     static const struct ts_siphash_key key = {{1, 2}};
-    struct scan_print print = scan__print_of(&key, TS_BYTES("elsewhere-found"));
+    struct scan_print print = scan__print_of(&key, TS_BYTES("elsewhere-f0und"));
     struct scan_masks masks = {.prints = {.key = key}};
     assert_true(scan__prints_add(&masks.prints, &print));
     scan__prints_sort(&masks.prints);
     struct ts_span at = {2, 6};
-    struct scan_around from = {.content = TS_BYTES("a=SECRET, xelsewhere-foundy \xff\xff"),
+    struct scan_around from = {.content = TS_BYTES("a=SECRET, xelsewhere-f0undy \xff\xff"),
                                .at = at,
                                .secrets = &at,
                                .secret_count = 1};
@@ -191,7 +191,7 @@ static void secrets_of_other_contents_are_masked_too(void **state) {
     text[excerpt_len(&from, &masks)] = '\0';
     assert_string_equal(text, "a=********, x********y ·");
     assert_null(memmem(around, made.len, "SECRET", 6));
-    from.content = TS_BYTES("a=SECRET, xelsewhere-FOUNDy");
+    from.content = TS_BYTES("a=SECRET, xelsewhere-F0UNDy");
     made.len = scan__around(&from, around);
     assert_false(scan__around_touched(made, &masks));
     scan__masks_release(&masks);
@@ -227,7 +227,7 @@ static void a_longer_secret_around_one_of_the_line_is_masked_whole(void **state)
 }
 
 /* The line is not kept unchanged, although nothing else in it is masked. */
-static void what_is_hidden_goes_before_a_line_is_kept(void **state) {
+static void hidden_values_are_masked_before_a_line_is_kept(void **state) {
     (void)state;
     struct ts_span at = {4, 5};
     struct scan_masks none = {.capacity = 0};
@@ -284,7 +284,7 @@ static void what_is_near_the_end_of_what_is_looked_at_is_not_shown(void **state)
     assert_non_null(strstr(shown, "********x********"));
 }
 
-static void what_is_hidden_is_not_shown(void **state) {
+static void hidden_values_are_not_shown(void **state) {
     (void)state;
     struct scan_around from = {
         .content = TS_BYTES("before\na=SECRET and more\nbehind"), .at = {9, 6}, .is_hidden = true};
@@ -292,7 +292,7 @@ static void what_is_hidden_is_not_shown(void **state) {
 }
 
 /* Bytes that were read from a file may be arbitrary. */
-static void what_is_no_around_is_refused(void **state) {
+static void an_invalid_around_is_refused(void **state) {
     (void)state;
     char around[SCAN_AROUND_SIZE];
     struct ts_span at = {2, 6};
@@ -345,12 +345,12 @@ int main(void) {
         cmocka_unit_test(keys_are_distinguished_by_their_kind_and_finding),
         cmocka_unit_test(secrets_of_other_contents_are_masked_too),
         cmocka_unit_test(a_longer_secret_around_one_of_the_line_is_masked_whole),
-        cmocka_unit_test(what_is_hidden_goes_before_a_line_is_kept),
+        cmocka_unit_test(hidden_values_are_masked_before_a_line_is_kept),
         cmocka_unit_test(a_line_of_very_many_short_secrets_is_not_shown),
         cmocka_unit_test(what_is_near_the_end_of_what_is_looked_at_is_not_shown),
-        cmocka_unit_test(what_is_hidden_is_not_shown),
-        cmocka_unit_test(what_is_no_around_is_refused),
-        cmocka_unit_test(what_is_no_text_is_shown_shortly),
+        cmocka_unit_test(hidden_values_are_not_shown),
+        cmocka_unit_test(an_invalid_around_is_refused),
+        cmocka_unit_test(binary_content_is_shown_shortly),
         cmocka_unit_test(a_few_zeros_do_not_make_it_wide),
         cmocka_unit_test(a_short_secret_is_not_looked_for_elsewhere),
         cmocka_unit_test(the_line_is_shown_with_its_secrets_masked),

@@ -55,7 +55,7 @@ static void assert_same_hit(const struct scan_hit *a, const struct scan_hit *b) 
     assert_memory_equal(&a->line, &b->line, end - offsetof(struct scan_hit, line));
 }
 
-static void what_is_read_is_what_was_written(void **state) {
+static void decoding_returns_the_encoded_material(void **state) {
     (void)state;
     size_t count;
     assert_true(decode(scan__buffer_bytes(&page)));
@@ -93,7 +93,7 @@ static bool wants_second(void *ctx, const struct scan_known *known) {
     return known->size == 1001 && known->kind == SCAN_CONTENT_BLOB;
 }
 
-static void only_what_is_wanted_is_taken(void **state) {
+static void only_wanted_contents_are_taken(void **state) {
     (void)state;
     unsigned asked = 0;
     struct scan_material_sink sink = {.pass = &to.pass, .wants = wants_second, .ctx = &asked};
@@ -212,8 +212,8 @@ static void numbers_take_as_many_bytes_as_they_need(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_read_is_what_was_written, begin, end),
-        cmocka_unit_test_setup_teardown(only_what_is_wanted_is_taken, begin, end),
+        cmocka_unit_test_setup_teardown(decoding_returns_the_encoded_material, begin, end),
+        cmocka_unit_test_setup_teardown(only_wanted_contents_are_taken, begin, end),
         cmocka_unit_test_setup_teardown(a_page_that_was_cut_is_refused_whole, begin, end),
         cmocka_unit_test_setup_teardown(a_rule_that_is_not_there_refuses_the_page, begin, end),
         cmocka_unit_test_setup_teardown(any_changed_byte_is_refused_or_read_in_bounds, begin, end),

@@ -145,7 +145,8 @@ static void many_files_become_one(void **state) {
         if (is_scattered) {
             assert_true(scan__state_rewrite_begin(opened, SCAN_SEGMENT_KNOWN));
             scan__state_add(opened, SCAN_SEGMENT_KNOWN, TS_BYTES("abc"));
-            assert_int_equal(bytes_of(opened, SCAN_SEGMENT_KNOWN), 5 * (scans + 1)); /* until it is done */
+            /* The old pages are valid until the rewriting is done. */
+            assert_int_equal(bytes_of(opened, SCAN_SEGMENT_KNOWN), 5 * (scans + 1));
             scan__state_rewrite_end(opened, SCAN_SEGMENT_KNOWN);
             assert_int_equal(bytes_of(opened, SCAN_SEGMENT_KNOWN), 3);
             assert_false(scan__state_is_scattered(opened, SCAN_SEGMENT_KNOWN));
@@ -155,7 +156,7 @@ static void many_files_become_one(void **state) {
     assert_true(scans > 4);
 }
 
-/* Refuses a page, as a reader that does not understand it: the rest of the file is skipped, and the file
+/* Refuses a page, like a reader that does not understand it: the rest of the file is skipped, and the file
  * must be written again. */
 static bool refuse_page(void *ctx, struct ts_bytes page) {
     (void)page;
@@ -163,7 +164,7 @@ static bool refuse_page(void *ctx, struct ts_bytes page) {
     return false;
 }
 
-static void what_does_not_read_well_is_left_out(void **state) {
+static void unreadable_state_is_ignored(void **state) {
     (void)state;
     size_t asked = 0;
     struct scan_state *opened = open_state();
@@ -178,7 +179,7 @@ static void what_does_not_read_well_is_left_out(void **state) {
     scan__state_close(opened);
 }
 
-static void another_salt_makes_what_was_kept_useless(void **state) {
+static void another_salt_makes_the_kept_state_useless(void **state) {
     (void)state;
     struct scan_state *opened = open_state();
     assert_true(scan__state_begin(opened));
@@ -231,14 +232,14 @@ static void a_damaged_key_of_prints_is_made_again(void **state) {
     assert_true(scan__state_print_key_read(path, &key));
 }
 
-static void what_others_can_write_to_is_not_used(void **state) {
+static void a_folder_that_others_can_write_to_is_not_used(void **state) {
     (void)state;
     struct scan_state *opened = open_state();
     assert_true(scan__state_begin(opened));
     scan__state_close(opened);
     assert_int_equal(chmod(target_path(""), 0770), 0);
     assert_null(open_use(use_number(1, 2, 3)));
-    assert_non_null(strstr(warning.text, "others can write to it"));
+    assert_non_null(strstr(warning.text, "other users can write to it"));
 }
 
 static void names_of_files_are_distinguished_from_others(void **state) {
@@ -302,13 +303,14 @@ static void only_the_latest_ways_of_scanning_are_kept(void **state) {
         set_time(target_path(scan__state_name('u', &use).text), 1000 + i);
     }
     put_all(use_number(1, 2, SCAN_USES_MAX + 1));
-    assert_int_equal(kept_of(use_number(1, 1, 0)), 0);   /* nobody else has its rules */
-    assert_int_equal(kept_of(use_number(1, 2, 1)), 100); /* known objects are still useful for the others */
+    assert_int_equal(kept_of(use_number(1, 1, 0)), 0); /* no other use has these rules */
+    assert_int_equal(kept_of(use_number(1, 2, 1)),
+                     100); /* other uses with these rules need the known objects */
     for (uint8_t i = 2; i < SCAN_USES_MAX + 2; i++)
         assert_int_equal(kept_of(use_number(1, 2, i)), 111);
 }
 
-static void what_belongs_to_repositories_that_are_gone_goes(void **state) {
+static void state_of_repositories_that_are_gone_is_removed(void **state) {
     (void)state;
     char gone[512];
     char all[512];
@@ -325,7 +327,7 @@ static void what_belongs_to_repositories_that_are_gone_goes(void **state) {
     put_all(use_number(1, 2, 3));
     assert_int_equal(kept_of(lost), 100);
     assert_int_equal(rmdir(gone), 0);
-    /* While another scan has it, it stays. */
+    /* While another scan uses it, it stays. */
     opened = scan__state_open(&place, &warning);
     assert_true(scan__state_begin(opened));
     put_all(use_number(1, 2, 3));
@@ -340,7 +342,7 @@ static void what_belongs_to_repositories_that_are_gone_goes(void **state) {
     assert_int_not_equal(access(path, F_OK), 0);
 }
 
-static void the_oldest_of_very_many_repositories_go(void **state) {
+static void the_oldest_of_very_many_repositories_are_removed(void **state) {
     (void)state;
     for (uint32_t i = 0; i < SCAN_TARGETS_MAX; i++) {
         struct scan_use use = use_number((uint8_t)i, 2, 3);
@@ -370,14 +372,14 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_snapshot_is_that_of_its_fingerprint, begin, end),
         cmocka_unit_test_setup_teardown(a_second_one_reads_and_does_not_write, begin, end),
         cmocka_unit_test_setup_teardown(many_files_become_one, begin, end),
-        cmocka_unit_test_setup_teardown(what_does_not_read_well_is_left_out, begin, end),
-        cmocka_unit_test_setup_teardown(another_salt_makes_what_was_kept_useless, begin, end),
+        cmocka_unit_test_setup_teardown(unreadable_state_is_ignored, begin, end),
+        cmocka_unit_test_setup_teardown(another_salt_makes_the_kept_state_useless, begin, end),
         cmocka_unit_test_setup_teardown(the_first_key_of_prints_stays_that_of_the_folder, begin, end),
         cmocka_unit_test_setup_teardown(a_damaged_key_of_prints_is_made_again, begin, end),
-        cmocka_unit_test_setup_teardown(what_others_can_write_to_is_not_used, begin, end),
+        cmocka_unit_test_setup_teardown(a_folder_that_others_can_write_to_is_not_used, begin, end),
         cmocka_unit_test_setup_teardown(only_the_latest_ways_of_scanning_are_kept, begin, end),
-        cmocka_unit_test_setup_teardown(what_belongs_to_repositories_that_are_gone_goes, begin, end),
-        cmocka_unit_test_setup_teardown(the_oldest_of_very_many_repositories_go, begin, end),
+        cmocka_unit_test_setup_teardown(state_of_repositories_that_are_gone_is_removed, begin, end),
+        cmocka_unit_test_setup_teardown(the_oldest_of_very_many_repositories_are_removed, begin, end),
         cmocka_unit_test(names_of_files_are_distinguished_from_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,7 @@ static void each_source_has_a_row_in_order(void **state) {
     struct ts_arena arena = {NULL};
     struct ts_report_suppression *rows;
     size_t count;
-    for (uint32_t round = 0; round < 70000; round++) { /* more than are kept apart */
+    for (uint32_t round = 0; round < 70000; round++) { /* more records than are kept unmerged */
         assert_true(take(hit_of(round % 3, true, NULL), "b"));
         assert_true(take(hit_of(round % 2, false, "turnstone:allow"), "x"));
     }
@@ -93,8 +93,8 @@ static void entries_are_those_of_the_targets_own_configuration(void **state) {
     kit_release(&other);
 }
 
-/* The records stay as few as the result: equal ones are stored once, however often they occur. */
-static void what_comes_often_takes_no_room(void **state) {
+/* The number of records stays as small as the result: equal records are stored once. */
+static void repetitions_take_no_room(void **state) {
     (void)state;
     size_t capacity = suppressed.capacity;
     struct scan_hit entry = hit_of(0, true, NULL);
@@ -117,8 +117,8 @@ static void what_comes_often_takes_no_room(void **state) {
     ts_arena_release(&arena);
 }
 
-/* If no two records are equal, none is lost, and they are not merged again for each new one. */
-static void what_is_different_has_room(void **state) {
+/* If no two records are equal, none is lost, and they are not merged for each new record. */
+static void different_entries_have_room(void **state) {
     (void)state;
     uint32_t first = (uint32_t)suppressed.capacity;
     struct scan_hit hit = hit_of(0, true, NULL);
@@ -168,7 +168,7 @@ static void a_fingerprint_ignores_what_is_at_its_place(void **state) {
                               {.finding = 1, .line = 8, .end_line = 8}};
     scan__hits_add(&kit.hits, &content, hits, 2);
     struct scan_suppressed_place place = {.profile = &kit.profile, .content = &content, .path = text("x")};
-    scan__suppressed_ignore(&suppressed, &place); /* no commit: not this fingerprint */
+    scan__suppressed_ignore(&suppressed, &place); /* no commit: this fingerprint does not apply */
     scan__suppressed_sort(&suppressed);
     assert_false(take(hits[0], "x"));
     place.commit = &commit;
@@ -196,8 +196,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_path_decides_and_then_the_mark, begin, end),
         cmocka_unit_test_setup_teardown(each_source_has_a_row_in_order, begin, end),
         cmocka_unit_test_setup_teardown(entries_are_those_of_the_targets_own_configuration, begin, end),
-        cmocka_unit_test_setup_teardown(what_comes_often_takes_no_room, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_different_has_room, begin, end),
+        cmocka_unit_test_setup_teardown(repetitions_take_no_room, begin, end),
+        cmocka_unit_test_setup_teardown(different_entries_have_room, begin, end),
         cmocka_unit_test_setup_teardown(entries_by_finding_id_that_meet_nothing_are_counted, begin, end),
         cmocka_unit_test_setup_teardown(a_fingerprint_ignores_what_is_at_its_place, begin, end),
     };

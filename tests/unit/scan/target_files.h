@@ -1,4 +1,4 @@
-/* A target that has a configuration and one file of rules, as profiles read them. */
+/* A target with a configuration and one rule file, which profiles read. */
 #ifndef TS_TESTS_UNIT_SCAN_TARGET_FILES_H
 #define TS_TESTS_UNIT_SCAN_TARGET_FILES_H
 

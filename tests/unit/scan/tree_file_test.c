@@ -42,7 +42,7 @@ static void files_are_read_by_their_path(void **state) {
     assert_int_equal(scan__tree_has(&tree, "in/other", NULL), SCAN_TREE_HAS_NOT);
 }
 
-static void what_is_not_a_small_regular_file_of_the_folder_is_not_read(void **state) {
+static void only_small_regular_files_of_the_folder_are_read(void **state) {
     (void)state;
     struct scan_profile_file file;
     assert_int_equal(read_file("nothing", 100, &file), SCAN_PROFILE_ABSENT);
@@ -57,8 +57,7 @@ static void what_is_not_a_small_regular_file_of_the_folder_is_not_read(void **st
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(files_are_read_by_their_path, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_not_a_small_regular_file_of_the_folder_is_not_read, begin,
-                                        end),
+        cmocka_unit_test_setup_teardown(only_small_regular_files_of_the_folder_are_read, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

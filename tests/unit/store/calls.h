@@ -84,7 +84,7 @@ static inline struct found read_key(struct ts_store *store, struct ts_bytes key)
     return found;
 }
 
-/* Returns the number of promises. If ret_gid is not NULL, it gets the gid of the first one. */
+/* Returns the number of promises. If ret_gid is not NULL, it receives the gid of the first one. */
 static inline size_t promises(struct ts_store *store, char *ret_gid, size_t size) {
     struct ts_rows rows = {0};
     struct ts_call call = {.kind = TS_CALL_PREPARED, .rows = &rows, .deadline_ns = in_ms(20000)};
@@ -102,7 +102,7 @@ static inline uint64_t now_of(struct ts_store *store) {
     return call.time_ms;
 }
 
-/* A meta record for a store of a cluster of its own. */
+/* Writes a meta record for a store of a separate cluster. */
 static inline void write_meta(struct ts_store *store, struct ts_meta meta) {
     struct ts_store_error error;
     meta.present = true;

@@ -1,4 +1,4 @@
-/* Short ways to call a store, for the tests of its parts. */
+/* Short functions to call a store, for the tests of its parts. */
 #ifndef TS_TESTS_UNIT_STORE_SIMPLE_H
 #define TS_TESTS_UNIT_STORE_SIMPLE_H
 
@@ -35,7 +35,7 @@ static inline enum ts_store_result simple_finish(struct ts_store *store, enum ts
     return ts_store_run(store, &call);
 }
 
-/* Returns whether the key has this value; NULL: is absent. The read must work. */
+/* Returns whether the key has this value; NULL means absent. The read must succeed. */
 static inline bool simple_has(struct ts_store *store, const char *key, const char *value) {
     struct ts_rows rows = {0};
     const struct ts_bytes keys[] = {ts_bytes_of_cstring(key)};

@@ -1,4 +1,4 @@
-/* cmocka wants these before its own header. */
+/* cmocka needs these headers before its own. */
 #ifndef TS_TESTS_SUPPORT_CMOCKA_H
 #define TS_TESTS_SUPPORT_CMOCKA_H
 

@@ -2,9 +2,9 @@
  * Real PostgreSQL servers for tests, from the distribution's package, on loopback ports of their own. The
  * server that the package itself may have started is never touched.
  *
- * Failures to start are failures of the test. Every server ends with the process that started it, however
- * that ends, and leaves nothing behind when it was stopped; files of a killed test are in its own TMPDIR.
- * Start servers from the main thread only: they end with the thread that started them.
+ * If a server cannot be started, the test fails. Every server ends with the process that started it, even if
+ * that is killed. A stopped server leaves no files; files of a killed test are in its own TMPDIR. Start
+ * servers from the main thread only: they end with the thread that started them.
  */
 #ifndef TS_TESTS_SUPPORT_PG_H
 #define TS_TESTS_SUPPORT_PG_H
@@ -15,15 +15,16 @@
 struct support_pg;
 
 struct support_pg_options {
-    int max_prepared_transactions; /* as the server's own setting: 0 is none */
+    int max_prepared_transactions; /* max_prepared_transactions of the server; 0: none */
     int max_connections;           /* 0: 100 */
-    bool without_fsync;            /* for tests in which no server dies */
+    bool without_fsync;            /* faster, for tests in which no server dies */
     const char *settings;          /* further lines of postgresql.conf, or NULL */
 };
 
 struct support_pg *support_pg_start(const struct support_pg_options *options);
 
-/* Another server, that streams from this one and can be read; it reports every second what it has replayed. */
+/* Another server that streams from this one and can be read. It reports every second how much it has
+ * replayed. */
 struct support_pg *support_pg_standby(const struct support_pg *pg);
 
 /* Ends the server and removes its files. Accepts NULL. */
@@ -35,15 +36,15 @@ void support_pg_kill(struct support_pg *pg);
 /* Starts it again over the same files and port, after a kill. */
 void support_pg_resume(struct support_pg *pg);
 
-/* Kill, change of the settings (in the form of postgresql.conf), resume. */
+/* Kills the server, changes the settings (in the form of postgresql.conf), and resumes it. */
 void support_pg_reconfigure(struct support_pg *pg, const char *settings);
 
 /* postgresql://turnstone@127.0.0.1:PORT/DATABASE in memory that lives as long as the server. */
 const char *support_pg_url(struct support_pg *pg, const char *database);
 int support_pg_port(const struct support_pg *pg);
 
-/* Runs SQL as the administrator; the first column of the first row as text, to be freed, or NULL without
- * rows. */
+/* Runs SQL as the administrator. Returns the first column of the first row as text, which the caller frees;
+ * NULL without rows. */
 char *support_pg_sql(struct support_pg *pg, const char *database, const char *sql);
 void support_pg_do(struct support_pg *pg, const char *database, const char *sql);
 

@@ -3,6 +3,7 @@
 #include "world.h"
 
 static struct ts_coord_detail detail;
+static const struct ts_pin no_pin;
 
 static void a_cooldown_is_armed_only_where_it_is_configured(void **state) {
     (void)state;
@@ -23,16 +24,37 @@ static void a_cooldown_throttles_until_it_is_over(void **state) {
     const struct ts_cooldown entry = {.until = {1050}};
     bool drop = true;
     const struct ts_logical_time before = {1049}, at = {1050};
-    assert_int_equal(ts_claim_admit(&guard, NULL, before, &drop, &detail), TS_CLAIM_OK);
+    assert_int_equal(ts_claim_admit(&guard, &no_pin, NULL, before, &drop, &detail), TS_CLAIM_OK);
     assert_false(drop);
-    assert_int_equal(ts_claim_admit(&guard, &entry, before, &drop, &detail), TS_CLAIM_THROTTLED);
+    assert_int_equal(ts_claim_admit(&guard, &no_pin, &entry, before, &drop, &detail), TS_CLAIM_THROTTLED);
     assert_false(drop);
     assert_int_equal(detail.retry_after.ms, 1050);
-    assert_int_equal(ts_claim_admit(&guard, &entry, at, &drop, &detail), TS_CLAIM_OK);
+    assert_int_equal(ts_claim_admit(&guard, &no_pin, &entry, at, &drop, &detail), TS_CLAIM_OK);
     assert_true(drop);
     guard.config.cooldown_ms = 0;
-    assert_int_equal(ts_claim_admit(&guard, &entry, before, &drop, &detail), TS_CLAIM_OK);
+    assert_int_equal(ts_claim_admit(&guard, &no_pin, &entry, before, &drop, &detail), TS_CLAIM_OK);
     assert_false(drop);
+}
+
+static void a_pinned_run_admits_only_claims_that_present_its_pin(void **state) {
+    (void)state;
+    struct ts_run_guard guard = {.status = TS_RUN_ACTIVE};
+    const struct ts_cooldown over = {.until = {10}};
+    const struct ts_logical_time now = {1000};
+    const struct ts_pin right = {.b = {[31] = 7}}, wrong = {.b = {[31] = 8}};
+    bool drop;
+    /* A run without a pin admits every worker. */
+    assert_int_equal(ts_claim_admit(&guard, &right, NULL, now, &drop, &detail), TS_CLAIM_OK);
+    guard.config.pin = right;
+    detail = (struct ts_coord_detail){.has_deadline = true};
+    assert_int_equal(ts_claim_admit(&guard, &wrong, &over, now, &drop, &detail), TS_CLAIM_NONE_AVAILABLE);
+    assert_int_equal(detail.other_pins, 1);
+    assert_false(detail.has_deadline || drop);
+    assert_int_equal(ts_claim_admit(&guard, &no_pin, NULL, now, &drop, &detail), TS_CLAIM_NONE_AVAILABLE);
+    assert_int_equal(ts_claim_admit(&guard, &right, &over, now, &drop, &detail), TS_CLAIM_OK);
+    assert_true(drop);
+    assert_int_equal(ts_claim_none(&(struct ts_claim_scan){0}, &guard, &detail), TS_CLAIM_NONE_AVAILABLE);
+    assert_int_equal(detail.other_pins, 0);
 }
 
 static void candidates_are_skipped_or_end_the_claim(void **state) {
@@ -62,7 +84,14 @@ static void candidates_are_skipped_or_end_the_claim(void **state) {
     guard.status = TS_RUN_CANCELLED;
     assert_int_equal(ts_claim_none(&scan, &guard, &detail), TS_CLAIM_NONE_AVAILABLE);
     assert_false(detail.has_deadline);
+    assert_false(ts_claim_is_open(&guard));
+    /* Not all announced shards are registered. */
+    guard.status = TS_RUN_INITIALIZING;
+    assert_false(ts_claim_is_open(&guard));
+    assert_int_equal(ts_claim_none(&scan, &guard, &detail), TS_CLAIM_NONE_AVAILABLE);
+    assert_false(detail.has_deadline);
     guard.status = TS_RUN_ACTIVE;
+    assert_true(ts_claim_is_open(&guard));
     const struct ts_claim_scan nothing = {0};
     assert_int_equal(ts_claim_none(&nothing, &guard, &detail), TS_CLAIM_NONE_AVAILABLE);
     assert_false(detail.has_deadline);
@@ -84,6 +113,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cooldown_is_armed_only_where_it_is_configured),
         cmocka_unit_test(a_cooldown_throttles_until_it_is_over),
+        cmocka_unit_test(a_pinned_run_admits_only_claims_that_present_its_pin),
         cmocka_unit_test(candidates_are_skipped_or_end_the_claim),
         cmocka_unit_test(workers_begin_to_look_at_different_places),
     };

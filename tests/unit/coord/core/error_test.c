@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Section 2.3 of the specification, repeated here. Release and write are not in it: release admits the errors
- * of park, and write those of renew. */
+/* Section 2.3 of the specification, repeated here. Release and write are not in it: release has the errors of
+ * park, and write has those of renew. */
 enum { RENEW, CHECKPOINT, COMPLETE, PARK, SPLIT, RELEASE, WRITE, OPERATIONS };
 static const struct {
     enum ts_coord_error error;
@@ -158,8 +158,8 @@ static void every_variant_has_its_class(void **state) {
     (void)state;
     static struct ts_coord_detail detail;
     for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
-        assert_int_equal(ts_txn_error_class_of(classes[i].variant, &detail), classes[i].expected);
-    /* Besides these there are only the three operations that make more checks. */
+        assert_int_equal(ts_error_class_of(classes[i].variant, &detail), classes[i].expected);
+    /* All other errors belong to the three operations that make more checks. */
     assert_int_equal(sizeof classes / sizeof classes[0] + 3, TS_ERROR__VARIANT_END);
 }
 
@@ -189,7 +189,7 @@ static void a_failure_inside_a_failure_decides_the_class(void **state) {
     assert_int_equal(ts_create_run_error_class(TS_CREATE_RUN_GET_RUN_FAILED, &detail),
                      TS_COORD_CLASS_ESCALATE);
     detail.nested = TS_VARIANT_GET_RUN_FAILED;
-    assert_stops("TS_VARIANT_GET_RUN_FAILED", ts_txn_error_class_of(TS_VARIANT_GET_RUN_FAILED, &detail));
+    assert_stops("TS_VARIANT_GET_RUN_FAILED", ts_error_class_of(TS_VARIANT_GET_RUN_FAILED, &detail));
 }
 
 int main(void) {

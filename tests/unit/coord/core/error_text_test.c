@@ -105,7 +105,7 @@ static void nested_errors_are_shown_inside(void **state) {
                  "RegisterShardsFailed(ManifestInvalid(DuplicateIds { entry: 4, other: 2 }))");
     detail.nested = TS_VARIANT_RUN_NOT_FOUND;
     expect_debug(TS_VARIANT_GET_RUN_FAILED, "GetRunFailed(RunNotFound)");
-    detail.config = (struct ts_config_detail){TS_CONFIG_FAULT_ATTEMPTS, 2000, 0, 1000};
+    detail.config = (struct ts_run_config_detail){TS_RUN_CONFIG_FAULT_ATTEMPTS, 2000, 0, 1000};
     expect_debug(TS_VARIANT_INVALID_CONFIG,
                  "InvalidConfig(AttemptsOutOfRange { value: 2000, min: 0, max: 1000 })");
 }
@@ -120,8 +120,8 @@ static void a_text_that_does_not_fit_is_truncated_and_its_length_returned(void *
 }
 
 /*
- * The whole output surface: real failures and successes whose keys, tokens, metadata, owners, hashes and
- * tenants are planted words, every text of every variant with every field filled in, and every event.
+ * All texts that can be shown: of real failures and successes with planted words as keys, tokens, metadata,
+ * owners, hashes and tenants; of every variant with every field filled in; and of every event.
  */
 #define SECRET_KEY    "kEyBytes"
 #define SECRET_TOKEN  "tOkenBytes"

@@ -40,8 +40,50 @@ static void payload_hashes_of_lists_are_those_of_the_document(void **state) {
          .id = {9},
          .spec = {.range = {TS_BYTES_INIT("m"), {0}}, .metadata = TS_BYTES_INIT("x")}},
     };
-    assert_true(ts_payload_hash_register(shard.run, (struct ts_new_shards){shards, 2}).v ==
+    assert_true(ts_payload_hash_register(shard.run, (struct ts_new_shards){shards, 2}, 0).v ==
                 UINT64_C(0xa90787420c5c9297));
+    assert_true(ts_payload_hash_register(shard.run, (struct ts_new_shards){shards, 2}, 5).v ==
+                UINT64_C(0x42bcc73b3fd6d17b));
+    static const uint8_t keys[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 255, 255};
+    const struct ts_new_shard target = {.has_id = true,
+                                        .id = {3},
+                                        .spec.range = {ts_bytes_of(keys, 16), ts_bytes_of(keys, 18)},
+                                        .unit = TS_BYTES_INIT("unit")};
+    assert_true(ts_payload_hash_register(shard.run, (struct ts_new_shards){&target, 1}, 0).v ==
+                UINT64_C(0x0a36ef510894a936));
+    static const uint8_t digest[32] = {0x93, 0xbf, 0xd0, 0x20, 0x3f, 0x67, 0x14, 0x35, 0xf3, 0x39, 0x46,
+                                       0xc1, 0x52, 0x11, 0xde, 0xc0, 0x7b, 0x05, 0x19, 0xe4, 0xe9, 0x82,
+                                       0x68, 0x05, 0xd4, 0x1d, 0x0e, 0x32, 0x3b, 0x8f, 0x2a, 0x5b};
+    const struct ts_announced announced = ts_announced_of((struct ts_new_shards){shards, 2});
+    assert_int_equal(announced.count, 2);
+    assert_memory_equal(announced.digest, digest, sizeof digest);
+}
+
+static void a_request_decides_run_and_op_id(void **state) {
+    (void)state;
+    struct ts_tenant_id acme, other;
+    assert_true(ts_tenant_id_from_text(TS_BYTES("acme"), &acme));
+    assert_true(ts_tenant_id_from_text(TS_BYTES("other"), &other));
+    struct ts_run_id run = {1}, foreign;
+    struct ts_op_id op = {1}, foreign_op;
+    assert_true(ts_request_ids(&acme, TS_BYTES("nightly-2026"), &run, &op));
+    assert_true(run.v == UINT64_C(0x1120646f8c6824));
+    assert_true(op.v == UINT64_C(0x714acc8982906));
+    assert_true(
+        ts_step_op_id((struct ts_run_id){7}, (struct ts_op_id){11}, (struct ts_step_place){10000, 500}).v ==
+        UINT64_C(0xb8baa20234a2ba6c));
+    assert_true(ts_request_ids(&other, TS_BYTES("nightly-2026"), &foreign, &foreign_op));
+    assert_true(foreign.v != run.v && foreign_op.v != op.v);
+    char name[TS_REQUEST_MAX + 1];
+    memset(name, 'x', sizeof name);
+    assert_true(ts_request_ids(&acme, ts_bytes_of(name, TS_REQUEST_MAX), &run, &op));
+    run.v = 5;
+    assert_false(ts_request_ids(&acme, ts_bytes_of(name, TS_REQUEST_MAX + 1), &run, &op));
+    assert_false(ts_request_ids(&acme, TS_BYTES(""), &run, &op));
+    assert_false(ts_request_ids(&acme, TS_BYTES("a b"), &run, &op));
+    assert_false(ts_request_ids(&acme, TS_BYTES("a\n"), &run, &op));
+    assert_false(ts_request_ids(&acme, TS_BYTES("\xc3\xa9"), &run, &op));
+    assert_int_equal(run.v, 5);
 }
 
 static void derived_ids_have_bit_63_and_drawn_ids_do_not(void **state) {
@@ -85,7 +127,7 @@ static void every_parameter_changes_the_hash(void **state) {
     }
 }
 
-/* The code contains the key of the context; derive-key mode makes the same one. */
+/* The code contains the key of the context. Derive-key mode must give the same key. */
 static void payload_hashes_are_blake3_in_derive_key_mode(void **state) {
     (void)state;
     uint8_t material[17], derived[TS_BLAKE3_OUT_LEN];
@@ -97,7 +139,7 @@ static void payload_hashes_are_blake3_in_derive_key_mode(void **state) {
     assert_true(ts_payload_hash_unpark(shard).v == ts_le64_load(derived));
 }
 
-/* Longer than the buffer before the hasher, in one piece and in many. */
+/* The payloads are longer than the buffer before the hasher, in one piece and in many. */
 static void long_payloads_are_hashed_whole(void **state) {
     (void)state;
     static uint8_t material[17 + 1 + 4 + TS_KEY_MAX + 1 + 4 + 300];
@@ -131,6 +173,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(payload_hashes_are_those_of_the_document),
         cmocka_unit_test(payload_hashes_of_lists_are_those_of_the_document),
+        cmocka_unit_test(a_request_decides_run_and_op_id),
         cmocka_unit_test(derived_ids_have_bit_63_and_drawn_ids_do_not),
         cmocka_unit_test(every_parameter_changes_the_hash),
         cmocka_unit_test(payload_hashes_are_blake3_in_derive_key_mode),

@@ -49,7 +49,7 @@ static void a_token_of_another_cluster_is_refused(void **state) {
     assert_false(reads(other, text));
 }
 
-static void what_is_no_token_is_refused(void **state) {
+static void an_invalid_token_is_refused(void **state) {
     (void)state;
     const struct ts_lease lease = a_lease();
     char text[TS_LEASE_TOKEN_SIZE + 1];
@@ -73,7 +73,7 @@ int main(void) {
         cmocka_unit_test(a_token_gives_back_the_lease_that_it_was_made_of),
         cmocka_unit_test(an_edited_token_is_refused_wherever_it_was_edited),
         cmocka_unit_test(a_token_of_another_cluster_is_refused),
-        cmocka_unit_test(what_is_no_token_is_refused),
+        cmocka_unit_test(an_invalid_token_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

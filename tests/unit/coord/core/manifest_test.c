@@ -1,5 +1,8 @@
 #include "coord/core/manifest.h"
 
+#include "base/endian.h"
+#include "coord/core/target_shard.h"
+
 #include "base/prng.h"
 #include "world.h"
 
@@ -85,7 +88,7 @@ static void clashes_between_entries_are_distinguished(void **state) {
     assert_int_equal(check(list, 3), TS_MANIFEST_FAULT_DUPLICATE_IDS);
     assert_int_equal(detail.entry, 2);
     assert_int_equal(detail.other, 0);
-    /* A given id must not equal a drawn id, either. */
+    /* A given id must not equal a random id, either. */
     list[2].id = ts_drawn_shard_id((struct ts_run_id){7}, (struct ts_op_id){11}, 1);
     assert_int_equal(check(list, 3), TS_MANIFEST_FAULT_DUPLICATE_IDS);
     list[2].id.v = 6;
@@ -101,6 +104,56 @@ static void clashes_between_entries_are_distinguished(void **state) {
     assert_int_equal(check(list, 3), TS_MANIFEST_FAULT_UNBOUNDED_RANGE);
     list[1].spec.range.start = TS_BYTES("a");
     assert_int_equal(check(list, 3), TS_MANIFEST_FAULT_OK);
+}
+
+static void a_unit_belongs_to_the_shard_of_a_target(void **state) {
+    (void)state;
+    static const uint8_t unit[TS_COORD_UNIT_MAX + 1];
+    const uint8_t target[TS_COORD_TARGET_LEN] = {1};
+    const struct ts_coord_target_keys bounds = ts_coord_target_keys_of(target);
+    struct ts_new_shard list[1] = {
+        {.spec.range = ts_coord_target_range(&bounds), .unit = ts_bytes_of(unit, TS_COORD_UNIT_MAX)}};
+    assert_int_equal(check(list, 1), TS_MANIFEST_FAULT_OK);
+    list[0].unit.len++;
+    assert_int_equal(check(list, 1), TS_MANIFEST_FAULT_INVALID_SPEC);
+    list[0] = child_of("a", "b");
+    list[0].unit = ts_bytes_of(unit, 1);
+    assert_int_equal(check(list, 1), TS_MANIFEST_FAULT_INVALID_SPEC);
+}
+
+static void a_whole_list_is_checked_as_one(void **state) {
+    (void)state;
+    enum { LONG = TS_REGISTER_MAX + 3 };
+    static struct ts_new_shard list[LONG];
+    static uint8_t bounds[LONG + 1][4];
+    static struct ts_shard_id ids[LONG];
+    static uint32_t order[LONG];
+    const struct ts_manifest_room room = {ids, order};
+    const struct ts_run_id run = {7};
+    const struct ts_op_id op = {11};
+    for (uint32_t i = 0; i <= LONG; i++)
+        ts_be32_store(i + 1, bounds[i]);
+    for (size_t i = 0; i < LONG; i++)
+        list[i] =
+            (struct ts_new_shard){.spec.range = {ts_bytes_of(bounds[i], 4), ts_bytes_of(bounds[i + 1], 4)}};
+    struct ts_new_shards all = {list, LONG};
+    assert_int_equal(ts_manifest_check_announced(run, op, all, room, &detail), TS_MANIFEST_FAULT_OK);
+    assert_true(ids[LONG - 1].v == ts_drawn_shard_id(run, op, LONG - 1).v);
+    list[LONG - 1].has_id = true;
+    list[LONG - 1].id = ids[0];
+    assert_int_equal(ts_manifest_check_announced(run, op, all, room, &detail),
+                     TS_MANIFEST_FAULT_DUPLICATE_IDS);
+    assert_int_equal(detail.entry, LONG - 1);
+    list[LONG - 1].id.v = 5;
+    list[LONG - 1].spec.range.start = list[0].spec.range.start;
+    assert_int_equal(ts_manifest_check_announced(run, op, all, room, &detail),
+                     TS_MANIFEST_FAULT_OVERLAPPING_RANGES);
+    all.count = 0;
+    assert_int_equal(ts_manifest_check_announced(run, op, all, room, &detail), TS_MANIFEST_FAULT_EMPTY);
+    all.count = TS_GLOBAL_SHARD_MAX + 1;
+    assert_int_equal(ts_manifest_check_announced(run, op, all, room, &detail),
+                     TS_MANIFEST_FAULT_TOO_MANY_SHARDS);
+    assert_int_equal(detail.limit.max, TS_GLOBAL_SHARD_MAX);
 }
 
 /* The result does not depend on how the sort orders equal entries. */
@@ -156,6 +209,8 @@ int main(void) {
         cmocka_unit_test(a_list_has_1_to_10000_shards),
         cmocka_unit_test(bad_entries_are_distinguished),
         cmocka_unit_test(clashes_between_entries_are_distinguished),
+        cmocka_unit_test(a_unit_belongs_to_the_shard_of_a_target),
+        cmocka_unit_test(a_whole_list_is_checked_as_one),
         cmocka_unit_test(the_first_of_many_clashes_is_reported),
         cmocka_unit_test(overlaps_are_found_exactly),
     };

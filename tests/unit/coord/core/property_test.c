@@ -1,9 +1,9 @@
 /*
  * Random operations on a small family of shards by workers that pause, repeat themselves and keep old leases,
- * with a clock that sometimes jumps. After every step: the record's invariants, a fence that never falls and
- * rises with every acquire, a cursor that never goes back, terminal states that stay, leases that exclude
- * each other, and every key of the run in exactly one shard that is not split. The checker itself is shown to
- * fail on planted mistakes.
+ * with a clock that sometimes jumps. After every step the test checks: the record's invariants; the fence
+ * never falls, and rises with every acquire; the cursor never goes back; terminal states stay; leases exclude
+ * each other; every key of the run is in exactly one shard that is not split. Planted mistakes show that the
+ * checker can fail.
  */
 #include "base/prng.h"
 #include "world.h"
@@ -106,7 +106,7 @@ static struct request {
     uint8_t key[2];
 } requests[64];
 
-/* A key ahead of the cursor most of the time, and not far. */
+/* Usually a key a little ahead of the cursor. */
 static const struct request *request_of(uint64_t op_id, const struct ts_cursor *cursor) {
     struct request *request = &requests[op_id % 64];
     if (request->op_id == op_id)
@@ -174,7 +174,7 @@ static void random_acquire(struct holding *worker, const struct ts_worker_id *na
     take(shard);
 }
 
-/* Uses the lease that the worker believes to have, with a new or recently used op id. */
+/* Uses the lease that the worker believes it has, with a new or recently used op id. */
 static void random_work(struct holding *worker) {
     const size_t shard = worker->shard;
     const struct ts_shard_record *record = &shards[shard].record;
@@ -228,7 +228,8 @@ static void start(uint64_t seed) {
     guard = (struct ts_run_guard){.tenant = tenant_named("acme"),
                                   .run = {7},
                                   .status = TS_RUN_ACTIVE,
-                                  .config = ts_run_config_default()};
+                                  .config = ts_run_config_default(),
+                                  .number = 1};
     guard.config.lease_duration_ms = 1000;
     now.ms = 1000;
     next_op = 100;
@@ -258,7 +259,7 @@ static void random_step(void) {
         now.ms -= 40; /* another process */
 }
 
-static void random_operations_keep_what_must_hold(void **state) {
+static void random_operations_keep_the_invariants(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         start(seed);
@@ -301,7 +302,7 @@ static void the_checkers_can_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_operations_keep_what_must_hold),
+        cmocka_unit_test(random_operations_keep_the_invariants),
         cmocka_unit_test(the_checkers_can_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

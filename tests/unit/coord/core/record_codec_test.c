@@ -1,4 +1,4 @@
-/* The golden bytes were put together by another program, with another XXH64, from docs/formats/coord.md. */
+/* Another program made the expected bytes from docs/formats/coord.md, with another implementation of XXH64. */
 #include "coord/core/record.h"
 
 #include "base/endian.h"
@@ -22,12 +22,15 @@ static const char golden_parked[] =
     "990000000000000032000000000000000200701e3787131ef320";
 static const char golden_run[] =
     "5453726e01030102050000000000000061636d6500000000000000000000000000000000000000000000000000000000"
-    "07000000000000003075000000000000e803000000000000a0860100000000000c00000000000000f401000000000000"
-    "840300000000000003000000000000000100000000000000aa0000000000000058020000000000000000020000000000"
-    "0000bb000000000000008403000000000000020057b698cc6181cade";
+    "07000000000000003075000000000000e803000000000000a08601000000000003000000000000000000000000000000"
+    "0000000000000000000000000000000000000000000000000c00000000000000f4010000000000008403000000000000"
+    "0c000000000000000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f200100000000000000"
+    "aa00000000000000580200000000000000000200000000000000bb00000000000000840300000000000002007cda197c"
+    "0f687d1b";
 static const char golden_guard[] =
     "5453676401010000050000000000000061636d6500000000000000000000000000000000000000000000000000000000"
-    "070000000000000030750000000000000000000000000000a0860100000000003fedef9fcdd947bd";
+    "070000000000000030750000000000000000000000000000a0860100000000000900000000000000a0a1a2a3a4a5a6a7"
+    "a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebf0d8482fb58213548";
 static const char golden_cooldown[] =
     "5453636401000000776f726b65722d31000000000000000000000000000000000000000000000000d007000000000000"
     "7e8c970638f90e7d";
@@ -88,7 +91,10 @@ static void a_run_and_its_guard_have_their_golden_bytes(void **state) {
     assert_int_equal(run.status, TS_RUN_FAILED);
     assert_int_equal(run.registered, 12);
     assert_int_equal(run.number, 3);
+    assert_int_equal(run.announced.count, 12);
+    assert_int_equal(run.announced.digest[31], 32);
     assert_int_equal(run.config.cooldown_ms, 1000);
+    assert_false(ts_pin_is_set(&run.config.pin));
     assert_int_equal(run.ended_at.ms, 900);
     size_t len;
     assert_int_equal(ts_run_record_encode(&run, again, &len), TS_RECORD_OK);
@@ -99,6 +105,8 @@ static void a_run_and_its_guard_have_their_golden_bytes(void **state) {
     struct ts_run_guard guard;
     assert_int_equal(ts_run_guard_decode(golden, &guard), TS_RECORD_OK);
     assert_int_equal(guard.status, TS_RUN_ACTIVE);
+    assert_int_equal(guard.number, 9);
+    assert_int_equal(guard.config.pin.b[31], 0xbf);
     assert_int_equal(ts_run_guard_encode(&guard, again), TS_RECORD_OK);
     assert_memory_equal(again, golden.data, TS_RUN_GUARD_ENCODED_LEN);
 }
@@ -158,8 +166,7 @@ static void every_flipped_bit_and_every_cut_is_found(void **state) {
     }
 }
 
-/* With a matching checksum: if the bytes decode, encoding writes the same bytes, and nothing reads out of
- * bounds. */
+/* With a matching checksum: if the bytes decode, encoding writes the same bytes, and no byte outside is read. */
 static void forged_records_are_refused_or_canonical(void **state) {
     (void)state;
     struct ts_prng prng;
@@ -209,7 +216,7 @@ static void reseal(size_t len) {
 }
 
 /* Every byte of an absent field, and every reserved byte. */
-static void what_is_absent_or_reserved_must_be_zero(void **state) {
+static void absent_and_reserved_fields_must_be_zero(void **state) {
     (void)state;
     for (size_t at = 64; at < 136; at++) {
         if (at >= 72 && at < 80)
@@ -288,7 +295,7 @@ int main(void) {
         cmocka_unit_test(every_flipped_bit_and_every_cut_is_found),
         cmocka_unit_test(forged_records_are_refused_or_canonical),
         cmocka_unit_test(errors_are_distinguished),
-        cmocka_unit_test(what_is_absent_or_reserved_must_be_zero),
+        cmocka_unit_test(absent_and_reserved_fields_must_be_zero),
         cmocka_unit_test(a_broken_record_is_never_written_nor_an_output_touched),
         cmocka_unit_test(the_largest_record_fits_64_kib),
     };

@@ -244,6 +244,31 @@ static void run_records_have_invariants_of_their_own(void **state) {
     assert_int_equal(ts_run_record_invariant_broken(&run), 5);
 }
 
+static void an_announced_list_is_complete_exactly_when_the_run_is_active(void **state) {
+    (void)state;
+    struct ts_run_record run = sound_run(TS_RUN_INITIALIZING, TS_RUN_OP_REGISTER_SHARDS);
+    run.registered = 1;
+    assert_int_equal(ts_run_record_invariant_broken(&run), 5);
+    run.announced = (struct ts_announced){.count = 2, .digest = {1}};
+    assert_int_equal(ts_run_record_invariant_broken(&run), 0);
+    run.registered = 2;
+    assert_int_equal(ts_run_record_invariant_broken(&run), 5);
+    run.status = TS_RUN_ACTIVE;
+    assert_int_equal(ts_run_record_invariant_broken(&run), 0);
+    run.registered = 3; /* more were registered later */
+    assert_int_equal(ts_run_record_invariant_broken(&run), 0);
+    run.registered = 1;
+    assert_int_equal(ts_run_record_invariant_broken(&run), 7);
+    run.registered = 2;
+    run.announced.count = 0;
+    assert_int_equal(ts_run_record_invariant_broken(&run), 7);
+    run.announced.count = run.config.shard_max + 1;
+    assert_int_equal(ts_run_record_invariant_broken(&run), 7);
+    run = sound_run(TS_RUN_CANCELLED, TS_RUN_OP_CANCEL_RUN);
+    run.announced = (struct ts_announced){.count = run.registered + 1, .digest = {1}};
+    assert_int_equal(ts_run_record_invariant_broken(&run), 0);
+}
+
 /* Tests logs that are empty, partly filled, full, and one whose oldest entry is not in the first slot. */
 static void a_copy_has_everything_that_counts(void **state) {
     (void)state;
@@ -278,6 +303,7 @@ int main(void) {
         cmocka_unit_test(invariant_9_a_parent_exactly_when_the_id_is_derived),
         cmocka_unit_test(invariant_10_a_terminal_status_has_its_operation),
         cmocka_unit_test(run_records_have_invariants_of_their_own),
+        cmocka_unit_test(an_announced_list_is_complete_exactly_when_the_run_is_active),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,9 @@
 
 static void the_default_is_valid_and_as_documented(void **state) {
     (void)state;
-    struct ts_config_detail detail;
+    struct ts_run_config_detail detail;
     const struct ts_run_config config = ts_run_config_default();
-    assert_int_equal(ts_run_config_check(&config, &detail), TS_CONFIG_FAULT_OK);
+    assert_int_equal(ts_run_config_check(&config, &detail), TS_RUN_CONFIG_FAULT_OK);
     assert_int_equal(config.lease_duration_ms, 30000);
     assert_int_equal(config.attempts, 5);
     assert_int_equal(config.cooldown_ms, 0);
@@ -19,23 +19,23 @@ static void each_field_has_a_range_and_an_error_of_its_own(void **state) {
         struct ts_run_config config;
         enum ts_run_config_error expected;
     } cases[] = {
-        {{1000, 0, 1, 0, TS_CURSOR_COMPLETED}, TS_CONFIG_FAULT_OK},
-        {{999, 0, 1, 0, TS_CURSOR_COMPLETED}, TS_CONFIG_FAULT_LEASE_DURATION},
-        {{86400000, 86400000, 1000000, 1000, TS_CURSOR_DISPATCHED}, TS_CONFIG_FAULT_OK},
-        {{86400001, 0, 1, 0, TS_CURSOR_COMPLETED}, TS_CONFIG_FAULT_LEASE_DURATION},
-        {{1000, 0, 1, 1001, TS_CURSOR_COMPLETED}, TS_CONFIG_FAULT_ATTEMPTS},
-        {{1000, 1000, 1, 0, TS_CURSOR_COMPLETED}, TS_CONFIG_FAULT_OK},
-        {{1000, 1001, 1, 0, TS_CURSOR_COMPLETED}, TS_CONFIG_FAULT_COOLDOWN},
-        {{1000, 0, 1, 0, (enum ts_cursor_semantics)2}, TS_CONFIG_FAULT_CURSOR_SEMANTICS},
-        {{1000, 0, 0, 0, TS_CURSOR_COMPLETED}, TS_CONFIG_FAULT_SHARD_MAX},
-        {{1000, 0, 1000001, 0, TS_CURSOR_COMPLETED}, TS_CONFIG_FAULT_SHARD_MAX},
-        /* The first of several is reported. */
-        {{0, 5, 0, 5000, (enum ts_cursor_semantics)2}, TS_CONFIG_FAULT_LEASE_DURATION},
+        {{1000, 0, 1, 0, TS_CURSOR_COMPLETED, {{0}}}, TS_RUN_CONFIG_FAULT_OK},
+        {{999, 0, 1, 0, TS_CURSOR_COMPLETED, {{0}}}, TS_RUN_CONFIG_FAULT_LEASE_DURATION},
+        {{86400000, 86400000, 1000000, 1000, TS_CURSOR_DISPATCHED, {{0}}}, TS_RUN_CONFIG_FAULT_OK},
+        {{86400001, 0, 1, 0, TS_CURSOR_COMPLETED, {{0}}}, TS_RUN_CONFIG_FAULT_LEASE_DURATION},
+        {{1000, 0, 1, 1001, TS_CURSOR_COMPLETED, {{0}}}, TS_RUN_CONFIG_FAULT_ATTEMPTS},
+        {{1000, 1000, 1, 0, TS_CURSOR_COMPLETED, {{0}}}, TS_RUN_CONFIG_FAULT_OK},
+        {{1000, 1001, 1, 0, TS_CURSOR_COMPLETED, {{0}}}, TS_RUN_CONFIG_FAULT_COOLDOWN},
+        {{1000, 0, 1, 0, (enum ts_cursor_semantics)2, {{0}}}, TS_RUN_CONFIG_FAULT_CURSOR_SEMANTICS},
+        {{1000, 0, 0, 0, TS_CURSOR_COMPLETED, {{0}}}, TS_RUN_CONFIG_FAULT_SHARD_MAX},
+        {{1000, 0, 1000001, 0, TS_CURSOR_COMPLETED, {{0}}}, TS_RUN_CONFIG_FAULT_SHARD_MAX},
+        /* If several values are wrong, the first one is reported. */
+        {{0, 5, 0, 5000, (enum ts_cursor_semantics)2, {{0}}}, TS_RUN_CONFIG_FAULT_LEASE_DURATION},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct ts_config_detail detail = {0};
+        struct ts_run_config_detail detail = {0};
         assert_int_equal(ts_run_config_check(&cases[i].config, &detail), cases[i].expected);
-        if (cases[i].expected == TS_CONFIG_FAULT_OK)
+        if (cases[i].expected == TS_RUN_CONFIG_FAULT_OK)
             continue;
         assert_int_equal(detail.error, cases[i].expected);
         assert_true(detail.value < detail.min || detail.value > detail.max);
@@ -60,6 +60,9 @@ static void configurations_are_equal_field_by_field(void **state) {
     assert_false(ts_run_config_equal(&a, &b));
     b = a;
     b.semantics = TS_CURSOR_DISPATCHED;
+    assert_false(ts_run_config_equal(&a, &b));
+    b = a;
+    b.pin.b[TS_PIN_LEN - 1] = 1;
     assert_false(ts_run_config_equal(&a, &b));
 }
 

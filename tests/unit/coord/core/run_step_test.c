@@ -45,7 +45,8 @@ static int created(void **state) {
 }
 
 static enum ts_register_shards_error register_as(const char *tenant, uint64_t op_id, size_t count) {
-    const struct ts_register_op op = {tenant_named(tenant), {7}, {op_id}, {shards, count}};
+    const struct ts_register_op op = {
+        .tenant = tenant_named(tenant), .run = {7}, .op_id = {op_id}, .shards = {shards, count}};
     enum ts_register_shards_error error = ts_register_shards_step(&run, &env, &op, &memory, &step, &detail);
     if (error == TS_REGISTER_SHARDS_OK)
         keep();
@@ -80,7 +81,7 @@ static void a_run_is_made_once(void **state) {
     op.config.lease_duration_ms = 5;
     assert_int_equal(ts_create_run_step(NULL, &op, &(struct ts_create_env){now, 4}, &step, &detail),
                      TS_CREATE_RUN_INVALID_CONFIG);
-    assert_int_equal(detail.config.error, TS_CONFIG_FAULT_LEASE_DURATION);
+    assert_int_equal(detail.config.error, TS_RUN_CONFIG_FAULT_LEASE_DURATION);
 }
 
 static void making_a_run_with_shards_may_be_repeated(void **state) {
@@ -127,7 +128,8 @@ static void registering_makes_the_run_active_and_its_shards(void **state) {
     assert_int_equal(run.registered, 2);
     assert_true(step.write_guard);
     assert_int_equal(step.event.count, 2);
-    const struct ts_register_op op = {tenant_named("acme"), {7}, {1}, {shards, 2}};
+    const struct ts_register_op op = {
+        .tenant = tenant_named("acme"), .run = {7}, .op_id = {1}, .shards = {shards, 2}};
     for (size_t i = 0; i < 2; i++) {
         struct ts_shard_record shard;
         ts_registered_shard(&run, &op, &memory, i, &shard);
@@ -135,7 +137,7 @@ static void registering_makes_the_run_active_and_its_shards(void **state) {
         assert_false(ts_shard_id_is_derived(shard.key.shard));
         assert_int_equal(shard.fence.v, 0);
     }
-    /* More may follow; the guards stay as they are. */
+    /* More shards may follow; the guards do not change. */
     shards[0] = shards[2];
     assert_int_equal(register_as("acme", 2, 1), TS_REGISTER_SHARDS_OK);
     assert_int_equal(run.registered, 3);
@@ -161,7 +163,8 @@ static void registering_replays_before_status_and_limits(void **state) {
 
 static void registering_answers_in_its_order(void **state) {
     (void)state;
-    const struct ts_register_op op = {tenant_named("acme"), {7}, {1}, {shards, 3}};
+    const struct ts_register_op op = {
+        .tenant = tenant_named("acme"), .run = {7}, .op_id = {1}, .shards = {shards, 3}};
     assert_int_equal(ts_register_shards_step(NULL, &env, &op, &memory, &step, &detail),
                      TS_REGISTER_SHARDS_RUN_NOT_FOUND);
     assert_int_equal(register_as("acme", 1, 0), TS_REGISTER_SHARDS_MANIFEST_INVALID);
@@ -186,11 +189,130 @@ static void registering_answers_in_its_order(void **state) {
     assert_int_equal(run.registered, 1);
 }
 
+/* A run of three announced shards. */
+static void announce(void) {
+    const struct ts_create_run_op announcing = {.tenant = tenant_named("acme"),
+                                                .run = {7},
+                                                .config = ts_run_config_default(),
+                                                .announced =
+                                                    ts_announced_of((struct ts_new_shards){shards, 3})};
+    const struct ts_create_env now = {{1000}, 4};
+    assert_int_equal(ts_create_run_step(NULL, &announcing, &now, &step, &detail), TS_CREATE_RUN_OK);
+    keep();
+}
+
+static enum ts_register_shards_error register_step(uint64_t op_id, size_t from, size_t count) {
+    const struct ts_register_op op = {.tenant = tenant_named("acme"),
+                                      .run = {7},
+                                      .op_id = {op_id},
+                                      .shards = {shards + from, count},
+                                      .announced = ts_announced_of((struct ts_new_shards){shards, 3}),
+                                      .from = from};
+    enum ts_register_shards_error error = ts_register_shards_step(&run, &env, &op, &memory, &step, &detail);
+    if (error == TS_REGISTER_SHARDS_OK)
+        keep();
+    return error;
+}
+
+static void an_announced_list_makes_the_run_active_when_it_is_complete(void **state) {
+    (void)state;
+    announce();
+    assert_int_equal(run.announced.count, 3);
+    assert_int_equal(register_step(1, 0, 1), TS_REGISTER_SHARDS_OK);
+    assert_int_equal(run.status, TS_RUN_INITIALIZING);
+    assert_int_equal(run.registered, 1);
+    assert_false(step.write_guard);
+    /* Refused: a separate registration, a later step, and a step that overlaps. */
+    assert_int_equal(register_as("acme", 2, 1), TS_REGISTER_SHARDS_WRONG_STATUS);
+    assert_int_equal(detail.run_status, TS_RUN_INITIALIZING);
+    assert_true(detail.has_target && detail.target_status == TS_RUN_ACTIVE);
+    assert_int_equal(register_step(3, 2, 1), TS_REGISTER_SHARDS_WRONG_STATUS);
+    assert_int_equal(register_step(3, 0, 2), TS_REGISTER_SHARDS_WRONG_STATUS);
+    assert_int_equal(end_as("acme", 9, TS_RUN_OP_COMPLETE_RUN, 0), TS_RUN_TRANSITION_WRONG_STATUS);
+    assert_int_equal(register_step(4, 1, 2), TS_REGISTER_SHARDS_OK);
+    assert_int_equal(run.status, TS_RUN_ACTIVE);
+    assert_true(step.write_guard && step.guard.status == TS_RUN_ACTIVE);
+    assert_int_equal(run.registered, 3);
+    /* Then more shards may be registered, as in every run. */
+    shards[0] = child_of("0", "1");
+    assert_int_equal(register_as("acme", 5, 1), TS_REGISTER_SHARDS_OK);
+    assert_int_equal(run.registered, 4);
+}
+
+static void a_step_is_a_replay_however_long_ago_it_was(void **state) {
+    (void)state;
+    announce();
+    assert_int_equal(register_step(1, 0, 1), TS_REGISTER_SHARDS_OK);
+    assert_int_equal(register_step(2, 1, 2), TS_REGISTER_SHARDS_OK);
+    const struct ts_new_shard first = shards[0];
+    for (uint64_t i = 0; i < TS_RUN_OP_LOG_MAX; i++) {
+        shards[0] = child_of("0", "1");
+        shards[0].has_id = true;
+        shards[0].id.v = 100 + i;
+        assert_int_equal(register_as("acme", 10 + i, 1), TS_REGISTER_SHARDS_OK);
+    }
+    shards[0] = first;
+    assert_null(ts_run_op_log_find(&run.op_log, (struct ts_op_id){1}));
+    assert_int_equal(end_as("acme", 99, TS_RUN_OP_CANCEL_RUN, 0), TS_RUN_TRANSITION_OK);
+    assert_int_equal(register_step(1, 0, 1), TS_REGISTER_SHARDS_OK);
+    assert_int_equal(step.outcome, TS_OUTCOME_REPLAYED);
+    assert_int_equal(register_step(55, 1, 1), TS_REGISTER_SHARDS_OK);
+    assert_int_equal(step.outcome, TS_OUTCOME_REPLAYED);
+    /* The step of another list is a conflict, not a replay. */
+    shards[2].spec.metadata = TS_BYTES("other");
+    assert_int_equal(register_step(1, 0, 1), TS_REGISTER_SHARDS_OP_ID_CONFLICT);
+    assert_int_equal(detail.op_id.v, 1);
+}
+
+static void a_list_that_cannot_be_registered_to_its_end_is_not_begun(void **state) {
+    (void)state;
+    announce();
+    env.limits.tenant.max = 2;
+    assert_int_equal(register_step(1, 0, 1), TS_REGISTER_SHARDS_SHARD_LIMIT_EXCEEDED);
+    assert_int_equal(detail.limit.additional, 3);
+    env.limits.tenant.max = 3;
+    assert_int_equal(register_step(1, 0, 1), TS_REGISTER_SHARDS_OK);
+    env.limits.tenant.current = 1;
+    assert_int_equal(register_step(2, 1, 2), TS_REGISTER_SHARDS_OK);
+    /* A step that ends after the list. */
+    const struct ts_register_op longer = {.tenant = tenant_named("acme"),
+                                          .run = {7},
+                                          .op_id = {3},
+                                          .shards = {shards, 1},
+                                          .announced = run.announced,
+                                          .from = 3};
+    assert_int_equal(ts_register_shards_step(&run, &env, &longer, &memory, &step, &detail),
+                     TS_REGISTER_SHARDS_MANIFEST_INVALID);
+    assert_int_equal(detail.manifest.error, TS_MANIFEST_FAULT_TOO_MANY_SHARDS);
+    assert_int_equal(detail.manifest.limit.max, 3);
+}
+
+static void another_announcement_is_another_configuration(void **state) {
+    (void)state;
+    announce();
+    struct ts_create_run_op op = create_op("acme");
+    const struct ts_create_env now = {{1000}, 4};
+    assert_int_equal(ts_ensure_run_step(&run, &op, &now, &step, &detail), TS_CREATE_RUN_CONFIG_MISMATCH);
+    assert_true(detail.is_other_list);
+    op.announced = run.announced;
+    assert_int_equal(ts_ensure_run_step(&run, &op, &now, &step, &detail), TS_CREATE_RUN_OK);
+    assert_int_equal(step.outcome, TS_OUTCOME_REPLAYED);
+    op.config.attempts++;
+    assert_int_equal(ts_ensure_run_step(&run, &op, &now, &step, &detail), TS_CREATE_RUN_CONFIG_MISMATCH);
+    assert_false(detail.is_other_list);
+    op.announced.count = op.config.shard_max + 1;
+    assert_int_equal(ts_ensure_run_step(NULL, &op, &now, &step, &detail),
+                     TS_CREATE_RUN_REGISTER_SHARDS_FAILED);
+    assert_int_equal(detail.nested, TS_VARIANT_MANIFEST_INVALID);
+    assert_int_equal(detail.manifest.error, TS_MANIFEST_FAULT_TOO_MANY_SHARDS);
+}
+
 static void a_shard_that_is_there_counts_as_registered_if_it_is_the_same(void **state) {
     (void)state;
     shards[0].cursor = (struct ts_cursor)KEY("c");
     assert_int_equal(register_as("acme", 1, 1), TS_REGISTER_SHARDS_OK);
-    const struct ts_register_op op = {tenant_named("acme"), {7}, {1}, {shards, 1}};
+    const struct ts_register_op op = {
+        .tenant = tenant_named("acme"), .run = {7}, .op_id = {1}, .shards = {shards, 1}};
     struct ts_shard_record wanted;
     ts_registered_shard(&run, &op, &memory, 0, &wanted);
     struct ts_shard_record existing = wanted;
@@ -264,8 +386,7 @@ static void a_run_remembers_eight_operations(void **state) {
         assert_int_equal(register_as("acme", i + 1, 1), TS_REGISTER_SHARDS_OK);
     }
     assert_int_equal(ts_ring_count(&run.op_log), TS_RUN_OP_LOG_MAX);
-    /* The op-log has forgotten the registration, but its shards have the same ids, which show the
-     * repetition. */
+    /* The op-log no longer has the registration, but its shards have the same ids, which show the repetition. */
     shards[0] = child_of(bounds[0], bounds[1]);
     env.already_there = 1;
     assert_int_equal(register_as("acme", 1, 1), TS_REGISTER_SHARDS_OK);
@@ -282,6 +403,10 @@ int main(void) {
         cmocka_unit_test_setup(registering_replays_before_status_and_limits, created),
         cmocka_unit_test_setup(registering_answers_in_its_order, created),
         cmocka_unit_test_setup(a_shard_that_is_there_counts_as_registered_if_it_is_the_same, created),
+        cmocka_unit_test_setup(an_announced_list_makes_the_run_active_when_it_is_complete, created),
+        cmocka_unit_test_setup(a_step_is_a_replay_however_long_ago_it_was, created),
+        cmocka_unit_test_setup(a_list_that_cannot_be_registered_to_its_end_is_not_begun, created),
+        cmocka_unit_test_setup(another_announcement_is_another_configuration, created),
         cmocka_unit_test(runs_end_in_three_ways_and_stay_ended),
         cmocka_unit_test_setup(a_run_without_shards_can_fail_but_not_complete, created),
         cmocka_unit_test_setup(a_run_remembers_eight_operations, created),

@@ -16,7 +16,7 @@ static void a_result_shows_the_shard_from_memory_of_the_worker(void **state) {
     struct ts_acquire_result_view view;
     const struct ts_capacity_hint capacity = {.available_count = 5};
     ts_acquire_result(&scratch, &w.record, &w.lease, capacity, &view);
-    memset(w.bytes, 0xee, sizeof w.bytes); /* the bytes that the record borrowed are gone */
+    memset(w.bytes, 0xee, sizeof w.bytes); /* overwrite the bytes that the record borrowed */
     assert_true(ts_bytes_equal(view.snapshot.spec.range.start, TS_BYTES("b")));
     assert_true(ts_bytes_equal(view.snapshot.spec.range.end, TS_BYTES("p")));
     assert_true(ts_bytes_equal(view.snapshot.spec.metadata, TS_BYTES("meta")));
@@ -58,7 +58,7 @@ static void nothing_of_an_earlier_shard_remains(void **state) {
     assert_int_equal(view.spec.range.start.len, 0);
 }
 
-static void what_is_above_a_limit_is_a_mistake(void **state) {
+static void a_record_above_a_limit_is_a_mistake(void **state) {
     (void)state;
     static uint8_t large[TS_KEY_MAX + 1];
     const struct ts_shard_spec spec = {.range = {ts_bytes_of(large, sizeof large), {0}}};
@@ -70,7 +70,7 @@ int main(void) {
         cmocka_unit_test(a_result_shows_the_shard_from_memory_of_the_worker),
         cmocka_unit_test(a_view_ends_with_the_next_acquire),
         cmocka_unit_test(nothing_of_an_earlier_shard_remains),
-        cmocka_unit_test(what_is_above_a_limit_is_a_mistake),
+        cmocka_unit_test(a_record_above_a_limit_is_a_mistake),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

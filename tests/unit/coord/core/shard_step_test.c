@@ -1,6 +1,6 @@
 /*
- * Every operation on a shard with every answer it can give. Operations under a lease share a table of
- * situations: each must answer with the specified error, or with none if it does not make that check.
+ * Every operation on a shard, with every possible answer. Operations under a lease share a table of
+ * situations: each operation must return the specified error, or succeed if it does not make that check.
  */
 #include "coord/core/shard_step.h"
 
@@ -239,10 +239,28 @@ static void an_op_id_with_other_parameters_is_a_conflict(void **state) {
         arrange(op_id_used);
         assert_string_equal(operations[o].act(), "OpIdConflict");
         assert_int_equal(w.detail.op_id.v, 1);
-        /* This check comes before that of the lease. */
+        /* This check comes before the check of the lease. */
         expired();
         assert_string_equal(operations[o].act(), "OpIdConflict");
     }
+}
+
+static void a_shard_is_not_found_until_all_announced_shards_are_registered(void **state) {
+    (void)state;
+    arrange(nothing);
+    w.record.has_holder = false;
+    w.guard.status = TS_RUN_INITIALIZING;
+    const struct ts_step_env env = {&w.guard, w.now, TS_RECORD_MAX};
+    struct ts_acquire_op acquire = {w.guard.tenant, the_shard, worker_named("w2")};
+    assert_int_equal(ts_acquire_step(&w.record, &env, &acquire, &w.step, &w.lease, &w.detail),
+                     TS_ACQUIRE_SHARD_NOT_FOUND);
+    assert_int_equal(w.detail.shard.shard.v, the_shard.shard.v);
+    acquire.tenant = tenant_named("other");
+    assert_int_equal(ts_acquire_step(&w.record, &env, &acquire, &w.step, &w.lease, &w.detail),
+                     TS_ACQUIRE_TENANT_MISMATCH);
+    acquire.tenant = w.guard.tenant;
+    w.guard.status = TS_RUN_ACTIVE;
+    assert_int_equal(ts_acquire_step(&w.record, &env, &acquire, &w.step, &w.lease, &w.detail), TS_ACQUIRE_OK);
 }
 
 static void a_record_or_guard_that_is_not_there_is_not_found(void **state) {
@@ -305,7 +323,7 @@ static void acquire_answers_in_its_order(void **state) {
     (void)state;
     assert_int_equal(world_acquire(&w, "w1"), TS_ACQUIRE_OK);
     w.now.ms = 30999;
-    /* By the same worker too. */
+    /* Refused for the same worker, too. */
     assert_int_equal(world_acquire(&w, "w1"), TS_ACQUIRE_ALREADY_LEASED);
     assert_int_equal(w.detail.deadline.ms, 31000);
     assert_false(w.step.write);
@@ -337,7 +355,7 @@ static void renew_extends_and_never_shortens(void **state) {
     assert_int_equal(w.step.before.ms, first);
     assert_int_equal(ts_lease_fence(&w.lease).v, 1);
     const uint64_t second = w.record.holder.deadline.ms;
-    w.now.ms -= 500; /* another process, with a clock behind */
+    w.now.ms -= 500; /* another process, whose clock is behind */
     assert_int_equal(world_renew(&w), TS_RENEW_OK);
     assert_int_equal(w.record.holder.deadline.ms, second);
     assert_int_equal(ts_ring_count(&w.record.op_log), 0);
@@ -479,7 +497,7 @@ static void an_attempt_is_not_counted_if_nobody_is_to_blame(void **state) {
         assert_int_equal(w.record.attempts, 0);
         assert_int_equal(world_acquire(&w, "w1"), TS_ACQUIRE_OK);
     }
-    /* After a checkpoint there is no attempt to take back. */
+    /* After a checkpoint there is no attempt to subtract. */
     assert_int_equal(world_checkpoint(&w, 50, "k"), TS_CHECKPOINT_OK);
     assert_int_equal(world_release(&w, 51, TS_BLAME_NOBODY), TS_RELEASE_OK);
     assert_int_equal(w.record.attempts, 0);
@@ -556,6 +574,7 @@ int main(void) {
         cmocka_unit_test(a_replay_passes_a_stale_fence),
         cmocka_unit_test(another_tenant_cannot_replay),
         cmocka_unit_test(an_op_id_with_other_parameters_is_a_conflict),
+        cmocka_unit_test(a_shard_is_not_found_until_all_announced_shards_are_registered),
         cmocka_unit_test(a_record_or_guard_that_is_not_there_is_not_found),
         cmocka_unit_test_setup(acquire_gives_a_lease_with_the_next_fence, fresh),
         cmocka_unit_test_setup(acquire_answers_in_its_order, fresh),

@@ -130,9 +130,8 @@ static void the_tenants_limit_is_reported_before_the_global_one(void **state) {
     assert_false(ts_shard_limits_allow(&limits, UINT64_MAX, &limit));
 }
 
-/* A list is accepted exactly when every key of a small space lies in as many children as in the parent: 1 or
- * 0. */
-static void what_is_accepted_partitions_the_parent_exactly(void **state) {
+/* A list is accepted exactly when every key of a small space is in as many children as in the parent: 1 or 0. */
+static void accepted_splits_partition_the_parent_exactly(void **state) {
     (void)state;
     static const char *const bounds[] = {"", "b", "d", "f", "h"};
     static const char *const keys[] = {"",  "a", "b",  "bb", "c", "d",  "dd",
@@ -171,7 +170,7 @@ int main(void) {
         cmocka_unit_test(coverage_errors_are_reported_in_their_order),
         cmocka_unit_test(a_residual_split_has_all_the_errors_of_coverage),
         cmocka_unit_test(the_tenants_limit_is_reported_before_the_global_one),
-        cmocka_unit_test(what_is_accepted_partitions_the_parent_exactly),
+        cmocka_unit_test(accepted_splits_partition_the_parent_exactly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,7 +148,7 @@ static void splits_that_have_no_room_are_refused(void **state) {
     assert_int_equal(world_split_residual(&w, 1, "p"), TS_SPLIT_RESOURCE_EXHAUSTED);
     w.record_max++;
     assert_int_equal(world_split_residual(&w, 1, "p"), TS_SPLIT_OK);
-    /* The children count as well. */
+    /* The children count against the limit, too. */
     leased(NULL);
     static uint8_t metadata[2000];
     children[1].spec.metadata = ts_bytes_of(metadata, sizeof metadata);
@@ -156,7 +156,7 @@ static void splits_that_have_no_room_are_refused(void **state) {
     assert_int_equal(world_split_replace(&w, 1, children, 2), TS_SPLIT_RESOURCE_EXHAUSTED);
 }
 
-/* More operations than the op-log holds come between, so that only the list of spawned shards remembers. */
+/* More operations follow than the op-log holds, so that only the list of spawned shards shows the operation. */
 static void a_residual_split_replays_after_the_op_log_has_forgotten_it(void **state) {
     (void)state;
     assert_int_equal(world_split_residual(&w, 1, "p"), TS_SPLIT_OK);
@@ -195,7 +195,7 @@ static void a_shard_spawns_1024_and_no_more(void **state) {
     assert_int_equal(w.step.outcome, TS_OUTCOME_REPLAYED);
 }
 
-/* A repeated split makes the same ids; another operation, or one later, makes others. */
+/* A repeated split makes the same ids. Another operation, or a later one, makes other ids. */
 static void derived_ids_follow_from_the_operation(void **state) {
     (void)state;
     assert_int_equal(world_split_residual(&w, 1, "p"), TS_SPLIT_OK);

@@ -25,7 +25,7 @@ static void a_good_lease_passes(void **state) {
     assert_int_equal(validate(&w.record, "acme"), TS_COORD_OK);
 }
 
-/* At first all five checks fail; each is fixed in turn, and the next one is reported. */
+/* At first all five checks fail. Each problem is fixed in turn, and the next one is reported. */
 static void checks_are_made_in_their_order(void **state) {
     (void)state;
     struct ts_shard_record record = w.record;

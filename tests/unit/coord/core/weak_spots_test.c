@@ -1,4 +1,4 @@
-/* Eight properties that are easy to miss in such a coordinator, and that an earlier one missed. */
+/* Eight properties that are easy to miss in such a coordinator; an earlier coordinator lacked them. */
 #include "base/prng.h"
 #include "coord/core/claim.h"
 #include "coord/core/progress.h"
@@ -67,7 +67,7 @@ static void weak_spot_4_a_shard_is_parked_after_too_many_attempts_without_progre
     acquire_and_lose();
     acquire_and_lose();
     assert_int_equal(world_acquire(&w, "w1"), TS_ACQUIRE_OK);
-    /* Progress counts. */
+    /* A checkpoint counts as progress. */
     assert_int_equal(world_checkpoint(&w, 1, "k"), TS_CHECKPOINT_OK);
     w.now = w.record.holder.deadline;
     for (int i = 0; i < 3; i++)
@@ -81,7 +81,7 @@ static void weak_spot_4_a_shard_is_parked_after_too_many_attempts_without_progre
     const struct ts_op_log_entry *entry = ts_ring_from_newest(&w.record.op_log, 0);
     assert_int_equal(entry->kind, TS_SHARD_OP_PARK);
     assert_true(entry->op_id.v == ts_parking_op_id(the_shard, w.record.fence).v);
-    /* Unpark gives it as many again. */
+    /* Unpark allows as many attempts again. */
     assert_int_equal(world_unpark(&w, 9), TS_UNPARK_OK);
     for (int i = 0; i < 3; i++)
         acquire_and_lose();
@@ -134,10 +134,11 @@ static void weak_spot_7_a_cooldown_that_is_over_is_dropped(void **state) {
     const struct ts_run_guard guard = {.config = {.cooldown_ms = 50}};
     const struct ts_cooldown entry = {.until = {5000}};
     const struct ts_logical_time running = {4999}, over = {5000};
+    const struct ts_pin no_pin = {{0}};
     bool drop;
-    assert_int_equal(ts_claim_admit(&guard, &entry, running, &drop, &w.detail), TS_CLAIM_THROTTLED);
+    assert_int_equal(ts_claim_admit(&guard, &no_pin, &entry, running, &drop, &w.detail), TS_CLAIM_THROTTLED);
     assert_false(drop);
-    assert_int_equal(ts_claim_admit(&guard, &entry, over, &drop, &w.detail), TS_CLAIM_OK);
+    assert_int_equal(ts_claim_admit(&guard, &no_pin, &entry, over, &drop, &w.detail), TS_CLAIM_OK);
     assert_true(drop);
 }
 

@@ -1,6 +1,6 @@
 /*
- * A small world for tests of coordination: one tenant, one run, one shard [b, y), and short ways to act on
- * it. Records go through encode and decode after every executed step, as they would through a store.
+ * A small world for tests of coordination: one tenant, one run, one shard [b, y), and short functions that
+ * act on it. After every executed step the record is encoded and decoded, as with a store.
  */
 #ifndef TESTS_UNIT_COORD_WORLD_H
 #define TESTS_UNIT_COORD_WORLD_H
@@ -60,7 +60,8 @@ static inline void world_init(struct world *w) {
     w->guard = (struct ts_run_guard){.tenant = tenant_named("acme"),
                                      .run = {7},
                                      .status = TS_RUN_ACTIVE,
-                                     .config = ts_run_config_default()};
+                                     .config = ts_run_config_default(),
+                                     .number = 1};
     w->now.ms = 1000;
     w->record_max = TS_RECORD_MAX;
     w->limits = (struct ts_shard_limits){{1, 100}, {1, 1000}};

@@ -45,7 +45,7 @@ static void keys_are_as_they_are_stored(void **state) {
     expect("00636b74" ZEROS_31 "77" ZEROS_31, coord__key_cooldown(&tenant, &worker));
 }
 
-static void ranges_hold_what_begins_with_them_and_nothing_else(void **state) {
+static void ranges_hold_exactly_the_keys_with_their_prefix(void **state) {
     (void)state;
     const struct coord__range shards = coord__range_of_run(COORD__KIND_SHARDS, run);
     expect("0063730102030405060708", shards.from);
@@ -115,7 +115,7 @@ static void counters_have_names_without_tenants(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_as_they_are_stored),
-        cmocka_unit_test(ranges_hold_what_begins_with_them_and_nothing_else),
+        cmocka_unit_test(ranges_hold_exactly_the_keys_with_their_prefix),
         cmocka_unit_test(keys_are_taken_apart),
         cmocka_unit_test(stripes_are_spread_and_numbered),
         cmocka_unit_test(counters_have_names_without_tenants),

@@ -80,7 +80,7 @@ static void paths_are_left_to_the_driver(void **state) {
     }
 }
 
-static void what_cannot_be_a_target_is_refused(void **state) {
+static void an_impossible_target_is_refused(void **state) {
     (void)state;
     static const struct {
         const char *given;
@@ -135,7 +135,7 @@ static void what_cannot_be_a_target_is_refused(void **state) {
     }
 }
 
-/* Escapes make an address longer. */
+/* Escapes make an address longer, so the limit applies to the result. */
 static void an_address_has_a_longest_form(void **state) {
     (void)state;
     char given[TS_ADDRESS_MAX + 2];
@@ -153,7 +153,7 @@ int main(void) {
         cmocka_unit_test(one_repository_has_one_spelling),
         cmocka_unit_test(an_address_in_its_spelling_stays_as_it_is),
         cmocka_unit_test(paths_are_left_to_the_driver),
-        cmocka_unit_test(what_cannot_be_a_target_is_refused),
+        cmocka_unit_test(an_impossible_target_is_refused),
         cmocka_unit_test(an_address_has_a_longest_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,6 +35,18 @@ static void a_selection_has_one_spelling(void **state) {
     }
 }
 
+static void invariant_6_the_same_commits_lower_to_the_same_ref(void **state) {
+    (void)state;
+    static const char *const spellings[] = {"commits:" ID_A "," ID_1, "commits:" ID_1 "," ID_A,
+                                            "commits:" ID_1 "," ID_A_CAPITALS "," ID_1};
+    for (size_t i = 0; i < LENGTH(spellings); i++) {
+        struct ts_selection selection;
+        assert_int_equal(ts_selection_parse(ts_bytes_of_cstring(spellings[i]), &selection), TS_SELECTION_OK);
+        /* The refs are TS_SELECTION_COMMIT_REF and an id of this text. */
+        assert_true(ts_bytes_equal(ts_fixed_buf_read(&selection.text), TS_BYTES("commits:" ID_1 "," ID_A)));
+    }
+}
+
 static void a_selection_that_names_nothing_is_refused(void **state) {
     (void)state;
     static const struct {
@@ -95,6 +107,7 @@ static void a_selection_has_a_longest_form(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_selection_has_one_spelling),
+        cmocka_unit_test(invariant_6_the_same_commits_lower_to_the_same_ref),
         cmocka_unit_test(a_selection_that_names_nothing_is_refused),
         cmocka_unit_test(a_selection_has_a_longest_form),
     };

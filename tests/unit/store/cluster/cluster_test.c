@@ -79,7 +79,7 @@ static void a_cluster_remembers_its_routing(void **state) {
     }
 }
 
-static void what_is_listed_must_be_the_cluster(void **state) {
+static void the_listed_stores_must_be_the_cluster(void **state) {
     (void)state;
     struct ts_cluster *cluster;
     struct ts_store_error error;
@@ -219,14 +219,14 @@ static void steps_of_fencing_are_reported_on_request(void **state) {
     apply_expecting(TS_STORE_OK, ts_cluster_store(other, 0), PUT("a", "1"));
     apply_expecting(TS_STORE_OK, ts_cluster_store(other, 1), PUT("a", "1"));
     ts_cluster_close(other);
-    /* A process that had it open before uses the old epoch, until it expects the new one. */
+    /* A process that had opened it before uses the old epoch, until it expects the new one. */
     apply_expecting(TS_STORE_FOREIGN, store, PUT("a", "1"));
     ts_cluster_expect(cluster, 0, &meta);
     apply_expecting(TS_STORE_OK, store, PUT("a", "1"));
     ts_cluster_close(cluster);
 }
 
-/* One database by an address and by a name, and a server whose files are a copy of another's. */
+/* One database under an address and under a name, and a server whose files are a copy of another server's. */
 static void a_database_by_two_names_is_found_before_anything_is_written(void **state) {
     (void)state;
     const struct support_pg_options options = {.max_prepared_transactions = 10, .without_fsync = true};
@@ -301,7 +301,7 @@ static void servers_that_do_not_answer_are_accepted_on_request(void **state) {
     support_pg_stop(two);
 }
 
-/* Two servers, and three databases of one of them. */
+/* Two servers, and three databases on one of them. */
 static void clusters_of_databases_open_by_their_urls(void **state) {
     (void)state;
     const struct support_pg_options options = {.max_prepared_transactions = 10, .without_fsync = true};
@@ -330,8 +330,7 @@ static void clusters_of_databases_open_by_their_urls(void **state) {
     refused(ts_cluster_open(turned, &none, &cluster, &error), &error, TS_STORE_FOREIGN, "order");
     refused(ts_cluster_init(support_pg_url(two, "postgres"), "single", &none, &cluster, &error), &error,
             TS_STORE_FOREIGN, "already belongs to a cluster of 4, as store 3");
-    support_pg_do(two, "postgres",
-                  "CHECKPOINT"); /* recovery has no promise to read again, which would want its slot */
+    support_pg_do(two, "postgres", "CHECKPOINT"); /* then recovery finds no promise that needs the slot */
     support_pg_reconfigure(two, "max_prepared_transactions = 0");
     refused(ts_cluster_open(urls, &none, &cluster, &error), &error, TS_STORE_BAD_CONFIGURATION,
             "max_prepared_transactions");
@@ -347,7 +346,7 @@ static void clusters_of_databases_open_by_their_urls(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_cluster_remembers_its_routing),
-        TEST(what_is_listed_must_be_the_cluster),
+        TEST(the_listed_stores_must_be_the_cluster),
         TEST(bad_routings_are_refused_before_anything_is_written),
         TEST(init_again_changes_nothing),
         TEST(without_a_routing_init_goes_by_what_is_remembered),

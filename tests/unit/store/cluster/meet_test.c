@@ -43,7 +43,7 @@ static int gone(void **state) {
     return system(command); /* NOLINT(cert-env33-c) */
 }
 
-/* A store that kills its process instead of a write. */
+/* A store that kills its process instead of making a write. */
 static int writes_left;
 
 struct dying {
@@ -65,7 +65,8 @@ static enum ts_store_result write_or_die(struct ts_store *store, const struct st
 
 static const struct ts_engine dying_engine = {.past_read = read_inside, .past_write = write_or_die};
 
-/* In a process of its own, since RocksDB's threads do not survive a fork: opens all stores and lets them meet. */
+/* Runs in a separate process, because RocksDB's threads do not survive a fork: opens all stores and lets them
+ * meet. */
 static _Noreturn void be_dying(const char *writes) {
     struct dying dying[STORES];
     struct ts_store *stores[STORES];
@@ -97,7 +98,7 @@ static bool meet_and_die(int writes) {
     return !killed;
 }
 
-/* Which of the stores are opened, in what order, and when they meet: "0,12" is 0 alone, then 1 and 2. */
+/* Says which stores are opened, in what order, and when they meet: "0,12" opens 0 alone, then 1 and 2. */
 static enum ts_store_result meet(const char *order) {
     struct ts_store *stores[STORES] = {NULL};
     bool met[STORES] = {false};
@@ -119,7 +120,7 @@ static void a_process_that_dies_between_two_writes_leaves_stores_that_fit(void *
     assert_int_equal(meet("012"), TS_STORE_OK);
     int writes = 0;
     while (!meet_and_die(writes)) {
-        /* Once more, so that the next process begins with the state that a killed one has left. */
+        /* Once more, so that the next process starts with the state that a killed one left. */
         (void)meet_and_die(writes);
         assert_int_equal(meet("012"), TS_STORE_OK);
         writes++;
@@ -141,7 +142,7 @@ static void copy_files(size_t place, const char *from, const char *to) {
     assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
 }
 
-/* Files of a store from before the last time that it was open with another do not fit that other. */
+/* Files of a store from before its last meeting with another store do not match that other store. */
 static void an_older_copy_fits_none_that_it_was_open_with_since(void **state) {
     (void)state;
     for (size_t old = 0; old < STORES; old++) {
@@ -167,7 +168,7 @@ static void an_older_copy_fits_none_that_it_was_open_with_since(void **state) {
     }
 }
 
-static void what_is_not_known_of_a_directory_is_no_difference(void **state) {
+static void an_unknown_property_of_a_directory_is_no_difference(void **state) {
     (void)state;
     const struct store__origin first = {.born_ns = 7, .inode = 1}, nothing = {0};
     const struct store__origin same_time = {.born_ns = 7, .inode = 2},
@@ -182,7 +183,7 @@ static void what_is_not_known_of_a_directory_is_no_difference(void **state) {
     assert_true(store__origin_same(&nothing, &first) && store__origin_same(&first, &nothing));
 }
 
-static void what_is_remembered_is_read_as_it_was_written(void **state) {
+static void the_remembered_past_is_read_as_it_was_written(void **state) {
     (void)state;
     static struct store__past past, again;
     static uint8_t bytes[STORE_PAST_ENCODED_MAX];
@@ -210,8 +211,8 @@ int main(int count, char **arguments) {
                                         gone),
         cmocka_unit_test_setup_teardown(stores_that_are_opened_later_meet_the_others, fresh, gone),
         cmocka_unit_test_setup_teardown(an_older_copy_fits_none_that_it_was_open_with_since, fresh, gone),
-        cmocka_unit_test(what_is_not_known_of_a_directory_is_no_difference),
-        cmocka_unit_test(what_is_remembered_is_read_as_it_was_written),
+        cmocka_unit_test(an_unknown_property_of_a_directory_is_no_difference),
+        cmocka_unit_test(the_remembered_past_is_read_as_it_was_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,7 +50,7 @@ static void a_fixed_time_stands_still_on_embedded_stores_only(void **state) {
     assert_null(store);
 }
 
-static void what_is_no_store_is_refused_without_showing_a_password(void **state) {
+static void an_invalid_store_is_refused_without_showing_a_password(void **state) {
     (void)state;
     static const char *const urls[] = {
         "",        "memory",     "rocksdb:", "sqlite:/tmp/x", "/tmp/x", "mysql://u:hunter2@h/d",
@@ -70,7 +70,7 @@ int main(void) {
         cmocka_unit_test(memory_stores_are_independent_of_each_other),
         cmocka_unit_test(the_clock_of_the_options_is_used),
         cmocka_unit_test(a_fixed_time_stands_still_on_embedded_stores_only),
-        cmocka_unit_test(what_is_no_store_is_refused_without_showing_a_password),
+        cmocka_unit_test(an_invalid_store_is_refused_without_showing_a_password),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static struct ts_meta example(void) {
     return meta;
 }
 
-static void what_is_encoded_is_decoded(void **state) {
+static void decoding_returns_the_encoded_meta(void **state) {
     (void)state;
     struct ts_meta meta = example(), back = {.version = 5};
     uint8_t bytes[TS_META_ENCODED_MAX];
@@ -36,7 +36,7 @@ static void what_is_encoded_is_decoded(void **state) {
     assert_int_equal(back.state, TS_META_CLOSING);
 }
 
-/* The bytes are a promise to every later release. */
+/* Every later release must read these bytes. */
 static void the_layout_is_as_documented(void **state) {
     (void)state;
     struct ts_meta meta = example();
@@ -92,7 +92,7 @@ static void numbers_that_make_no_sense_are_damage(void **state) {
     }
 }
 
-static void what_differs_is_named(void **state) {
+static void differences_are_named(void **state) {
     (void)state;
     struct ts_meta expected = example(), actual = example();
     struct ts_store_error error;
@@ -121,12 +121,12 @@ static void what_differs_is_named(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_encoded_is_decoded),
+        cmocka_unit_test(decoding_returns_the_encoded_meta),
         cmocka_unit_test(the_layout_is_as_documented),
         cmocka_unit_test(every_damaged_byte_is_noticed),
         cmocka_unit_test(other_formats_are_refused_by_their_number),
         cmocka_unit_test(numbers_that_make_no_sense_are_damage),
-        cmocka_unit_test(what_differs_is_named),
+        cmocka_unit_test(differences_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,6 +76,35 @@ static void parts_may_be_left_out(void **state) {
     store__url_release(&url);
 }
 
+static void several_hosts_are_one_store(void **state) {
+    (void)state;
+    struct store_url url =
+        parsed("postgresql://me:p%2C@db1:5433,[::1],db3:5435/base?target_session_attrs=primary");
+    assert_int_equal(url.host_count, 3);
+    assert_string_equal(url.host, "db1,::1,db3");
+    assert_string_equal(url.port, "5433,,5435");
+    assert_string_equal(url.password, "p,");
+    assert_string_equal(url.name, "postgresql://me@db1:5433,[::1],db3:5435/base");
+    store__url_release(&url);
+    url = parsed("postgresql://a,b/base?port=5433");
+    assert_string_equal(url.host, "a,b");
+    assert_string_equal(url.name, "postgresql://a:5433,b:5433/base");
+    store__url_release(&url);
+    url = parsed("postgresql:///base?host=a%2Cb");
+    assert_int_equal(url.host_count, 2);
+    store__url_release(&url);
+    struct store_url_list list = {0};
+    struct ts_store_error error;
+    assert_int_equal(
+        store__url_list_parse("postgresql://u:secret@h1:1,h2:2/d,memory:,postgresql://h3,h4,rocksdb:/x",
+                              &list, &error),
+        TS_STORE_OK);
+    assert_int_equal(list.count, 4);
+    assert_string_equal(list.urls[0].host, "h1,h2");
+    assert_string_equal(list.urls[2].host, "h3,h4");
+    store__url_list_release(&list);
+}
+
 static void refused(const char *text, const char *part) {
     struct store_url url = {0};
     struct ts_store_error error = {0};
@@ -87,11 +116,11 @@ static void refused(const char *text, const char *part) {
         fail_msg("%s: a password in: %s", text, error.text);
 }
 
-static void what_is_no_url_is_refused_with_the_cure(void **state) {
+static void an_invalid_url_is_refused_with_the_fix(void **state) {
     (void)state;
     refused("", "a store is memory:");
     refused("mysql://u:secret@h/d", "a store is memory:");
-    refused("h2/db", "one host each");
+    refused("h2/db", "except between hosts");
     refused("rocksdb:", "rocksdb:DIRECTORY");
     refused("rocksdb:a%zz", "%25");
     refused("rocksdb:a%2", "%25");
@@ -107,14 +136,19 @@ static void what_is_no_url_is_refused_with_the_cure(void **state) {
     refused("postgresql://h/d?host=other&password=secret", "give it once");
     refused("postgresql://h/d?password=secret&a=1&a=2", "twice");
     refused("postgresql://h/d?password=secret&service=x", "several hosts");
-    refused("postgresql://a%2Cb/d?password=secret", "one host");
-    refused("postgresql:///d?host=a,b&password=secret", "one host");
+    refused("postgresql://a,,b/d?password=secret", "a host is missing");
+    refused("postgresql://a:1,b:2,c:x/d?password=secret", "from 1 to 65535");
+    refused("postgresql://a,b,c/d?password=secret&port=1,2", "one for each host");
+    refused("postgresql://a,b/d?password=secret&hostaddr=127.0.0.1", "hostaddr");
+    refused("postgresql://a/d?password=secret&hostaddr=127.0.0.1,127.0.0.2", "hostaddr");
+    refused("postgresql://a,b/d?password=secret&target_session_attrs=any", "the primary is used");
+    refused("postgresql://a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q/d?password=secret", "at most 16 hosts");
     refused("postgresql://h?dbname=postgresql://v:secret@h2/d", "contains :// or =");
     refused("postgresql://h/password=secret", "contains :// or =");
     refused("postgresql:///d?host=postgresql://v:secret@h2", "parts of one URL");
 }
 
-/* Wherever a password may be in a URL that cannot be parsed. */
+/* A password may be at any of these places in a URL that cannot be parsed. */
 static void no_password_is_shown(void **state) {
     (void)state;
     refused("host=h user=u password=secret", "\"host...\"");
@@ -155,7 +189,8 @@ static void lists_have_each_store_once(void **state) {
     list_refused("postgresql://u:secret@h/d,postgres://v:secret2@H:5432/d", "twice");
     list_refused("memory:,", "it is empty");
     list_refused("", "it is empty");
-    list_refused("postgresql://u:secret@h1,h2/d", "one host each");
+    list_refused("postgresql://u:secret@h1/d,h2/d", "except between hosts");
+    list_refused("postgresql://u:secret@h1,h2/d,postgresql://h1,h2/d", "twice");
     list_refused("postgresql://h/d?password=se,secret", "store 1 of the list");
     list_refused("rocksdb:x,u:secret", "store 1 of the list");
     struct store_url_list list = {0};
@@ -171,7 +206,8 @@ int main(void) {
         cmocka_unit_test(local_stores_have_a_path),
         cmocka_unit_test(a_database_has_its_parts),
         cmocka_unit_test(parts_may_be_left_out),
-        cmocka_unit_test(what_is_no_url_is_refused_with_the_cure),
+        cmocka_unit_test(several_hosts_are_one_store),
+        cmocka_unit_test(an_invalid_url_is_refused_with_the_fix),
         cmocka_unit_test(no_password_is_shown),
         cmocka_unit_test(lists_keep_their_order),
         cmocka_unit_test(lists_have_each_store_once),

@@ -156,7 +156,7 @@ static void a_late_call_arrives_when_it_is_delivered(void **state) {
     (void)state;
     add((struct ts_fault_rule){.kind = TS_FAULT_LATE, .calls = TS_FAULT_CALL(TS_CALL_PREPARE), .times = 1});
     {
-        /* What the call points to is gone when it arrives. */
+        /* When the call arrives, the memory that it pointed to is no longer valid. */
         char gid[] = "gone", key[] = "key", value[] = "value";
         const struct ts_op op = simple_put(key, value);
         struct ts_call call = {.kind = TS_CALL_PREPARE, .gid = gid, .batch = {&op, 1}, .deadline_ns = 2000};

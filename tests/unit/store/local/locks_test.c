@@ -55,7 +55,7 @@ static void let_go(struct claimant *claimant) {
     store__claim_release(locks, &claimant->claim);
 }
 
-static void shared_locks_go_together_and_exclusive_ones_do_not(void **state) {
+static void shared_locks_are_compatible_and_exclusive_ones_are_not(void **state) {
     (void)state;
     struct claimant a, b, c;
     assert_true(takes(&a, "x"));
@@ -75,7 +75,7 @@ static void shared_locks_go_together_and_exclusive_ones_do_not(void **state) {
     let_go(&b);
 }
 
-static void a_reader_waits_behind_a_writer_that_waits(void **state) {
+static void a_reader_waits_for_a_waiting_writer(void **state) {
     (void)state;
     struct claimant reader, writer, late;
     assert_true(takes(&reader, "x"));
@@ -236,7 +236,7 @@ static void without_descriptors_it_says_so(void **state) {
 }
 
 /* Compares random claims with a simple table of holders. */
-static void random_claims_never_hold_what_does_not_go_together(void **state) {
+static void random_claims_never_hold_conflicting_locks(void **state) {
     (void)state;
     enum { CLAIMANTS = 12, KEYS = 5 };
     struct claimant claimants[CLAIMANTS];
@@ -305,8 +305,8 @@ static void many_keys_are_held_at_once(void **state) {
 int main(void) {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, fresh, clean)
     const struct CMUnitTest tests[] = {
-        TEST(shared_locks_go_together_and_exclusive_ones_do_not),
-        TEST(a_reader_waits_behind_a_writer_that_waits),
+        TEST(shared_locks_are_compatible_and_exclusive_ones_are_not),
+        TEST(a_reader_waits_for_a_waiting_writer),
         TEST(readers_behind_a_writer_get_in_together),
         TEST(giving_up_admits_later_waiters),
         TEST(giving_up_in_the_middle_of_a_queue_keeps_the_rest),
@@ -316,7 +316,7 @@ int main(void) {
         TEST(the_descriptor_shows_when_to_continue),
         TEST(a_descriptor_that_is_used_again_holds_no_old_signal),
         TEST(without_descriptors_it_says_so),
-        TEST(random_claims_never_hold_what_does_not_go_together),
+        TEST(random_claims_never_hold_conflicting_locks),
         TEST(many_keys_are_held_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

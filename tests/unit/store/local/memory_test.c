@@ -109,7 +109,7 @@ static void a_restart_ends_calls_that_wait(void **state) {
     assert_int_equal(calls[0].error.result, TS_STORE_OK);
 }
 
-static void deadlines_go_by_the_clock_that_was_given(void **state) {
+static void deadlines_use_the_given_clock(void **state) {
     (void)state;
     assert_int_equal(simple_prepare(store, "g", "k", "new"), TS_STORE_OK);
     const struct ts_op op = simple_put("k", "other");
@@ -170,7 +170,7 @@ static void stores_over_the_same_contents_share_locks_and_promises(void **state)
     ts_store_close(other);
 }
 
-/* Each store has its own idea of the cluster, as processes have. */
+/* Like processes, each store has its own expectation of the cluster. */
 static void a_store_is_fenced_while_another_continues(void **state) {
     (void)state;
     struct ts_store *other = ts_memory_open(memory);
@@ -221,7 +221,7 @@ int main(void) {
         TEST(the_next_durable_call_makes_a_commit_durable),
         TEST(versions_never_repeat_after_a_loss_of_power),
         TEST(a_restart_ends_calls_that_wait),
-        TEST(deadlines_go_by_the_clock_that_was_given),
+        TEST(deadlines_use_the_given_clock),
         TEST(time_stands_still_when_the_clock_goes_back),
         TEST(before_is_looked_at_under_the_locks),
         TEST(stores_over_the_same_contents_share_locks_and_promises),

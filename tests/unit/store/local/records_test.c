@@ -32,7 +32,7 @@ static void a_record_comes_back_as_it_was(void **state) {
     assert_true(record.number == UINT64_MAX);
 }
 
-/* The layout is on disks: these bytes, computed elsewhere, never change. */
+/* The layout is on disks. These bytes were computed by another program, and never change. */
 static void the_layout_is_the_documented_one(void **state) {
     (void)state;
     static const uint8_t expected[] = {0x71, 0x79, 0x94, 0x9c, 0xe0, 0xe4, 0x0c, 0x1c, 7,
@@ -103,7 +103,7 @@ static void the_body_of_a_promise_comes_back_as_it_was(void **state) {
     assert_int_equal(reader.rest.len, 0);
 }
 
-/* Each byte in turn becomes each of some others: nothing is read beyond the end, which the sanitizers see. */
+/* Replaces each byte in turn by some other values. Sanitizers check that nothing is read beyond the end. */
 static void a_damaged_body_is_read_without_harm(void **state) {
     (void)state;
     static const uint8_t others[] = {0, 1, 2, 3, 0x7f, 0x80, 0xff};

@@ -1,4 +1,4 @@
-/* A server for the tests of a file, and a database with an empty store in it for each of them. */
+/* One server for all tests of a file, and for each test a database with an empty store. */
 #ifndef TS_TESTS_UNIT_STORE_PG_STORE_H
 #define TS_TESTS_UNIT_STORE_PG_STORE_H
 

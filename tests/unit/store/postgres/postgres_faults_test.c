@@ -46,13 +46,16 @@ static void expect_error(const struct ts_store_error *error, enum ts_store_resul
         fail_msg("%s, %s: %s", ts_store_result_text(error->result), error->sqlstate, error->text);
 }
 
-/* A proxy between store and server: passes everything on, until the test makes it lose the replies. */
+/* A proxy between store and server. It forwards everything, until the test makes it lose the replies. */
 struct proxy {
     int listener;
     int port;
     pthread_t thread;
-    /* What the client sends still arrives. The reply ends the connection. */
+    /* The client's requests still arrive; the reply ends the connection. */
     atomic_bool loses_replies;
+    /* How many bytes of the client still arrive, if is_stopping. The connection stays open. */
+    atomic_bool is_stopping;
+    size_t remaining;
     atomic_bool ends;
 };
 
@@ -70,6 +73,21 @@ static bool pass_on(int from, int to, bool swallow) {
     return true;
 }
 
+/* Forwards the client's bytes. Returns false if the connection ends. */
+static bool pass_client(struct proxy *proxy, int client, int server) {
+    if (!atomic_load(&proxy->is_stopping))
+        return pass_on(client, server, false);
+    char buffer[65536];
+    const size_t most = proxy->remaining < sizeof buffer ? proxy->remaining : sizeof buffer;
+    if (most == 0)
+        return usleep(1000) == 0;
+    const ssize_t got = read(client, buffer, most);
+    if (got <= 0 || write(server, buffer, (size_t)got) != got)
+        return false;
+    proxy->remaining -= (size_t)got;
+    return true;
+}
+
 static void serve(struct proxy *proxy, int client) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)support_pg_port(pg))};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -80,7 +98,7 @@ static void serve(struct proxy *proxy, int client) {
         if (poll(fds, 2, 50) <= 0)
             continue;
         if (fds[0].revents != 0)
-            good = pass_on(client, server, false);
+            good = pass_client(proxy, client, server);
         if (good && fds[1].revents != 0) {
             bool lose = atomic_load(&proxy->loses_replies);
             good = pass_on(server, client, lose) && !lose;
@@ -90,7 +108,7 @@ static void serve(struct proxy *proxy, int client) {
     close(client);
 }
 
-/* One connection at a time, which is what a store with one connection makes. */
+/* Handles one connection at a time, like a store with one connection. */
 static void *serve_all(void *argument) {
     struct proxy *proxy = argument;
     while (!atomic_load(&proxy->ends)) {
@@ -164,6 +182,32 @@ static void a_lost_reply_leaves_the_outcome_unknown(void **state) {
     end_proxy(&proxy);
 }
 
+/* The batch is cut at several places. Others must get its keys meanwhile. */
+static void a_client_that_is_stopped_while_it_sends_holds_no_locks(void **state) {
+    (void)state;
+    static char large[20000];
+    for (size_t remaining = 1000; remaining < 3 * sizeof large; remaining += 9000) {
+        struct proxy proxy;
+        struct ts_store *far = through_proxy(&proxy);
+        apply_expecting(TS_STORE_OK, far, PUT("a", "1"), PUT("b", "1"), PUT("c", "1"));
+        proxy.remaining = remaining;
+        atomic_store(&proxy.is_stopping, true);
+        struct ts_op puts[] = {PUT("a", ""), PUT("b", ""), PUT("c", "")};
+        for (size_t i = 0; i < 3; i++)
+            puts[i].value = ts_bytes_of(large, sizeof large);
+        struct ts_call call = apply_call((struct ts_batch){puts, 3}, in_ms(60000));
+        ts_store_start(far, &call);
+        const uint64_t end_ns = in_ms(300);
+        while (in_ms(0) < end_ns)
+            assert_false(ts_store_poll(&call));
+        struct ts_call other = apply_call(BATCH(PUT("a", "2")), in_ms(5000));
+        run_expecting(TS_STORE_OK, store, &other);
+        ts_store_cancel(&call);
+        ts_store_close(far);
+        end_proxy(&proxy);
+    }
+}
+
 static void a_promise_survives_a_killed_server_with_its_locks(void **state) {
     (void)state;
     apply_expecting(TS_STORE_OK, store, PUT("a", "1"), PUT("c", "1"));
@@ -210,7 +254,7 @@ static void wait_for(struct ts_call *call) {
         ts_store_wait(&(struct ts_call *const){call}, 1, 0);
 }
 
-static void a_session_that_is_ended_at_work_leaves_the_outcome_unknown(void **state) {
+static void a_session_that_is_ended_during_a_call_leaves_the_outcome_unknown(void **state) {
     (void)state;
     prepare_expecting(TS_STORE_OK, store, "g", PUT("a", "1"));
     struct ts_batch batch = BATCH(PUT("a", "2"));
@@ -322,7 +366,7 @@ static void a_deadlock_is_a_lock_conflict(void **state) {
     snprintf(info, sizeof info, "host=127.0.0.1 port=%d dbname=%s user=turnstone", support_pg_port(pg),
              database);
     PGconn *other = PQconnectdb(info);
-    /* The other one never looks for deadlocks itself. */
+    /* The other session never searches for deadlocks itself. */
     PQclear(PQexec(other, "SET deadlock_timeout = '1h'"));
     PQclear(PQexec(other, "BEGIN"));
     PQclear(PQexec(other, "SELECT 1 FROM turnstone.item WHERE key = 'b' FOR UPDATE"));
@@ -375,7 +419,7 @@ static void servers_that_cannot_be_reached_are_reported(void **state) {
     int port;
     int fd = listen_somewhere(&port);
     snprintf(url, sizeof url, "postgresql://turnstone:sesame@127.0.0.1:%d/x", port);
-    /* Somebody listens, and never answers. */
+    /* A program listens there, and never answers. */
     struct ts_store_error error = error_of(url, (struct ts_store_options){0}, in_ms(200));
     expect_error(&error, TS_STORE_TIMED_OUT, "57014", "deadline");
     error = error_of(url, (struct ts_store_options){.connect_timeout_ms = 200}, in_ms(20000));
@@ -443,7 +487,7 @@ static void without_prepared_transactions_only_one_store_works(void **state) {
     support_pg_stop(plain);
 }
 
-/* Without its standby, a durable commit waits; a commit that is not durable would be answered. */
+/* Without its standby, a durable commit waits; a commit that is not durable would be answered at once. */
 static void commits_are_durable_whatever_the_configuration_says(void **state) {
     (void)state;
     struct support_pg *lax =
@@ -463,9 +507,10 @@ static void commits_are_durable_whatever_the_configuration_says(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_lost_reply_leaves_the_outcome_unknown),
+        TEST(a_client_that_is_stopped_while_it_sends_holds_no_locks),
         TEST(a_promise_survives_a_killed_server_with_its_locks),
         TEST(a_session_that_was_ended_while_idle_is_not_noticed),
-        TEST(a_session_that_is_ended_at_work_leaves_the_outcome_unknown),
+        TEST(a_session_that_is_ended_during_a_call_leaves_the_outcome_unknown),
         TEST(a_cancelled_statement_has_changed_nothing),
         TEST(a_call_that_is_given_up_does_not_hold_its_connection),
         TEST(slots_of_promises_that_run_out_are_busy),

@@ -49,7 +49,7 @@ static void counters_keep_their_limits(void **state) {
     assert_int_equal(read_key(store, TS_BYTES("m")).version, 0);
 }
 
-static void before_goes_by_the_servers_clock(void **state) {
+static void before_uses_the_servers_clock(void **state) {
     (void)state;
     uint64_t now = now_of(store);
     struct ts_call late = apply_call(BATCH(PUT("a", "1"), BEFORE(now)), 0);
@@ -91,7 +91,7 @@ static void a_promise_that_fails_leaves_nothing(void **state) {
     apply_expecting(TS_STORE_OK, store, PUT("a", "1"));
     prepare_expecting(TS_STORE_CHECK_FAILED, store, "g", PUT("b", "1"), CHECK("a", 999999));
     assert_int_equal(promises(store, NULL, 0), 0);
-    /* The session whose transaction failed is of use again. */
+    /* The session whose transaction failed can be used again. */
     for (int i = 0; i < 3; i++)
         apply_expecting(TS_STORE_OK, store, PUT("b", "2"));
     prepare_expecting(TS_STORE_OK, store, "g", PUT("b", "3"));
@@ -291,8 +291,8 @@ static void many_threads_add_to_a_key_that_was_not_there(void **state) {
     ts_store_close(narrow);
 }
 
-/* Both check and write the same keys, in opposite order: neither may deadlock, one of them fails its check.
- */
+/* Both check and write the same keys, in opposite order. They must not deadlock, and one of them fails its
+ * check. */
 static void *swap_often(void *argument) {
     struct adder *adder = argument;
     for (int i = 0; i < 100; i++) {
@@ -389,7 +389,7 @@ static void another_epoch_or_cluster_is_foreign(void **state) {
     struct ts_call now = {.kind = TS_CALL_NOW};
     run_expecting(TS_STORE_FOREIGN, store, &now);
     assert_string_equal(now.error.sqlstate, "58000");
-    /* What was read before is old by now. */
+    /* The data that was read before is out of date. */
     assert_int_equal(store->engine->meta_write(store, in_ms(20000), &meta, &error), TS_STORE_CHECK_FAILED);
     next.version = 2;
     next.cluster[0] = 7;
@@ -406,10 +406,10 @@ static void closing_refuses_promises_and_nothing_else(void **state) {
     assert_int_equal(store->engine->meta_read(store, in_ms(20000), &meta, &error), TS_STORE_OK);
     store->engine->expect(store, &meta);
     meta.state = TS_META_CLOSING;
-    write_meta(store, meta); /* beside a promise */
+    write_meta(store, meta); /* while there is a promise */
     prepare_expecting(TS_STORE_CLOSING, store, "new", PUT("a", "1"));
     apply_expecting(TS_STORE_OK, store, PUT("a", "1"));
-    /* The next epoch waits for the promise, and gives up in time. */
+    /* The next epoch waits for the promise, and stops at its deadline. */
     meta.version = 2;
     meta.epoch = 2;
     meta.state = TS_META_OPEN;
@@ -448,7 +448,7 @@ static void closing_waits_for_prepares_under_way(void **state) {
     finish_expecting(TS_STORE_OK, store, TS_CALL_ABORT, "waiting");
 }
 
-/* As the databases are that speak PostgreSQL's protocol and lack them. */
+/* Simulates a database that speaks PostgreSQL's protocol but has no advisory locks. */
 static void a_server_without_advisory_locks_will_do(void **state) {
     (void)state;
     apply_expecting(TS_STORE_OK, store, PUT("a", "1"));
@@ -489,7 +489,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_batch_is_applied_as_a_whole),
         TEST(counters_keep_their_limits),
-        TEST(before_goes_by_the_servers_clock),
+        TEST(before_uses_the_servers_clock),
         TEST(before_is_looked_at_after_waiting_for_locks),
         TEST(a_promise_blocks_what_conflicts_and_nothing_else),
         TEST(a_promise_that_fails_leaves_nothing),

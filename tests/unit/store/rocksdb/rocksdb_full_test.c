@@ -1,6 +1,6 @@
 /*
- * A disk that is full, without one: write(2) and fdatasync(2) of this program, which RocksDB calls, fail on
- * request. Runs everywhere, and can fail where a real disk seldom does.
+ * Simulates a full disk: write(2) and fdatasync(2) of this program, which RocksDB calls, fail on request. It
+ * runs everywhere, and reaches failures that are rare on a real disk.
  */
 #include "store/cluster/open.h"
 #include "store/rocksdb/rocksdb.h"
@@ -41,7 +41,7 @@ __attribute__((visibility("default"))) int fdatasync(int fd) {
     return is_named(fd, failing_sync) ? fail_now() : (int)syscall(SYS_fdatasync, fd);
 }
 
-/* A full disk takes what still fits. */
+/* A full disk accepts the bytes that still fit. */
 __attribute__((visibility("default"))) ssize_t write(int fd, const void *bytes, size_t len) {
     log_calls += is_named(fd, ".log");
     if (!is_named(fd, failing_write))
@@ -90,7 +90,7 @@ static struct ts_call put(struct ts_store *store, const struct ts_op *op) {
     return call;
 }
 
-/* Checks the result of the write of the key; every later write is refused and does not reach the log, even if
+/* Checks the result of writing the key. Every later write is refused and does not reach the log, even if
  * there is room again. */
 static void expect_stopped(struct ts_store *store) {
     failing_sync = failing_write = NULL;
@@ -116,10 +116,9 @@ static void expect_open_again(struct ts_store *store) {
 }
 
 /*
- * The record is in the file, and most of the time it is there at the next open: to report that nothing was
- * written would be wrong. But RocksDB may take a new log by itself in the background and drop this one, so
- * that it is gone: to report that it was written would be wrong, too. The test repeats until the record turns
- * up.
+ * The record is in the file, and usually still exists at the next open, so it would be wrong to report that
+ * nothing was written. But RocksDB may start a new log in the background and drop this one, so it would also
+ * be wrong to report that the record was written. The test repeats until the record appears.
  */
 enum { TRIES_MAX = 50 };
 

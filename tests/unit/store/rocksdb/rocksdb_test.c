@@ -126,7 +126,8 @@ static void a_directory_of_another_process_is_refused_by_name(void **state) {
     snprintf(who, sizeof who, "process %ld", (long)holder.pid);
     assert_non_null(strstr(error.text, directory));
     assert_non_null(strstr(error.text, who));
-    assert_non_null(strstr(error.text, "--wait"));
+    assert_true(error.in_use);
+    assert_null(strstr(error.text, "--"));
     end_holder(&holder);
     assert_int_equal(try_open(&plain, &error), TS_STORE_OK);
 }
@@ -302,7 +303,7 @@ static void a_bad_byte_in_the_middle_of_the_log_is_damage(void **state) {
     struct ts_store_error error;
     assert_int_equal(try_open(&plain, &error), TS_STORE_DAMAGED);
     assert_non_null(strstr(error.text, "backup"));
-    /* The failed attempts removed nothing: once repaired, everything is there. */
+    /* The failed attempts removed nothing: after the repair, everything exists. */
     byte ^= 0x10;
     assert_int_equal(pwrite(fd, &byte, 1, size / 2), 1);
     close(fd);
@@ -321,7 +322,7 @@ static void a_log_whose_tail_is_cut_opens_with_all_before(void **state) {
     assert_int_equal(count_logged_keys(), count);
 }
 
-/* A file system that had made the file longer and not written it yet: zeros. */
+/* A file system that had extended the file and not written it yet: zeros. */
 static void a_log_with_trailing_zeros_opens_completely(void **state) {
     (void)state;
     off_t size;
@@ -339,7 +340,7 @@ static void set_option(rocksdb_t *database, const char *name, const char *value)
         fail_msg("%s", message);
 }
 
-/* One file on the first level, and none allowed there: RocksDB takes no more writes, and compacts nothing. */
+/* One file on the first level, and none allowed there: RocksDB accepts no more writes, and compacts nothing. */
 static void stop_writes(rocksdb_t *database) {
     set_option(database, "level0_stop_writes_trigger", "1000");
     set_option(database, "level0_slowdown_writes_trigger", "1000");
@@ -374,7 +375,7 @@ static void a_stalled_write_is_busy_at_its_deadline_and_reported(void **state) {
     ts_store_close(store);
 }
 
-/* A small file system of our own; where that cannot be had, rocksdb_full_test shows the same without one. */
+/* Mounts a small file system. Where that is not possible, rocksdb_full_test tests the same without one. */
 static void a_full_disk_is_reported_and_loses_nothing(void **state) {
     (void)state;
     if (mount("none", directory, "tmpfs", 0, "size=24m") != 0)
@@ -396,7 +397,7 @@ static void a_full_disk_is_reported_and_loses_nothing(void **state) {
     bool told = result == TS_STORE_FULL;
     bool there = told && simple_has(store, "k0", value) && !simple_has(store, key, value);
     ts_store_close(store);
-    /* More room: everything that was acknowledged is there. */
+    /* With more room, everything that was acknowledged exists. */
     bool grown = mount("none", directory, "tmpfs", MS_REMOUNT, "size=200m") == 0;
     if (grown) {
         store = must_open(&plain);

@@ -2,8 +2,8 @@
 
 #include "txn/core/epoch.h"
 
-/* Raises the epoch of three stores; a crash after every number of steps loses what is not stored. Returns the
- * steps. */
+/* Raises the epoch of three stores. A crash after each number of steps loses everything that is not stored.
+ * Returns the steps. */
 static int raise_with_crash_after(int crash, struct txn__epoch_store *stores) {
     struct txn__epoch_raise raise = {0};
     bool promises = true;
@@ -17,7 +17,7 @@ static int raise_with_crash_after(int crash, struct txn__epoch_store *stores) {
             break;
         case TXN__EPOCH_SETTLE:
             for (size_t i = 0; i < 3; i++)
-                assert_true(stores[i].closing); /* nobody can promise any more */
+                assert_true(stores[i].closing); /* no new promise is possible */
             promises = false;
             raise.settled = true;
             break;

@@ -96,7 +96,7 @@ static void unsettled_ones_hold_the_mark_and_can_be_found(void **state) {
     assert_int_equal(entries[1].state, TXN__ENTRY_APPLIED);
 }
 
-/* A name shows whether its outcome is kept. */
+/* A name shows whether its outcome is recorded. */
 static void recorded_global_transactions_have_odd_sequences_and_no_other_has(void **state) {
     (void)state;
     static const bool recorded[] = {false, false, true, true, false, true};

@@ -27,7 +27,7 @@ static void several_stores_are_global_in_order_and_the_lowest_decides(void **sta
     assert_int_equal(plan.parts[txn__plan_decider(&plan)].place, 3);
 }
 
-static void what_has_no_key_goes_to_every_store_that_is_touched(void **state) {
+static void operations_without_a_key_go_to_every_store_of_the_plan(void **state) {
     (void)state;
     struct txn__plan plan;
     static const uint32_t places[] = {TXN__EVERYWHERE, 1, 2, TXN__EVERYWHERE};
@@ -48,7 +48,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_store_is_local),
         cmocka_unit_test(several_stores_are_global_in_order_and_the_lowest_decides),
-        cmocka_unit_test(what_has_no_key_goes_to_every_store_that_is_touched),
+        cmocka_unit_test(operations_without_a_key_go_to_every_store_of_the_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

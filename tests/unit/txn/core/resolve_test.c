@@ -8,7 +8,7 @@ static struct txn__look look;
 
 enum { TOTAL_MS = 30000, NOW_MS = 1000000, SEQUENCE = 10 };
 
-/* A promise of this age, and a decider that knows a live coordinator and nothing else. */
+/* A promise of this age, and a decider that knows only a live coordinator. */
 static void sees_promise(uint64_t age_ms, bool fence_all) {
     struct txn__gid gid = {.sequence = SEQUENCE, .decider = 2};
     memcpy(gid.cluster, cluster, sizeof cluster);
@@ -50,7 +50,7 @@ static void a_decision_is_followed_whatever_the_age(void **state) {
     is_done(TXN__VERDICT_ABORTED);
 }
 
-static void what_can_never_commit_is_aborted_without_a_record(void **state) {
+static void an_impossible_transaction_is_aborted_without_a_record(void **state) {
     (void)state;
     sees_promise(0, false);
     look.mark = SEQUENCE + 1;
@@ -116,7 +116,7 @@ static void recovery_fences_every_other_process(void **state) {
     (void)state;
     sees_promise(0, true);
     sends(TXN__WISH_LOOK, TS_STORE_OK);
-    sends(TXN__WISH_FENCE, TS_STORE_CHECK_FAILED); /* somebody else did */
+    sends(TXN__WISH_FENCE, TS_STORE_CHECK_FAILED); /* another resolver has fenced it */
     look.registration.state = TXN__FENCED;
     sends(TXN__WISH_LOOK, TS_STORE_OK);
     sends(TXN__WISH_ABORT, TS_STORE_OK);
@@ -162,7 +162,7 @@ static void names_of_others_are_not_touched(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_decision_is_followed_whatever_the_age),
-        cmocka_unit_test(what_can_never_commit_is_aborted_without_a_record),
+        cmocka_unit_test(an_impossible_transaction_is_aborted_without_a_record),
         cmocka_unit_test(a_young_promise_of_a_live_coordinator_is_left),
         cmocka_unit_test(an_old_promise_of_a_live_coordinator_is_decided_against),
         cmocka_unit_test(a_dead_coordinator_is_fenced_first_and_the_decision_read_again),

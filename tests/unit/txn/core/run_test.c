@@ -83,7 +83,7 @@ static void in_order_it_prepares_from_the_highest_place_down_and_decides_last(vo
     wishes_for_nothing();
     hears(1, TS_STORE_OK);
     sends(0, TXN__WISH_DECIDE);
-    /* An attempt that meets a lock leaves nothing behind, and members that were not asked get no abort. */
+    /* An attempt that meets a lock leaves no promise, and members that were not asked get no abort. */
     begin(3, &in_order);
     sends(2, TXN__WISH_PREPARE);
     hears(2, TS_STORE_OK);
@@ -121,7 +121,7 @@ static void a_refused_prepare_aborts_participants_that_may_have_promised(void **
     sends(1, TXN__WISH_PREPARE);
     sends(2, TXN__WISH_PREPARE);
     hears_op(1, TS_STORE_CHECK_FAILED, 4);
-    wishes_for_nothing(); /* the other has not answered yet */
+    wishes_for_nothing(); /* participant 2 has not answered yet */
     hears(2, TS_STORE_UNKNOWN);
     sends(2, TXN__WISH_ABORT);
     hears(2, TS_STORE_NO_SUCH_PROMISE);
@@ -159,7 +159,7 @@ static void a_lost_commit_point_is_settled_by_an_abort_decision(void **state) {
     sends(0, TXN__WISH_LOOK);
     sees(TXN__DECISION_NONE, TXN__REGISTERED);
     sends(0, TXN__WISH_REFUSE);
-    hears(0, TS_STORE_CHECK_FAILED); /* it has arrived meanwhile */
+    hears(0, TS_STORE_CHECK_FAILED); /* the decision has arrived meanwhile */
     sends(0, TXN__WISH_LOOK);
     sees(TXN__DECISION_COMMIT, TXN__REGISTERED);
     sends(1, TXN__WISH_COMMIT);

@@ -3,32 +3,32 @@
 #include "support/cmocka.h"
 
 static struct ts_txn_config config;
-static struct ts_adaptive adaptive;
+static struct ts_txn_adaptive adaptive;
 static uint64_t now;
 
 static int fresh(void **state) {
     (void)state;
     ts_txn_config_init(&config);
     now = 5000000;
-    ts_adaptive_init(&adaptive, &config, now);
+    ts_txn_adaptive_init(&adaptive, &config, now);
     return 0;
 }
 
 static bool step(uint32_t conflict_percent_x100) {
-    const struct ts_conflict_view view = {.window = {.total_txns = 100},
-                                          .conflict_rate_ppm = conflict_percent_x100 * 100};
+    const struct ts_txn_conflict_view view = {.window = {.total_txns = 100},
+                                              .conflict_rate_ppm = conflict_percent_x100 * 100};
     now += config.adaptive.interval_us;
-    return ts_adaptive_step(&adaptive, &config.adaptive, &view, now);
+    return ts_txn_adaptive_step(&adaptive, &config.adaptive, &view, now);
 }
 
 static void it_starts_at_the_hard_limit_within_its_bounds(void **state) {
     (void)state;
     assert_int_equal(adaptive.limit, 128);
     config.admission.hard_limit = 1000;
-    ts_adaptive_init(&adaptive, &config, 0);
+    ts_txn_adaptive_init(&adaptive, &config, 0);
     assert_int_equal(adaptive.limit, 256);
     config.admission.hard_limit = 2;
-    ts_adaptive_init(&adaptive, &config, 0);
+    ts_txn_adaptive_init(&adaptive, &config, 0);
     assert_int_equal(adaptive.limit, 4);
 }
 
@@ -66,35 +66,37 @@ static void it_keeps_to_its_bounds(void **state) {
 
 static void there_is_one_step_in_an_interval(void **state) {
     (void)state;
-    const struct ts_conflict_view view = {.window = {.total_txns = 100}, .conflict_rate_ppm = 900000};
-    assert_false(ts_adaptive_step(&adaptive, &config.adaptive, &view, now + 999999));
-    assert_true(ts_adaptive_step(&adaptive, &config.adaptive, &view, now + 1000000));
-    assert_false(ts_adaptive_step(&adaptive, &config.adaptive, &view, now + 1999999));
-    assert_true(ts_adaptive_step(&adaptive, &config.adaptive, &view, now + 2000000));
+    const struct ts_txn_conflict_view view = {.window = {.total_txns = 100}, .conflict_rate_ppm = 900000};
+    assert_false(ts_txn_adaptive_step(&adaptive, &config.adaptive, &view, now + 999999));
+    assert_true(ts_txn_adaptive_step(&adaptive, &config.adaptive, &view, now + 1000000));
+    assert_false(ts_txn_adaptive_step(&adaptive, &config.adaptive, &view, now + 1999999));
+    assert_true(ts_txn_adaptive_step(&adaptive, &config.adaptive, &view, now + 2000000));
     assert_int_equal(adaptive.limit, 120);
 }
 
 static void too_few_transactions_say_nothing(void **state) {
     (void)state;
-    const struct ts_conflict_view view = {.window = {.total_txns = 19}, .conflict_rate_ppm = 900000};
-    assert_false(ts_adaptive_step(&adaptive, &config.adaptive, &view, now + 5000000));
+    const struct ts_txn_conflict_view view = {.window = {.total_txns = 19}, .conflict_rate_ppm = 900000};
+    assert_false(ts_txn_adaptive_step(&adaptive, &config.adaptive, &view, now + 5000000));
     assert_int_equal(adaptive.limit, 128);
 }
 
-/* Together with the tracker: a storm lowers it, and it comes back once the storm has left the window. */
+/* Together with the tracker: many conflicts lower the limit, and it rises again when they have left the
+ * window. */
 static void a_storm_lowers_it_and_quiet_raises_it_again(void **state) {
     (void)state;
-    struct ts_conflict_tracker tracker;
-    ts_conflict_init(&tracker, &config.conflict);
+    struct ts_txn_conflict_tracker tracker;
+    ts_txn_conflict_init(&tracker, &config.conflict);
     for (int second = 0; second < 60; second++) {
         for (int i = 0; i < 100; i++)
-            ts_conflict_record(&tracker,
-                               (struct ts_conflict_event){
-                                   second < 20 && i < 50 ? TS_CONFLICT_CONFLICT : TS_CONFLICT_COMMITTED, 0},
-                               now);
+            ts_txn_conflict_record(
+                &tracker,
+                (struct ts_txn_conflict_event){
+                    second < 20 && i < 50 ? TS_TXN_CONFLICT_CONFLICT : TS_TXN_CONFLICT_COMMITTED, 0},
+                now);
         now += 1000000;
-        struct ts_conflict_view view = ts_conflict_view(&tracker, now);
-        ts_adaptive_step(&adaptive, &config.adaptive, &view, now);
+        struct ts_txn_conflict_view view = ts_txn_conflict_view(&tracker, now);
+        ts_txn_adaptive_step(&adaptive, &config.adaptive, &view, now);
         if (second == 19)
             assert_int_equal(adaptive.limit, 128 - 20 * 4);
     }

@@ -14,7 +14,7 @@ static struct ts_txn_cause store_cause(enum ts_store_result result, const char *
 
 enum { REPEAT = 1, INFRA = 2, ANSWERED = 4 };
 
-/* One row for every result, and for each code that decides. */
+/* One row for every result, and for each SQLSTATE that decides. */
 static const struct row {
     enum ts_store_result result;
     const char *sqlstate;
@@ -23,46 +23,46 @@ static const struct row {
     int flags;
     const char *client;
 } rows[] = {
-    {TS_STORE_CHECK_FAILED, "40001", TS_CALL_APPLY, TS_ERROR_CONFLICT, ANSWERED, "40001"},
-    {TS_STORE_LATE, "", TS_CALL_PREPARE, TS_ERROR_CONFLICT, ANSWERED, "40001"},
-    {TS_STORE_LIMIT, "", TS_CALL_APPLY, TS_ERROR_PERMANENT, ANSWERED, "54000"},
-    {TS_STORE_NOT_A_COUNTER, "", TS_CALL_APPLY, TS_ERROR_PERMANENT, ANSWERED, "22P02"},
-    {TS_STORE_LOCK_CONFLICT, "40P01", TS_CALL_PREPARE, TS_ERROR_CONFLICT, REPEAT | ANSWERED, "40001"},
-    {TS_STORE_BUSY, "53300", TS_CALL_APPLY, TS_ERROR_TRANSIENT, REPEAT, "53300"},
-    {TS_STORE_UNAVAILABLE, "08001", TS_CALL_APPLY, TS_ERROR_TRANSIENT, REPEAT | INFRA, "40000"},
-    {TS_STORE_TIMED_OUT, "", TS_CALL_PREPARE, TS_ERROR_TIMEOUT, 0, "40000"},
-    {TS_STORE_TIMED_OUT, "57014", TS_CALL_APPLY, TS_ERROR_TIMEOUT, 0, "40000"},
-    {TS_STORE_TIMED_OUT, "55P03", TS_CALL_PREPARE, TS_ERROR_CONFLICT, REPEAT | ANSWERED, "40001"},
-    {TS_STORE_TIMED_OUT, "08001", TS_CALL_PREPARE, TS_ERROR_TIMEOUT, INFRA, "40000"},
-    {TS_STORE_TIMED_OUT, "", TS_CALL_READ, TS_ERROR_TIMEOUT, INFRA, "40000"},
-    {TS_STORE_UNKNOWN, "08006", TS_CALL_PREPARE, TS_ERROR_TIMEOUT, INFRA, "40000"},
-    {TS_STORE_UNKNOWN, "57014", TS_CALL_APPLY, TS_ERROR_TIMEOUT, INFRA, "40000"},
-    {TS_STORE_UNKNOWN, "08006", TS_CALL_READ, TS_ERROR_TRANSIENT, REPEAT | INFRA, "40000"},
-    {TS_STORE_NO_SUCH_PROMISE, "42704", TS_CALL_COMMIT, TS_ERROR_PERMANENT, ANSWERED, "42704"},
-    {TS_STORE_PROMISE_EXISTS, "", TS_CALL_PREPARE, TS_ERROR_PERMANENT, ANSWERED, "42710"},
-    {TS_STORE_BAD_BATCH, "", TS_CALL_APPLY, TS_ERROR_PERMANENT, ANSWERED, "22023"},
-    {TS_STORE_TOO_LARGE, "", TS_CALL_APPLY, TS_ERROR_PERMANENT, ANSWERED, "54000"},
-    {TS_STORE_FULL, "", TS_CALL_APPLY, TS_ERROR_PERMANENT, INFRA, "53100"},
-    {TS_STORE_FOREIGN, "", TS_CALL_APPLY, TS_ERROR_PERMANENT, ANSWERED, "58000"},
-    {TS_STORE_CLOSING, "", TS_CALL_PREPARE, TS_ERROR_PERMANENT, ANSWERED, "58000"},
-    {TS_STORE_BAD_USAGE, "F0000", TS_CALL_PREPARE, TS_ERROR_PERMANENT, ANSWERED, "F0000"},
-    {TS_STORE_BAD_CONFIGURATION, "55000", TS_CALL_PREPARE, TS_ERROR_PERMANENT, ANSWERED, "55000"},
-    {TS_STORE_DAMAGED, "", TS_CALL_READ, TS_ERROR_PERMANENT, INFRA, "XX001"},
-    {TS_STORE_FAILED, "40001", TS_CALL_APPLY, TS_ERROR_CONFLICT, REPEAT | ANSWERED, "40001"},
-    {TS_STORE_FAILED, "40P01", TS_CALL_APPLY, TS_ERROR_CONFLICT, REPEAT | ANSWERED, "40001"},
-    {TS_STORE_FAILED, "55P03", TS_CALL_APPLY, TS_ERROR_CONFLICT, REPEAT | ANSWERED, "40001"},
-    {TS_STORE_FAILED, "53300", TS_CALL_APPLY, TS_ERROR_TRANSIENT, REPEAT, "53300"},
-    {TS_STORE_FAILED, "53200", TS_CALL_APPLY, TS_ERROR_TRANSIENT, REPEAT, "53300"},
-    {TS_STORE_FAILED, "57P03", TS_CALL_APPLY, TS_ERROR_TRANSIENT, REPEAT | INFRA, "40000"},
-    {TS_STORE_FAILED, "53100", TS_CALL_APPLY, TS_ERROR_PERMANENT, INFRA, "53100"},
-    {TS_STORE_FAILED, "57014", TS_CALL_APPLY, TS_ERROR_TIMEOUT, 0, "40000"},
-    {TS_STORE_FAILED, "22001", TS_CALL_APPLY, TS_ERROR_PERMANENT, ANSWERED, "22001"},
-    {TS_STORE_FAILED, "23505", TS_CALL_APPLY, TS_ERROR_PERMANENT, ANSWERED, "23505"},
-    {TS_STORE_FAILED, "42P01", TS_CALL_APPLY, TS_ERROR_PERMANENT, ANSWERED, "42P01"},
-    {TS_STORE_FAILED, "0A000", TS_CALL_APPLY, TS_ERROR_PERMANENT, ANSWERED, "0A000"},
-    {TS_STORE_FAILED, "25006", TS_CALL_APPLY, TS_ERROR_PERMANENT, ANSWERED, "25006"},
-    {TS_STORE_FAILED, "58030", TS_CALL_APPLY, TS_ERROR_PERMANENT, INFRA, "58030"},
-    {TS_STORE_FAILED, "", TS_CALL_APPLY, TS_ERROR_PERMANENT, ANSWERED, "XX000"},
+    {TS_STORE_CHECK_FAILED, "40001", TS_CALL_APPLY, TS_TXN_CLASS_CONFLICT, ANSWERED, "40001"},
+    {TS_STORE_LATE, "", TS_CALL_PREPARE, TS_TXN_CLASS_CONFLICT, ANSWERED, "40001"},
+    {TS_STORE_LIMIT, "", TS_CALL_APPLY, TS_TXN_CLASS_PERMANENT, ANSWERED, "54000"},
+    {TS_STORE_NOT_A_COUNTER, "", TS_CALL_APPLY, TS_TXN_CLASS_PERMANENT, ANSWERED, "22P02"},
+    {TS_STORE_LOCK_CONFLICT, "40P01", TS_CALL_PREPARE, TS_TXN_CLASS_CONFLICT, REPEAT | ANSWERED, "40001"},
+    {TS_STORE_BUSY, "53300", TS_CALL_APPLY, TS_TXN_CLASS_TRANSIENT, REPEAT, "53300"},
+    {TS_STORE_UNAVAILABLE, "08001", TS_CALL_APPLY, TS_TXN_CLASS_TRANSIENT, REPEAT | INFRA, "40000"},
+    {TS_STORE_TIMED_OUT, "", TS_CALL_PREPARE, TS_TXN_CLASS_TIMEOUT, 0, "40000"},
+    {TS_STORE_TIMED_OUT, "57014", TS_CALL_APPLY, TS_TXN_CLASS_TIMEOUT, 0, "40000"},
+    {TS_STORE_TIMED_OUT, "55P03", TS_CALL_PREPARE, TS_TXN_CLASS_CONFLICT, REPEAT | ANSWERED, "40001"},
+    {TS_STORE_TIMED_OUT, "08001", TS_CALL_PREPARE, TS_TXN_CLASS_TIMEOUT, INFRA, "40000"},
+    {TS_STORE_TIMED_OUT, "", TS_CALL_READ, TS_TXN_CLASS_TIMEOUT, INFRA, "40000"},
+    {TS_STORE_UNKNOWN, "08006", TS_CALL_PREPARE, TS_TXN_CLASS_TIMEOUT, INFRA, "40000"},
+    {TS_STORE_UNKNOWN, "57014", TS_CALL_APPLY, TS_TXN_CLASS_TIMEOUT, INFRA, "40000"},
+    {TS_STORE_UNKNOWN, "08006", TS_CALL_READ, TS_TXN_CLASS_TRANSIENT, REPEAT | INFRA, "40000"},
+    {TS_STORE_NO_SUCH_PROMISE, "42704", TS_CALL_COMMIT, TS_TXN_CLASS_PERMANENT, ANSWERED, "42704"},
+    {TS_STORE_PROMISE_EXISTS, "", TS_CALL_PREPARE, TS_TXN_CLASS_PERMANENT, ANSWERED, "42710"},
+    {TS_STORE_BAD_BATCH, "", TS_CALL_APPLY, TS_TXN_CLASS_PERMANENT, ANSWERED, "22023"},
+    {TS_STORE_TOO_LARGE, "", TS_CALL_APPLY, TS_TXN_CLASS_PERMANENT, ANSWERED, "54000"},
+    {TS_STORE_FULL, "", TS_CALL_APPLY, TS_TXN_CLASS_PERMANENT, INFRA, "53100"},
+    {TS_STORE_FOREIGN, "", TS_CALL_APPLY, TS_TXN_CLASS_PERMANENT, ANSWERED, "58000"},
+    {TS_STORE_CLOSING, "", TS_CALL_PREPARE, TS_TXN_CLASS_PERMANENT, ANSWERED, "58000"},
+    {TS_STORE_BAD_USAGE, "F0000", TS_CALL_PREPARE, TS_TXN_CLASS_PERMANENT, ANSWERED, "F0000"},
+    {TS_STORE_BAD_CONFIGURATION, "55000", TS_CALL_PREPARE, TS_TXN_CLASS_PERMANENT, ANSWERED, "55000"},
+    {TS_STORE_DAMAGED, "", TS_CALL_READ, TS_TXN_CLASS_PERMANENT, INFRA, "XX001"},
+    {TS_STORE_FAILED, "40001", TS_CALL_APPLY, TS_TXN_CLASS_CONFLICT, REPEAT | ANSWERED, "40001"},
+    {TS_STORE_FAILED, "40P01", TS_CALL_APPLY, TS_TXN_CLASS_CONFLICT, REPEAT | ANSWERED, "40001"},
+    {TS_STORE_FAILED, "55P03", TS_CALL_APPLY, TS_TXN_CLASS_CONFLICT, REPEAT | ANSWERED, "40001"},
+    {TS_STORE_FAILED, "53300", TS_CALL_APPLY, TS_TXN_CLASS_TRANSIENT, REPEAT, "53300"},
+    {TS_STORE_FAILED, "53200", TS_CALL_APPLY, TS_TXN_CLASS_TRANSIENT, REPEAT, "53300"},
+    {TS_STORE_FAILED, "57P03", TS_CALL_APPLY, TS_TXN_CLASS_TRANSIENT, REPEAT | INFRA, "40000"},
+    {TS_STORE_FAILED, "53100", TS_CALL_APPLY, TS_TXN_CLASS_PERMANENT, INFRA, "53100"},
+    {TS_STORE_FAILED, "57014", TS_CALL_APPLY, TS_TXN_CLASS_TIMEOUT, 0, "40000"},
+    {TS_STORE_FAILED, "22001", TS_CALL_APPLY, TS_TXN_CLASS_PERMANENT, ANSWERED, "22001"},
+    {TS_STORE_FAILED, "23505", TS_CALL_APPLY, TS_TXN_CLASS_PERMANENT, ANSWERED, "23505"},
+    {TS_STORE_FAILED, "42P01", TS_CALL_APPLY, TS_TXN_CLASS_PERMANENT, ANSWERED, "42P01"},
+    {TS_STORE_FAILED, "0A000", TS_CALL_APPLY, TS_TXN_CLASS_PERMANENT, ANSWERED, "0A000"},
+    {TS_STORE_FAILED, "25006", TS_CALL_APPLY, TS_TXN_CLASS_PERMANENT, ANSWERED, "25006"},
+    {TS_STORE_FAILED, "58030", TS_CALL_APPLY, TS_TXN_CLASS_PERMANENT, INFRA, "58030"},
+    {TS_STORE_FAILED, "", TS_CALL_APPLY, TS_TXN_CLASS_PERMANENT, ANSWERED, "XX000"},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
@@ -71,7 +71,7 @@ static void every_store_result_has_its_class_and_flags(void **state) {
     for (size_t i = 0; i < ROWS; i++) {
         const struct row *row = &rows[i];
         struct ts_txn_cause cause = store_cause(row->result, row->sqlstate, row->call);
-        struct ts_error_verdict verdict = ts_error_classify(&cause);
+        struct ts_txn_error_verdict verdict = ts_txn_error_classify(&cause);
         if (verdict.error_class != row->error_class || verdict.repeatable != !!(row->flags & REPEAT) ||
             verdict.infrastructure != !!(row->flags & INFRA) || verdict.answered != !!(row->flags & ANSWERED))
             fail_msg("row %zu (%d, %s): class %d, repeatable %d, infrastructure %d, answered %d", i,
@@ -102,8 +102,8 @@ static void an_abort_gives_the_client_the_code_of_its_cause(void **state) {
     }
 }
 
-/* 08006 asks the client to look the transaction up: it must never be used for a transaction that is known to
- * be aborted. */
+/* 08006 asks the client to look up the transaction, so it must never be used for a transaction that is known
+ * to be aborted. */
 static void a_known_abort_is_never_reported_as_unknown(void **state) {
     (void)state;
     static const char *const codes[] = {"", "08000", "08001", "08003", "08006", "57P01"};
@@ -118,21 +118,22 @@ static void a_known_abort_is_never_reported_as_unknown(void **state) {
 
 static void expect_guard(struct ts_txn_cause cause, const char *client, bool repeatable, const char *reason) {
     assert_string_equal(ts_txn_sqlstate(TS_TXN_END_ABORTED, &cause).text, client);
-    assert_int_equal(ts_error_classify(&cause).repeatable, repeatable);
-    assert_string_equal(ts_abort_reason_name(ts_txn_cause_reason(&cause)), reason);
+    assert_int_equal(ts_txn_error_classify(&cause).repeatable, repeatable);
+    assert_string_equal(ts_txn_abort_reason_name(ts_txn_cause_reason(&cause)), reason);
 }
 
-static void what_the_guards_decide_has_the_codes_of_the_specification(void **state) {
+static void decisions_of_guards_have_the_codes_of_the_specification(void **state) {
     (void)state;
-    expect_guard((struct ts_txn_cause){.kind = TS_CAUSE_ADMISSION}, "53300", true, "admission");
-    expect_guard((struct ts_txn_cause){.kind = TS_CAUSE_BREAKER}, "53300", true, "circuit_breaker");
-    expect_guard((struct ts_txn_cause){.kind = TS_CAUSE_REPLICATION_LAG}, "53301", true, "replication_lag");
-    expect_guard((struct ts_txn_cause){.kind = TS_CAUSE_DEADLOCK}, "40000", false, "deadlock");
-    expect_guard((struct ts_txn_cause){.kind = TS_CAUSE_RESOLVER}, "40000", false, "resolver");
-    expect_guard((struct ts_txn_cause){.kind = TS_CAUSE_FENCED}, "40000", false, "fenced");
-    expect_guard(ts_txn_cause_of_timeout(TS_TIMEOUT_COORD_QUEUE), "53300", true, "timeout");
-    expect_guard(ts_txn_cause_of_timeout(TS_TIMEOUT_PREPARE), "40000", false, "timeout");
-    expect_guard(ts_txn_cause_of_timeout(TS_TIMEOUT_TOTAL), "40000", false, "timeout");
+    expect_guard((struct ts_txn_cause){.kind = TS_TXN_CAUSE_ADMISSION}, "53300", true, "admission");
+    expect_guard((struct ts_txn_cause){.kind = TS_TXN_CAUSE_BREAKER}, "53300", true, "circuit_breaker");
+    expect_guard((struct ts_txn_cause){.kind = TS_TXN_CAUSE_REPLICATION_LAG}, "53301", true,
+                 "replication_lag");
+    expect_guard((struct ts_txn_cause){.kind = TS_TXN_CAUSE_DEADLOCK}, "40000", false, "deadlock");
+    expect_guard((struct ts_txn_cause){.kind = TS_TXN_CAUSE_RESOLVER}, "40000", false, "resolver");
+    expect_guard((struct ts_txn_cause){.kind = TS_TXN_CAUSE_FENCED}, "40000", false, "fenced");
+    expect_guard(ts_txn_cause_of_timeout(TS_TXN_TIMEOUT_COORD_QUEUE), "53300", true, "timeout");
+    expect_guard(ts_txn_cause_of_timeout(TS_TXN_TIMEOUT_PREPARE), "40000", false, "timeout");
+    expect_guard(ts_txn_cause_of_timeout(TS_TXN_TIMEOUT_TOTAL), "40000", false, "timeout");
     expect_guard(store_cause(TS_STORE_UNKNOWN, "08006", TS_CALL_PREPARE), "40000", false, "lost_reply");
     expect_guard(store_cause(TS_STORE_CHECK_FAILED, "", TS_CALL_APPLY), "40001", false, "conflict");
     expect_guard(store_cause(TS_STORE_BUSY, "", TS_CALL_APPLY), "53300", true, "transient");
@@ -147,24 +148,24 @@ static void the_end_decides_before_the_cause(void **state) {
     assert_string_equal(ts_txn_sqlstate(TS_TXN_END_UNKNOWN, &cause).text, "08006");
 }
 
-/* A lost connection says "again" before anything was sent, and "look it up" after. */
+/* Before anything was sent, a lost connection means "try again"; afterwards it means "look it up". */
 static void a_lost_connection_is_transient_only_before_it_could_have_been_done(void **state) {
     (void)state;
     static const char *const codes[] = {"08000", "08003", "08006", "57P01", "57P02"};
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
-        assert_int_equal(ts_txn_error_class_of_sqlstate(codes[i], false), TS_ERROR_TRANSIENT);
-        assert_int_equal(ts_txn_error_class_of_sqlstate(codes[i], true), TS_ERROR_TIMEOUT);
+        assert_int_equal(ts_txn_error_class_of_sqlstate(codes[i], false), TS_TXN_CLASS_TRANSIENT);
+        assert_int_equal(ts_txn_error_class_of_sqlstate(codes[i], true), TS_TXN_CLASS_TIMEOUT);
     }
-    assert_int_equal(ts_txn_error_class_of_sqlstate("57014", true), TS_ERROR_TIMEOUT);
-    assert_int_equal(ts_txn_error_class_of_sqlstate("40001", true), TS_ERROR_CONFLICT);
+    assert_int_equal(ts_txn_error_class_of_sqlstate("57014", true), TS_TXN_CLASS_TIMEOUT);
+    assert_int_equal(ts_txn_error_class_of_sqlstate("40001", true), TS_TXN_CLASS_CONFLICT);
 }
 
 static void timeouts_and_permanent_errors_are_never_repeatable(void **state) {
     (void)state;
     for (size_t i = 0; i < ROWS; i++) {
         struct ts_txn_cause cause = store_cause(rows[i].result, rows[i].sqlstate, rows[i].call);
-        struct ts_error_verdict verdict = ts_error_classify(&cause);
-        if (verdict.error_class == TS_ERROR_TIMEOUT || verdict.error_class == TS_ERROR_PERMANENT)
+        struct ts_txn_error_verdict verdict = ts_txn_error_classify(&cause);
+        if (verdict.error_class == TS_TXN_CLASS_TIMEOUT || verdict.error_class == TS_TXN_CLASS_PERMANENT)
             assert_false(verdict.repeatable);
     }
 }
@@ -175,7 +176,7 @@ int main(void) {
         cmocka_unit_test(no_result_is_left_out_of_the_table),
         cmocka_unit_test(an_abort_gives_the_client_the_code_of_its_cause),
         cmocka_unit_test(a_known_abort_is_never_reported_as_unknown),
-        cmocka_unit_test(what_the_guards_decide_has_the_codes_of_the_specification),
+        cmocka_unit_test(decisions_of_guards_have_the_codes_of_the_specification),
         cmocka_unit_test(the_end_decides_before_the_cause),
         cmocka_unit_test(a_lost_connection_is_transient_only_before_it_could_have_been_done),
         cmocka_unit_test(timeouts_and_permanent_errors_are_never_repeatable),

@@ -5,14 +5,14 @@
 static const uint64_t lag_ms[] = {0, 1000, 1001, 5000};
 
 static size_t find(uint64_t limit_ms, const uint32_t *stores, size_t count) {
-    const struct ts_replication_config config = {.max_replication_lag_ms = limit_ms};
-    return ts_lag_find(&config, lag_ms, stores, count);
+    const struct ts_txn_replication_config config = {.max_replication_lag_ms = limit_ms};
+    return ts_txn_lag_find(&config, lag_ms, stores, count);
 }
 
 static void without_a_limit_nothing_is_asked_and_nobody_is_kept_out(void **state) {
     (void)state;
-    assert_false(ts_lag_is_limited(&(struct ts_replication_config){.max_replication_lag_ms = 0}));
-    assert_true(ts_lag_is_limited(&(struct ts_replication_config){.max_replication_lag_ms = 1}));
+    assert_false(ts_txn_lag_is_limited(&(struct ts_txn_replication_config){.max_replication_lag_ms = 0}));
+    assert_true(ts_txn_lag_is_limited(&(struct ts_txn_replication_config){.max_replication_lag_ms = 1}));
     assert_int_equal(find(0, (const uint32_t[]){0, 1, 2, 3}, 4), SIZE_MAX);
 }
 

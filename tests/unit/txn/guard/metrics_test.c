@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A parser of the text format, as strict as its description: it knows nothing of how the text is made. */
+/* A parser of the text format, as strict as its description, and independent of the code that writes the
+ * text. */
 
 struct label {
     char name[32];
@@ -111,7 +112,7 @@ static void take_sample(const char *line) {
     char *end;
     sample->value = strtod(at, &end);
     assert_true(end != at && *end == '\0');
-    /* All samples of a family follow its head together. */
+    /* All samples of a family directly follow its HELP and TYPE. */
     assert_true(family_count > 0 && belongs(sample->name, &families[family_count - 1]));
     families[family_count - 1].sample_count++;
 }
@@ -150,11 +151,11 @@ static double value_of(const char *name, const char *label, const char *value) {
     return 0;
 }
 
-/* The world under test: two threads' metrics on two stores. */
+/* The metrics under test: those of two threads on two stores. */
 
 static struct ts_txn_metrics metrics, other;
-static struct ts_store_metrics stores[2], other_stores[2];
-static struct ts_store_view store_views[2];
+static struct ts_txn_store_metrics stores[2], other_stores[2];
+static struct ts_txn_store_view store_views[2];
 static struct ts_txn_view view;
 static char text[300000];
 static size_t text_len;
@@ -179,21 +180,22 @@ static int fresh(void **state) {
 
 static void render(void) {
     text_len = 0;
-    assert_true(ts_txn_metrics_render(&metrics, &view, (struct ts_text_writer){append, NULL}));
+    assert_true(ts_txn_metrics_render(&metrics, &view, (struct ts_txn_text_writer){append, NULL}));
     parse(text);
 }
 
 static void record(struct ts_txn_metrics *to, enum ts_txn_end end, enum ts_txn_cause_kind cause,
                    uint64_t us) {
-    struct ts_latency latency;
-    ts_latency_init(&latency);
-    ts_latency_add(&latency, TS_LATENCY_PREPARE_WAL, us);
-    ts_txn_metrics_record_rpc(to, (struct ts_latency_rpc){.store = 1, .us = us / 2});
+    struct ts_txn_breakdown latency;
+    ts_txn_breakdown_init(&latency);
+    ts_txn_breakdown_add(&latency, TS_TXN_BREAKDOWN_PREPARE_WAL, us);
+    ts_txn_metrics_record_rpc(to, (struct ts_txn_breakdown_rpc){.store = 1, .us = us / 2});
     latency.total_us = 2 * us;
     const struct ts_txn_cause because = {.kind = cause};
-    ts_txn_metrics_record(
-        to, &(struct ts_txn_sample){
-                .end = end, .cause = &because, .retries = cause == TS_CAUSE_DEADLOCK, .latency = &latency});
+    ts_txn_metrics_record(to, &(struct ts_txn_sample){.end = end,
+                                                      .cause = &because,
+                                                      .retries = cause == TS_TXN_CAUSE_DEADLOCK,
+                                                      .latency = &latency});
 }
 
 /* Section 9 of the specification, and the latency fields of section 2. */
@@ -260,7 +262,7 @@ static void every_family_has_help_type_and_the_prefix(void **state) {
     }
 }
 
-/* One histogram series from its first bucket. Returns the number of samples it has. */
+/* Checks one histogram series from its first bucket on. Returns the number of its samples. */
 static size_t check_series(const struct sample *s) {
     double before = -1, bound_before = -1;
     size_t i = 0;
@@ -286,7 +288,7 @@ static size_t check_series(const struct sample *s) {
 static void buckets_are_cumulative_and_end_with_the_count(void **state) {
     (void)state;
     for (uint64_t us = 1; us < 100000000; us = us * 3 + 1)
-        record(&metrics, TS_TXN_END_COMMITTED, TS_CAUSE_NONE, us);
+        record(&metrics, TS_TXN_END_COMMITTED, TS_TXN_CAUSE_NONE, us);
     render();
     size_t series = 0;
     for (size_t i = 0; i < family_count; i++) {
@@ -295,14 +297,14 @@ static void buckets_are_cumulative_and_end_with_the_count(void **state) {
         for (size_t s = 0; s < families[i].sample_count; series++)
             s += check_series(&samples[families[i].first_sample + s]);
     }
-    assert_int_equal(series, 1 + (TS_LATENCY_PHASE_COUNT - 1) + 2 * 2);
+    assert_int_equal(series, 1 + (TS_TXN_BREAKDOWN_PHASE_COUNT - 1) + 2 * 2);
 }
 
 static void a_bucket_counts_exactly_what_its_bound_says(void **state) {
     (void)state;
     static const uint64_t values[] = {0, 1023, 1023, 1024, 5000};
     for (size_t i = 0; i < 5; i++)
-        record(&metrics, TS_TXN_END_COMMITTED, TS_CAUSE_NONE, values[i]);
+        record(&metrics, TS_TXN_END_COMMITTED, TS_TXN_CAUSE_NONE, values[i]);
     render();
     assert_true(value_of("turnstone_xs_prepare_wal_us_bucket", "le", "511") == 1);
     assert_true(value_of("turnstone_xs_prepare_wal_us_bucket", "le", "1023") == 3);
@@ -317,11 +319,11 @@ static void a_bucket_counts_exactly_what_its_bound_says(void **state) {
 
 static void ends_and_reasons_are_counted_apart(void **state) {
     (void)state;
-    record(&metrics, TS_TXN_END_COMMITTED, TS_CAUSE_NONE, 1);
-    record(&metrics, TS_TXN_END_COMMITTED_PENDING, TS_CAUSE_NONE, 1);
-    record(&metrics, TS_TXN_END_ABORTED, TS_CAUSE_DEADLOCK, 1);
-    record(&metrics, TS_TXN_END_ABORTED, TS_CAUSE_ADMISSION, 1);
-    record(&metrics, TS_TXN_END_UNKNOWN, TS_CAUSE_NONE, 1);
+    record(&metrics, TS_TXN_END_COMMITTED, TS_TXN_CAUSE_NONE, 1);
+    record(&metrics, TS_TXN_END_COMMITTED_PENDING, TS_TXN_CAUSE_NONE, 1);
+    record(&metrics, TS_TXN_END_ABORTED, TS_TXN_CAUSE_DEADLOCK, 1);
+    record(&metrics, TS_TXN_END_ABORTED, TS_TXN_CAUSE_ADMISSION, 1);
+    record(&metrics, TS_TXN_END_UNKNOWN, TS_TXN_CAUSE_NONE, 1);
     render();
     assert_true(value_of("turnstone_xs_total_attempted", NULL, NULL) == 5);
     assert_true(value_of("turnstone_xs_total_committed", NULL, NULL) == 2);
@@ -334,10 +336,10 @@ static void ends_and_reasons_are_counted_apart(void **state) {
 
 static void threads_are_merged(void **state) {
     (void)state;
-    record(&metrics, TS_TXN_END_COMMITTED, TS_CAUSE_NONE, 10);
-    record(&other, TS_TXN_END_COMMITTED, TS_CAUSE_NONE, 30);
-    record(&other, TS_TXN_END_ABORTED, TS_CAUSE_BREAKER, 50);
-    ts_txn_metrics_record_lock_wait(&other, (struct ts_latency_rpc){.store = 0, .us = 70});
+    record(&metrics, TS_TXN_END_COMMITTED, TS_TXN_CAUSE_NONE, 10);
+    record(&other, TS_TXN_END_COMMITTED, TS_TXN_CAUSE_NONE, 30);
+    record(&other, TS_TXN_END_ABORTED, TS_TXN_CAUSE_BREAKER, 50);
+    ts_txn_metrics_record_lock_wait(&other, (struct ts_txn_breakdown_rpc){.store = 0, .us = 70});
     ts_txn_metrics_merge(&metrics, &other);
     render();
     assert_true(value_of("turnstone_xs_total_attempted", NULL, NULL) == 3);
@@ -347,19 +349,19 @@ static void threads_are_merged(void **state) {
     assert_true(value_of("turnstone_xs_shard_lock_wait_us_sum", "store", "0") == 70);
 }
 
-static void what_the_process_has_once_comes_from_the_view(void **state) {
+static void figures_of_the_whole_process_come_from_the_view(void **state) {
     (void)state;
-    view.admission = (struct ts_admission_gauges){.in_flight = 7, .total_rejected = 8, .total_queued = 9};
-    view.breaker_state = TS_BREAKER_HALF_OPEN;
+    view.admission = (struct ts_txn_admission_gauges){.in_flight = 7, .total_rejected = 8, .total_queued = 9};
+    view.breaker_state = TS_TXN_BREAKER_HALF_OPEN;
     view.breaker_trips = 3;
     view.deadlocks_detected = 4;
     view.stalled_txns = 2;
     store_views[1].conflicts.conflict_rate_ppm = 153000;
-    store_views[1].conflicts.abort_rate_ppm = TS_PPM;
+    store_views[1].conflicts.abort_rate_ppm = TS_TXN_PPM;
     store_views[0].limit = 128;
     store_views[1].conflicts.avg_lock_wait_us = 17;
     store_views[1].conflicts.totals =
-        (struct ts_conflict_counts){.total_txns = 100, .conflict_aborts = 12, .timeout_aborts = 5};
+        (struct ts_txn_conflict_counts){.total_txns = 100, .conflict_aborts = 12, .timeout_aborts = 5};
     render();
     assert_true(value_of("turnstone_xs_shard_avg_lock_wait_us", "store", "1") == 17);
     assert_true(value_of("turnstone_xs_shard_total_txns", "store", "1") == 100);
@@ -408,7 +410,7 @@ static void a_writer_that_fails_ends_it(void **state) {
     (void)state;
     writes_left = 20;
     writes_after_the_end = 0;
-    assert_false(ts_txn_metrics_render(&metrics, &view, (struct ts_text_writer){fail_after_some, NULL}));
+    assert_false(ts_txn_metrics_render(&metrics, &view, (struct ts_txn_text_writer){fail_after_some, NULL}));
     assert_int_equal(writes_left, 0);
     assert_int_equal(writes_after_the_end, 0);
 }
@@ -427,7 +429,7 @@ int main(void) {
         cmocka_unit_test_setup(a_bucket_counts_exactly_what_its_bound_says, fresh),
         cmocka_unit_test_setup(ends_and_reasons_are_counted_apart, fresh),
         cmocka_unit_test_setup(threads_are_merged, fresh),
-        cmocka_unit_test_setup(what_the_process_has_once_comes_from_the_view, fresh),
+        cmocka_unit_test_setup(figures_of_the_whole_process_come_from_the_view, fresh),
         cmocka_unit_test_setup(names_of_stores_are_escaped, fresh),
         cmocka_unit_test_setup(a_sum_beyond_64_bits_is_still_a_number, fresh),
         cmocka_unit_test_setup(a_writer_that_fails_ends_it, fresh),

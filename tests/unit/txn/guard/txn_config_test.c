@@ -21,11 +21,11 @@ static void the_defaults_are_those_of_the_specification(void **state) {
     assert_int_equal(config.timeouts.lock_validate_us, 1000000);
     assert_int_equal(config.timeouts.total_us, 30000000);
     assert_int_equal(config.timeouts.retry_ceiling_us, 10000000);
-    assert_int_equal(config.timeouts.policy, TS_TIMEOUT_POLICY_FAIL_FAST);
+    assert_int_equal(config.timeouts.policy, TS_TXN_TIMEOUT_POLICY_FAIL_FAST);
     assert_int_equal(config.admission.hard_limit, 128);
     assert_int_equal(config.admission.soft_limit, 96);
-    assert_int_equal(config.admission.queue_policy, TS_QUEUE_FIFO);
-    assert_int_equal(config.admission.overflow, TS_OVERFLOW_REJECT);
+    assert_int_equal(config.admission.queue_policy, TS_TXN_QUEUE_FIFO);
+    assert_int_equal(config.admission.overflow, TS_TXN_OVERFLOW_REJECT);
     assert_int_equal(config.retry.max_retries, 3);
     assert_int_equal(config.retry.initial_backoff_us, 10000);
     assert_int_equal(config.retry.max_backoff_us, 2000000);

@@ -1,4 +1,5 @@
-/* Transactions and resolvers through calls that the test carries out, on stores in memory whose time it moves. */
+/* Transactions and resolvers through calls that the test carries out, on stores in memory with a clock that
+ * the test controls. */
 #include "base/bytes.h"
 #include "store/contract/engine.h"
 #include "store/local/memory.h"
@@ -147,7 +148,7 @@ static void test_a_refusal_aborts_and_names_the_operation_as_the_caller_counts(v
 static void test_a_lost_reply_of_the_decision_is_found_out(void **state) {
     (void)state;
     assert_int_equal(run(0).outcome,
-                     TS_TXN_COMMITTED); /* registered now: the next apply there is the decision */
+                     TS_TXN_COMMITTED); /* registered now, so the next apply there is the decision */
     for (uint32_t i = 0; i < PLACES; i++)
         ops[i][0].key = TS_BYTES("m");
     strike.armed = strike.is_done = true;
@@ -181,7 +182,7 @@ static void test_a_resolver_finishes_what_is_committed_at_once(void **state) {
     assert_applied(true);
 }
 
-/* Promises that nobody has decided about: as after a crash before the commit point. */
+/* Undecided promises, as after a crash before the commit point. */
 static void leave_a_promise(void) {
     strike.armed = true;
     strike.is_done = false;

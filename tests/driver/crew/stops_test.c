@@ -1,0 +1,192 @@
+/*
+ * A worker that loses its lease stops within 100 ms, whatever it does at that moment: it waits for a server, reads history or
+ * contents, or finds the places of findings.
+ *
+ * The run is cancelled as soon as its target is claimed, and the keeper learns it at the first renewal. The worker begins its work a random time
+ * after the claim, so that the renewal comes at a random moment of the work. Delays are processor time, so that other load of the machine does not
+ * count; a worker that sleeps instead of stopping shows in the elapsed time, of which the best quarter counts. STOPS_LOSSES=300 is for a try by hand.
+ */
+#include "kit.h"
+
+#include "repo_maker.h"
+
+#include "os/clock.h"
+#include "runtime/driver/submit.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#define SHORT_LEASE_MS   UINT64_C(1000)
+#define RENEWAL_MS       (SHORT_LEASE_MS / 3)
+#define SEED             20261118
+#define LIMIT_US         UINT64_C(100000)
+/* On a busy machine every step waits for a processor; a worker that waits for a timeout instead of stopping takes longer than this. */
+#define ELAPSED_LIMIT_US UINT64_C(2000000)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SLOWER 4
+#else
+#define SLOWER 1
+#endif
+
+enum { LOSSES = 24, LOSSES_MAX = 1000, TRIES_PER_LOSS = 8 };
+
+static struct ts_prng prng;
+
+struct tally {
+    unsigned count;
+    uint64_t cpu_us; /* the longest */
+    uint64_t us[LOSSES_MAX];
+};
+
+static unsigned wanted_losses(void) {
+    const char *text = getenv("STOPS_LOSSES"); /* NOLINT(concurrency-mt-unsafe) */
+    return text != NULL ? (unsigned)strtoul(text, NULL, 10) : LOSSES;
+}
+
+static void begin_later(struct victim *victim, const struct ts_crew_event *event) {
+    if (event->kind != TS_CREW_EVENT_CLAIMED)
+        return;
+    struct ts_coord_outcome outcome;
+    struct ts_coord_detail detail = {0};
+    const struct ts_end_run_op op = {.tenant = world.tenant, .run = event->run, .op_id = {event->run.v}};
+    assert_int_equal(ts_coord_cancel_run(world.coord, op, &outcome, &detail), TS_RUN_TRANSITION_OK);
+    usleep((useconds_t)(1000 * ts_prng_below(&prng, RENEWAL_MS)));
+    (void)victim;
+}
+
+/* A run over one address or path. */
+static struct ts_run_id submit_one(const char *address) {
+    struct ts_target_list list = {0};
+    struct ts_target_error why;
+    const struct ts_target_defaults defaults = {.tenant = ts_bytes_of(world.tenant.b, sizeof world.tenant.b),
+                                                .selection = TS_BYTES("all"),
+                                                .format = "sha1"};
+    if (ts_target_list_add(&list, &defaults, ts_bytes_of_cstring(address), (struct ts_bytes){0}, &why) !=
+        TS_TARGET_OK)
+        fail_msg("%s", why.text);
+    ts_target_list_settle(&list);
+    const struct ts_run_id run = next_run();
+    submit_list(run, &list, &(struct ts_run_config){.lease_duration_ms = SHORT_LEASE_MS});
+    return run;
+}
+
+static void count_loss(const struct victim *victim, struct tally *tallies) {
+    const struct ts_crew_event *lost = victim_last(victim, TS_CREW_EVENT_LOST);
+    if (lost == NULL || lost->stop_us == 0) /* it was over before the renewal */
+        return;
+    struct tally *tally = &tallies[lost->stage];
+    if (tally->count == LOSSES_MAX)
+        return;
+    tally->us[tally->count++] = lost->stop_us;
+    tally->cpu_us = lost->stop_cpu_us > tally->cpu_us ? lost->stop_cpu_us : tally->cpu_us;
+}
+
+static int by_size(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void judge(const char *what, struct tally *tally) {
+    qsort(tally->us, tally->count, sizeof tally->us[0], by_size);
+    const uint64_t quarter_us = tally->count > 0 ? tally->us[tally->count / 4] : 0;
+    print_message(
+        "%s: %u losses, at most %.1f ms of processor time; elapsed: a quarter within %.1f ms, all within %.1f ms\n",
+        what, tally->count, (double)tally->cpu_us / 1000, (double)quarter_us / 1000,
+        tally->count > 0 ? (double)tally->us[tally->count - 1] / 1000 : 0.0);
+    assert_true(tally->cpu_us <= LIMIT_US * SLOWER);
+    assert_true(quarter_us <= ELAPSED_LIMIT_US * SLOWER);
+}
+
+static unsigned all_losses(const struct tally *tallies) {
+    unsigned all = 0;
+    for (unsigned i = 0; i <= TS_SCAN_STAGE_ORIGINS; i++)
+        all += tallies[i].count;
+    return all;
+}
+
+/* On a fast machine some scans end before their lease is lost, so there are more tries than losses. */
+static void lose_often(const char *address, struct ts_mirrors *mirrors, unsigned losses,
+                       struct tally *tallies) {
+    for (unsigned i = 0; i < TRIES_PER_LOSS * losses && all_losses(tallies) < losses; i++) {
+        struct victim victim;
+        victim_init(&victim, &key);
+        victim.options.has_run = true;
+        victim.options.run = submit_one(address);
+        victim.options.part_ms = TS_CREW_PART_MS;
+        victim.options.mirrors = mirrors;
+        victim.on_event = begin_later;
+        victim_work(&victim);
+        count_loss(&victim, tallies);
+        victim_release(&victim);
+    }
+}
+
+static void a_lost_lease_ends_a_fetch(void **state) {
+    (void)state;
+    static struct tally tallies[TS_SCAN_STAGE_ORIGINS + 1];
+    ts_prng_init(&prng, SEED);
+    const int silent = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t len = sizeof at;
+    char address[80], root[] = "mirrors";
+    assert_int_equal(bind(silent, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(silent, 64), 0);
+    assert_int_equal(getsockname(silent, (struct sockaddr *)&at, &len), 0);
+    snprintf(address, sizeof address, "http://127.0.0.1:%u/silent.git", ntohs(at.sin_port));
+    const struct ts_mirrors_options options = {.root = root,
+                                               .protocols = "http",
+                                               .quota_bytes = TS_MIRROR_QUOTA_DEFAULT,
+                                               .mirror_bytes = TS_MIRROR_MAX_DEFAULT,
+                                               .timeout_s = TS_MIRROR_TIMEOUT_DEFAULT,
+                                               .stall_s = TS_MIRROR_STALL_DEFAULT};
+    struct ts_mirrors *mirrors = ts_mirrors_new(&options);
+    assert_non_null(mirrors);
+    lose_often(address, mirrors, wanted_losses() / 4, tallies);
+    ts_mirrors_free(mirrors);
+    close(silent);
+    judge("fetch", &tallies[TS_SCAN_STAGE_START]);
+    assert_true(tallies[TS_SCAN_STAGE_START].count > 0);
+}
+
+/* Enough commits, contents and findings that each stage takes about as long as the others. */
+static void make_long_repository(void) {
+    sh("git init -q --bare long.git");
+    FILE *out = popen("git -C long.git fast-import --quiet", "w"); /* NOLINT(cert-env33-c): a test */
+    assert_non_null(out);
+    for (unsigned i = 0; i < 6000; i++) {
+        fprintf(out, "commit refs/heads/main\ncommitter Cy <cy@example.org> %u +0100\ndata 1\nx\n",
+                1700000000 + i);
+        fprintf(out, "M 100644 inline d%u/f%u\ndata %d\n", i % 40, i % 4000, 100 * 29);
+        for (unsigned line = 0; line < 100; line++)
+            fprintf(out, "%06u %03u contents, nothing\n", i, line); /* 29 bytes */
+        fputc('\n', out);
+        if (i % 4 == 0)
+            fprintf(out, "M 100644 inline d%u/s%u.env\ndata 53\nGH_TOKEN=ghp_%016llx%016llx%04u\nab\n\n",
+                    i % 40, i, (unsigned long long)ts_prng_next(&prng),
+                    (unsigned long long)ts_prng_next(&prng), i % 9000 + 1000);
+    }
+    assert_int_equal(pclose(out), 0);
+}
+
+static void a_lost_lease_ends_every_stage_of_a_scan(void **state) {
+    (void)state;
+    static struct tally tallies[TS_SCAN_STAGE_ORIGINS + 1];
+    static const char *const names[] = {"start", "history", "content", "origins"};
+    char path[PATH_MAX];
+    ts_prng_init(&prng, SEED);
+    make_long_repository();
+    assert_non_null(realpath("long.git", path));
+    lose_often(path, NULL, wanted_losses(), tallies);
+    for (unsigned i = 0; i <= TS_SCAN_STAGE_ORIGINS; i++)
+        judge(names[i], &tallies[i]);
+    assert_true(all_losses(tallies) >= wanted_losses());
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_lost_lease_ends_a_fetch, kit_setup, kit_teardown),
+        cmocka_unit_test_setup_teardown(a_lost_lease_ends_every_stage_of_a_scan, kit_setup, kit_teardown),
+    };
+    return kit_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}

@@ -1,0 +1,197 @@
+"""A git server over HTTPS for tests: `git http-backend` behind a server with a certificate of a test authority; and paths at which it is
+slow, wrong or hostile. The first part of a path says how it answers:
+
+    /git/NAME      as it should                       /moved/NAME     redirects to /git/NAME on the same host
+    /auth/NAME     asks for USER and PASSWORD         /gone/NAME      404
+    /limited/NAME  429 with Retry-After, once         /denied/NAME    403
+    /throttled/N   429 with Retry-After, always       /broken/NAME    503
+    /hang/NAME     does not answer                    /trickle/NAME   a byte at a time, without an end
+    /endless/NAME  a pack without an end              /cut/NAME       half a pack
+    /tofile/NAME   redirects to file://               /toext/NAME     redirects to ext::, a command
+    /claims/NAME   claims, in every way that a server has, that the disk is full
+"""
+import base64
+import http.server
+import os
+import random
+import ssl
+import struct
+import subprocess
+import threading
+import time
+import zlib
+
+USER, PASSWORD = "ada", "pass-word-of-ada"
+RETRY_AFTER_S = 2
+
+
+def make_certificates(folder):
+    """An authority, and a certificate of it for localhost."""
+    os.makedirs(folder, exist_ok=True)
+
+    def openssl(*words):
+        subprocess.run(["openssl", *words], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    new_key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+    openssl("req", "-x509", *new_key, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=test authority")
+    openssl("req", *new_key, "-keyout", "host.key", "-out", "host.csr", "-subj", "/CN=localhost")
+    with open(os.path.join(folder, "host.ext"), "w") as file:
+        file.write("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    openssl("x509", "-req", "-in", "host.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", "host.pem", "-days", "2",
+            "-extfile", "host.ext")
+    return os.path.abspath(os.path.join(folder, "ca.pem"))
+
+
+def packet(text):
+    data = text if isinstance(text, bytes) else text.encode()
+    return b"%04x" % (len(data) + 4) + data
+
+
+def pack_pieces():
+    """A pack without an end: contents of random bytes."""
+    source = random.Random(1)
+    yield b"PACK" + struct.pack(">II", 2, 1000000)
+    while True:
+        content = source.randbytes(60000)
+        size, head = len(content) >> 4, [0x30 | len(content) & 15]
+        while size:
+            head[-1] |= 0x80
+            head.append(size & 0x7f)
+            size >>= 7
+        yield bytes(head) + zlib.compress(content, 0)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *arguments):
+        pass
+
+    def answer(self, status, headers=(), body=b""):
+        self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def backend(self, path, body):
+        """What git http-backend answers: status, headers, body."""
+        path, _, query = path.partition("?")
+        environment = {**os.environ, "GIT_PROJECT_ROOT": self.server.root, "GIT_HTTP_EXPORT_ALL": "1", "PATH_INFO": path,
+                       "QUERY_STRING": query, "REQUEST_METHOD": self.command, "CONTENT_LENGTH": str(len(body)),
+                       "CONTENT_TYPE": self.headers.get("Content-Type", ""), "HTTP_GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
+                       "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""), "REMOTE_ADDR": "127.0.0.1",
+                       "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
+        done = subprocess.run(["git", "http-backend"], input=body, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment,
+                              check=False)
+        head, _, content = done.stdout.partition(b"\r\n\r\n")
+        headers = [tuple(line.decode().split(": ", 1)) for line in head.split(b"\r\n") if line]
+        status = int(dict(headers).get("Status", "200").split()[0])
+        return status, [one for one in headers if one[0] != "Status"], content
+
+    def stream(self, pieces):
+        """Band 1 of a pack, in the answer to a fetch."""
+        self.send_response(200)
+        self.send_header("Content-Type", "application/x-git-upload-pack-result")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        self.wfile.write(packet("packfile\n"))
+        for piece in pieces:
+            for at in range(0, len(piece), 60000):
+                self.wfile.write(packet(b"\x01" + piece[at:at + 60000]))
+
+    def hang(self, trickle):
+        if trickle:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/x-git-upload-pack-advertisement")
+            self.end_headers()
+        while not self.server.is_over:
+            if trickle:
+                self.wfile.write(b"0")
+            time.sleep(0.1)
+        self.close_connection = True
+
+    def read_body(self):
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        pieces = []
+        while size := int(self.rfile.readline(), 16):
+            pieces.append(self.rfile.read(size))
+            self.rfile.readline()
+        self.rfile.readline()
+        return b"".join(pieces)
+
+    def handle_one(self):
+        body = self.read_body()
+        how, _, rest = self.path[1:].partition("/")
+        self.server.asked.append((how, rest.partition("/")[0], time.monotonic()))
+        is_fetch = b"command=fetch" in body
+        if how == "auth":
+            wanted = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+            if self.headers.get("Authorization") != wanted:
+                self.answer(401, [("WWW-Authenticate", 'Basic realm="git"')])
+                return
+        if how in ("throttled", "limited") and (how == "throttled" or not self.server.was_limited):
+            self.server.was_limited = self.server.was_limited or how == "limited"
+            self.answer(429, [("Retry-After", str(RETRY_AFTER_S if how == "limited" else 3600))])
+        elif how == "moved":
+            self.answer(302, [("Location", f"{self.server.url}/git/{rest}")])
+        elif how in ("tofile", "toext"):
+            there = f"file:///{rest}" if how == "tofile" else "ext::sh -c touch% pwned"
+            self.answer(302, [("Location", there)])
+        elif how in ("gone", "denied", "broken"):
+            self.answer({"gone": 404, "denied": 403, "broken": 503}[how])
+        elif how in ("hang", "trickle"):
+            self.hang(how == "trickle")
+        elif how == "claims":
+            words = "No space left on device"
+            self.answer(200, [("Content-Type", "application/x-git-upload-pack-advertisement"), ("X-Note", words)],
+                        packet("# service=git-upload-pack\n") + b"0000" + packet(f"ERR {words}\nfatal: {words}\n"))
+        elif how in ("endless", "cut") and is_fetch:
+            pieces = pack_pieces()
+            self.stream(pieces if how == "endless" else [next(pieces), next(pieces)])
+        else:
+            self.answer(*self.backend("/" + rest, body))
+
+    def do_GET(self):
+        try:
+            self.handle_one()
+        except OSError:
+            self.close_connection = True  # the client has gone
+
+    do_POST = do_GET
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        pass
+
+
+class GitServer:
+    """Serves the bare repositories of a folder. Use it with `with`."""
+
+    def __init__(self, root, certificates="certificates"):
+        self.ca = make_certificates(certificates)
+        self.server = Server(("127.0.0.1", 0), Handler)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(os.path.join(certificates, "host.pem"), os.path.join(certificates, "host.key"))
+        self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
+        self.host = f"localhost:{self.server.server_port}"
+        self.url = self.server.url = f"https://{self.host}"
+        self.server.root = os.path.abspath(root)
+        self.server.asked = self.asked = []  # how, name and time of every request
+        self.server.is_over = self.server.was_limited = False
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *why):
+        self.server.is_over = True
+        self.server.shutdown()
+        self.server.server_close()

@@ -1,0 +1,295 @@
+"""A storm over a fleet: workers are killed and paused, servers crash, mirrors are damaged, branches are force-pushed, and one disk is
+full, at moments that a seed decides. tests/system/storm_test.py says what must hold afterwards."""
+import glob
+import json
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+
+from fleet import Fleet, events
+from git_server import GitServer
+from pg import Server
+from program import PROGRAM
+from repo import ENVIRONMENT, github_token, private_key
+from tap import holds
+
+LEASE_MS = 3000
+PART_MS = 200
+WORKERS = 4
+# What the server answers for these, and the reason for which they must be parked.
+PLANTED = {"gone": "not_found", "denied": "permission_denied", "moved": "moved"}
+
+
+def git(path, *words, stdin=None):
+    return subprocess.run(["git", "-C", path, *words], input=stdin, capture_output=True, text=True, check=False,
+                          env={**os.environ, **ENVIRONMENT})
+
+
+class Origin:
+    """A bare repository that people change while it is scanned. The random source decides how."""
+
+    def __init__(self, path, seed, files=8):
+        self.path, self.seed, self.version = path, seed, 0
+        subprocess.run(["git", "init", "-q", "--bare", "-b", "main", path], check=True, env={**os.environ, **ENVIRONMENT})
+        self.commit({f"src/f{i}.txt": self.text(i, files) for i in range(files)}, start=True)
+        self.commit({"shared.env": f"A=1\nTOKEN={github_token('shared')}\n", "own.py": f"token = '{github_token(seed)}'\n"})
+        self.commit({"key.pem": private_key(seed)})
+
+    def text(self, i, files):
+        lines = "".join(f"{self.seed} {i} line {n}: {n * n % 9973}\n" for n in range(30))
+        return lines + (f"token = '{github_token(f'{self.seed} {i}')}'\n" if files > 100 and i % 500 == 0 else "")
+
+    def commit(self, files, start=False):
+        self.version += 1
+        stream = [f"commit refs/heads/main\ncommitter Cy <cy@example.org> {1700000000 + self.version * 60} +0000\ndata 1\nx\n"]
+        stream += [] if start else ["from refs/heads/main^0\n"]
+        stream += [f"M 100644 inline {name}\ndata {len(text)}\n{text}\n" for name, text in files.items()]
+        done = git(self.path, "fast-import", "--quiet", "--force", stdin="".join(stream))
+        holds(done.returncode == 0, done.stderr)
+
+    def change(self, source):
+        """A commit with or without a secret, a force-push to an earlier commit, or a branch that comes or goes."""
+        kind = source.choice(("secret", "secret", "plain", "force", "force", "branch"))
+        if kind == "secret":
+            self.commit({f"late{self.version}.env": f"TOKEN={github_token(f'{self.seed} late {self.version}')}\n"})
+        elif kind == "plain":
+            self.commit({f"plain{self.version % 5}.txt": f"{self.seed} {self.version}\n"})
+        elif kind == "force":
+            git(self.path, "update-ref", "refs/heads/main", f"refs/heads/main~{source.randint(1, 2)}")  # no change without such a commit
+        elif git(self.path, "update-ref", "-d", "refs/heads/side").returncode != 0 or source.random() < 0.5:
+            git(self.path, "update-ref", "refs/heads/side", "refs/heads/main")
+        return kind
+
+
+class Storm:
+    """The world, and everything that happens to it. Numbers of what has happened are in `counts`."""
+
+    def __init__(self, seed, repositories=60, plant=None, servers=None):
+        self.source = random.Random(seed)
+        self.plant = plant
+        self.counts = {"kills": 0, "pauses": 0, "restarts": 0, "damages": 0, "pushes": 0, "full_disks": 0, "runs": 0}
+        self.origins = [Origin(f"srv/repo{i}.git", f"{seed} {i}", 3000 if i % 20 == 0 else 8) for i in range(repositories)]
+        self.sizes = {}  # bytes of all contents of an origin, at the time of the last change
+        self.pushed_bytes = self.damaged_bytes = 0
+        self.git_server = GitServer("srv").__enter__()
+        with open("credentials", "w") as file:
+            file.write(f"[{self.git_server.host}]\nca = {self.git_server.ca}\n")
+        os.chmod("credentials", 0o600)
+        with open("list", "w") as file:
+            file.writelines(f"{self.git_server.url}/git/repo{i}.git\n" for i in range(repositories))
+            file.writelines(f"{self.git_server.url}/{how}/repo1.git\n" for how in PLANTED)
+        self.servers = servers or [Server(max_prepared_transactions=64, fsync=False, settings="log_min_messages = panic") for _ in range(2)]
+        for i, server in enumerate(self.servers):
+            server.create(f"storm{i}")
+        self.fleet = Fleet(",".join(server.url(f"storm{i}") for i, server in enumerate(self.servers)))
+        self.workers = []
+        self.paused = {}  # process: time at which it continues
+        self.started = 0
+        self.triaged = {}
+        self.unexpected = []
+        os.makedirs("logs")
+
+    def close(self):
+        for worker in self.workers:
+            worker.kill()
+            worker.wait()
+        self.git_server.__exit__()
+        for server in self.servers:
+            server.stop()
+
+    # ---- workers ----
+
+    def options(self, mirrors="mirrors"):
+        self.started += 1
+        return ("--mirrors", os.path.abspath(mirrors), "--credentials", os.path.abspath("credentials"), "--part-ms", str(PART_MS),
+                "--log", os.path.abspath(f"logs/{self.started}"), "--name", f"w{self.started}", "--no-progress")
+
+    def start_worker(self, before=(), mirrors="mirrors"):
+        env = {**os.environ, **({"TURNSTONE_FLEET_PLANT": self.plant} if self.plant else {})}
+        with open(f"logs/{self.started + 1}.err", "w") as err:
+            return subprocess.Popen([*before, PROGRAM, "worker", "--cluster", self.fleet.urls, "--jobs", "1", *self.options(mirrors)],
+                                    stdout=subprocess.DEVNULL, stderr=err, env=env)
+
+    def crew(self):
+        """Replaces workers that have ended, and continues paused ones whose time has come."""
+        for worker in [one for one in self.workers if one.poll() is not None]:
+            self.workers.remove(worker)
+            self.paused.pop(worker, None)
+            # A worker may end by itself only if a store could not be opened.
+            if worker.returncode not in (-signal.SIGKILL, 6, 3, 5):
+                self.unexpected.append(worker.returncode)
+        for worker, end in list(self.paused.items()):
+            if time.monotonic() >= end:
+                worker.send_signal(signal.SIGCONT)
+                del self.paused[worker]
+        while len(self.workers) < WORKERS:
+            self.workers.append(self.start_worker())
+
+    def kill(self):
+        running = [one for one in self.workers if one not in self.paused and one.poll() is None]
+        if running:
+            self.source.choice(running).kill()
+            self.counts["kills"] += 1
+
+    def pause(self):
+        running = [one for one in self.workers if one not in self.paused]
+        if len(running) > 2:
+            worker = self.source.choice(running)
+            worker.send_signal(signal.SIGSTOP)
+            self.paused[worker] = time.monotonic() + self.source.uniform(2, 3) * LEASE_MS / 1000
+            self.counts["pauses"] += 1
+
+    # ---- what happens to the world ----
+
+    def restart(self):
+        server = self.source.choice(self.servers)
+        server.kill()
+        server.start()
+        self.counts["restarts"] += 1
+
+    def fail_over(self):
+        self.servers[0].fail_over()
+        self.counts["failovers"] = 1
+
+    def damage(self):
+        """A pack, its index or the list of refs of a mirror is cut, lost, or has wrong bytes."""
+        names = sorted(glob.glob("mirrors/*/*.git/objects/pack/*") + glob.glob("mirrors/*/*.git/packed-refs"))
+        if not names:
+            return
+        name, how = self.source.choice(names), self.source.choice(("cut", "lost", "zeros"))
+        try:
+            size = os.path.getsize(name)
+            os.chmod(name, 0o600)
+            if how == "lost":
+                os.unlink(name)
+            elif how == "zeros":
+                with open(name, "r+b") as file:
+                    file.seek(self.source.randrange(size))
+                    file.write(bytes(64))
+            else:
+                # Replaced, not cut in place: no disk takes pages away that a process has mapped.
+                with open(name, "rb") as file, open(name + ".cut", "wb") as other:
+                    other.write(file.read(size // 2))
+                os.rename(name + ".cut", name)
+        except OSError:
+            return  # a worker has just removed it
+        self.counts["damages"] += 1
+        self.damaged_bytes += 2 * max(self.sizes.values(), default=0)
+
+    def push(self):
+        origin = self.source.choice(self.origins)
+        origin.change(self.source)
+        self.counts["pushes"] += 1
+        # Afterwards a scan reads everything again if the old tips are gone, in each of two runs that may be active.
+        self.pushed_bytes += 2 * self.size_of(origin)
+
+    def size_of(self, origin):
+        if origin.path not in self.sizes:
+            lines = git(origin.path, "cat-file", "--batch-all-objects", "--batch-check=%(objectsize)", "--unordered").stdout.split()
+            self.sizes[origin.path] = sum(map(int, lines)) + 4096
+        return self.sizes[origin.path]
+
+    def fill_disk(self):
+        """One worker has a tiny disk for its mirrors; it must end by itself, or be ended, without parking anything."""
+        os.makedirs("full", exist_ok=True)
+        mount = f"mount -t tmpfs -o size=64k tmpfs '{os.path.abspath('full')}' && exec \"$@\""
+        options = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
+        if subprocess.run([*options, "sh", "-c", mount, "sh", "true"], capture_output=True, check=False).returncode != 0:
+            return
+        self.counts["full_disks"] += 1
+        self.full_log = f"logs/{self.started + 1}"
+        self.full = self.start_worker([*options, "sh", "-c", mount, "sh"], mirrors="full")
+
+    def submit(self):
+        """Two runs may be active. The command may fail while a server is down; the next time it continues."""
+        active = [one for one in self.listed() if one["status"] in ("Active", "Initializing")]
+        if len(active) >= 2 and all(one["status"] == "Active" for one in active):
+            return
+        number = next((one["run"] for one in active if one["status"] == "Initializing"), self.counts["runs"] + 1)
+        done = self.fleet.run("run", "create", "--run", str(number), "--lease-ms", str(LEASE_MS), "--attempts", "1000", "--cooldown-ms", "0",
+                              "--select", "all", "--targets", "list")
+        if done.status == 0:
+            self.counts["runs"] = max(self.counts["runs"], number)
+
+    def listed(self):
+        done = self.fleet.run("run", "list", "--json")
+        return [json.loads(line) for line in done.out.splitlines()] if done.status == 0 else [{"status": "Active", "run": 0}] * 2
+
+    def triage(self):
+        done = self.fleet.run("findings", "list", "--confidence", "low", "--state", "all", "--json", "--limit", "50")
+        ids = sorted(one["id"] for one in map(json.loads, done.out.splitlines()) if "id" in one) if done.status == 0 else []
+        if not ids:
+            return
+        chosen, state = self.source.choice(ids), self.source.choice(("revoked", "accepted", "false-positive"))
+        if self.fleet.run("findings", "triage", chosen, "--state", state, "--reason", "storm", "--by", "ada").status == 0:
+            self.triaged[chosen] = state
+        else:
+            self.triaged[chosen] = None  # unknown: the decision may have been stored
+
+    # ---- time ----
+
+    def blow(self, seconds):
+        """Everything in turns, each with its own mean distance in time. Slow commands run beside."""
+        beside = []
+
+        def apart(what):
+            def go():
+                if not any(thread.name == what.__name__ and thread.is_alive() for thread in beside):
+                    thread = threading.Thread(target=what, name=what.__name__)
+                    thread.start()
+                    beside.append(thread)
+            return go
+
+        turns = {self.kill: 0.8, self.pause: 5, self.restart: 12, self.damage: 2.5, apart(self.push): 0.9, apart(self.submit): 3, apart(self.triage): 7}
+        begun = time.monotonic()
+        due = {what: begun + mean * (1 if what == self.kill else self.source.uniform(0.2, 1)) for what, mean in turns.items()}
+        due[self.fill_disk] = begun + seconds / 3
+        if hasattr(self.servers[0], "fail_over"):
+            due[self.fail_over] = begun + seconds / 2
+        self.submit()
+        # On a busy machine nothing may have happened yet to a mirror: then it takes longer.
+        while time.monotonic() < begun + seconds or (not self.counts["damages"] and time.monotonic() < begun + 5 * seconds):
+            self.crew()
+            now = time.monotonic()
+            for what in [one for one, moment in due.items() if moment <= now]:
+                what()
+                # Killing keeps its pace on a busy machine: at least one for each second that has passed.
+                due[what] = (due[what] + 0.8 if what == self.kill else now + turns[what] * self.source.uniform(0.5, 1.5)) \
+                    if what in turns else float("inf")
+            time.sleep(0.02)
+        for thread in beside:
+            thread.join()
+        for server in self.servers:
+            server.wait()
+
+    def calm(self):
+        """Kills everything that runs, and waits until the servers answer."""
+        for worker in [*self.workers, *([self.full] if hasattr(self, "full") else [])]:
+            worker.kill()
+            worker.wait()
+        self.workers = []
+
+    def read_bytes(self):
+        """Bytes that workers have read, as far as they could say: a killed one says nothing about the time since its last part. And
+        how many leases were lost."""
+        total, lost = 0, 0
+        for name in glob.glob("logs/*"):
+            if name.endswith(".err"):
+                continue
+            leases = {}
+            with open(name) as file:
+                lines = [line for line in file if line.endswith("\n")]
+            for one in map(json.loads, lines):
+                if "fence" in one:
+                    key = (one["run"], one["target"], one["fence"])
+                    leases[key] = max(leases.get(key, 0), one.get("bytes_read", 0))
+                    lost += one["event"] == "lost"
+            total += sum(leases.values())
+        return total, lost
+
+    def full_disk_reasons(self):
+        return {one.get("reason") for one in events(self.full_log) if one["event"] in ("released", "parked")} if self.counts["full_disks"] else set()
+

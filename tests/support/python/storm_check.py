@@ -1,0 +1,110 @@
+"""What must hold after a storm (storm.py), and one quiet run."""
+import json
+import os
+import time
+
+from fleet import Fleet, events, places
+from program import run
+from storm import LEASE_MS, PART_MS, PLANTED
+from tap import equal, holds
+
+
+def scanned_report(paths):
+    done = run("scan", "--no-repo-config", "--format", "json", "--occurrences", "all", *paths)
+    holds(done.status in (0, 1), done)
+    return json.loads(done.out)
+
+
+def nameless(report):
+    """Findings by their places; a repository is known by its name on the server."""
+    def name(repo):
+        return os.path.basename(repo).removesuffix(".git")
+    return sorted(sorted((rule, name(repo), *rest) for rule, repo, *rest in one) for one in places(report))
+
+
+def exported(fleet):
+    return json.loads(fleet.ok("findings", "export", "--format", "json", "--confidence", "low", "--state", "all"))
+
+
+def listed(fleet):
+    out = fleet.ok("findings", "list", "--confidence", "low", "--state", "all", "--json", "--limit", "10000")
+    return [one for one in map(json.loads, out.splitlines()) if "id" in one]
+
+
+def rows(fleet):
+    """Rows that belong to one attempt: the kind, the target and the page of each, sorted. An attempt too many shows."""
+    found = []
+    for kind in "kowse":
+        for line in fleet.ok("store", "scan", f"0x0066{ord(kind):02x}", "--json").splitlines():
+            key = bytes.fromhex(json.loads(line)["key"][2:])
+            if kind == "e":
+                found.append((kind, key[3 + 32 + 16:3 + 32 + 32].hex(), ""))
+            else:
+                found.append((kind, key[3:19].hex(), key[19 + 28:].hex()))
+    return sorted(found)
+
+
+def work(fleet, log, mirrors, plant=None):
+    worker = fleet.start("--once", "--jobs", "2", "--mirrors", mirrors, "--credentials", "credentials", "--log", log, "--no-progress",
+                         env={"TURNSTONE_FLEET_PLANT": plant} if plant else None)
+    try:
+        out, err = worker.communicate(timeout=800)
+    finally:
+        worker.kill()
+    equal(worker.returncode, 0, (out, err))
+
+
+def is_parked_as_planted(storm, number):
+    shown = storm.fleet.show(number)
+    equal((shown["status"], shown["done"], shown["parked"]), ("Done", len(storm.origins), len(PLANTED)), (number, shown))
+    equal(sorted(one["cause"] for one in shown["parked_items"]), sorted(PLANTED.values()), (number, shown["parked_items"]))
+    audit = json.loads(storm.fleet.ok("run", "audit", "--run", str(number), "--json"))
+    equal(audit["clean"], True, audit)
+
+
+def undisturbed(storm):
+    """Another cluster with other mirrors scans the same repositories once. Returns it, the bytes it read, and bytes per second."""
+    calm = Fleet(f"rocksdb:{os.getcwd()}/calm")
+    calm.submit(1, "list")
+    work(calm, "calm.log", "calm-mirrors")
+    done = [one for one in events("calm.log") if one["event"] == "done"]
+    read = sum(one.get("bytes_read", 0) for one in done)
+    return calm, read, read / max(1, sum(one.get("scan_ms", 0) for one in done)) * 1000
+
+
+def bytes_are_bounded(storm, read_once, per_second):
+    read, lost = storm.read_bytes()
+    interrupted = storm.counts["kills"] + lost
+    bound = read_once + interrupted * PART_MS / 1000 * per_second + storm.pushed_bytes + storm.damaged_bytes
+    numbers = {"read": read, "undisturbed": read_once, "lost": lost, "bytes_per_s": round(per_second), "bound": round(bound),
+               "bound_of_5_s": round(bound + interrupted * (5 - PART_MS / 1000) * per_second)}
+    print(f"# {json.dumps({**storm.counts, **numbers})}", flush=True)
+    holds(read <= bound, numbers)
+
+
+def check(storm):
+    fleet, last = storm.fleet, storm.counts["runs"] + 1
+    work(fleet, "quiet.log", "mirrors", storm.plant)  # what the storm has left undone
+    if not any(storm.triaged.values()):  # on a slow machine there may have been nothing to decide yet
+        storm.triage()
+        holds(any(storm.triaged.values()), "no decision")
+    fleet.submit(last, "list")
+    work(fleet, "quiet.log", "mirrors", storm.plant)
+    time.sleep(LEASE_MS / 1000 + 0.5)
+    work(fleet, "quiet.log", "mirrors", storm.plant)  # nothing to do but to sweep
+    for number in range(1, last + 1):
+        is_parked_as_planted(storm, number)
+    fleet.is_clean()
+    calm, read_once, per_second = undisturbed(storm)
+    report = exported(fleet)
+    equal(nameless(report), nameless(scanned_report([one.path for one in storm.origins])), "findings and places")
+    equal(nameless(report), nameless(exported(calm)), "findings and places of an undisturbed fleet")
+    equal(rows(fleet), rows(calm), "rows")
+    one_by_one = [sorted((one["rule"], one["targets"], one["occurrences"]) for one in listed(which)) for which in (fleet, calm)]
+    equal(one_by_one[0], one_by_one[1], "counts")
+    states = {one["id"]: one["state"] for one in listed(fleet)}
+    for finding, state in storm.triaged.items():
+        holds(state is None or states.get(finding, state) == state, (finding, state, states.get(finding)))
+    decided = {finding for finding, state in states.items() if state not in ("open", "allowed")}
+    holds(decided <= set(storm.triaged), decided - set(storm.triaged))
+    bytes_are_bounded(storm, read_once, per_second)

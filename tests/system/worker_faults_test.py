@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""worker_faults_test.py PROGRAM LOOK rocksdb|postgres: a worker is killed, paused beyond its lease, or loses a
+reply, at every critical point. Afterwards another worker ends the run, and the visible findings exactly equal
+those of an undisturbed scan: every occurrence, by rule, digest of the secret, repository, object, path, line and
+column, including those that marks allow. LOOK is the program of tests/driver/crew/look.c."""
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
+from fleet import LEASE_MS, SWEPT_S, Fleet, events, finish, is_stopped, large, new_fleet, repositories, resume, wait_until  # noqa: E402
+from tap import equal, holds, main, test  # noqa: E402
+
+LOOK = os.path.abspath(sys.argv[2])
+ENGINE = sys.argv[3]
+POINTS = ("unit-claimed", "unit-synced", "unit-after-part", "unit-after-stage", "unit-flip-sent", "unit-flip-applied", "unit-checkpointed")
+
+
+def targets():
+    return [large("repos/large"), *repositories("repos", 3, is_full=True)]
+
+
+def each_point(paths):
+    fleets = []
+    for number, point in enumerate(POINTS, 1):
+        fleet = new_fleet(ENGINE, number)
+        fleet.submit(number, "repos")
+        yield number, point, fleet
+        finish(fleet, number, paths)
+        fleets.append(fleet)
+    time.sleep(SWEPT_S)
+    for number, fleet in enumerate(fleets, 1):
+        equal(fleet.work()[0], 0, "a worker that finds nothing to do sweeps")
+        fleet.is_clean()
+        expected = fleet.look(LOOK, number, paths)
+        equal((expected["audit"], expected["left"]), (True, 0), POINTS[number - 1])
+        equal(fleet.every_place(), expected["places"], POINTS[number - 1])
+        equal(sorted({place[-1] for place in expected["places"]}), [False, True], "some places are allowed")
+
+
+def worker_at(fleet, number, point, action=""):
+    """One job reaches the large target at the end, and stores it in parts."""
+    return fleet.start("--jobs", "1", "--once", "--part-ms", "1", "--log", f"log{number}", env={"TURNSTONE_FAILPOINT": point + action})
+
+
+@test
+def a_worker_that_is_killed_at_any_point_loses_and_repeats_nothing():
+    paths = targets()
+    for number, point, fleet in each_point(paths):
+        worker = worker_at(fleet, number, point)
+        equal(worker.wait(timeout=120), -signal.SIGKILL, point)
+
+
+@test
+def a_worker_that_loses_a_reply_finds_out_what_happened():
+    paths = targets()
+    for number, point, fleet in each_point(paths):
+        worker = worker_at(fleet, number, point, "=lose")
+        equal(worker.wait(timeout=120), 0, point)
+
+
+@test
+def a_worker_that_is_paused_past_its_lease_writes_nothing_under_it():
+    """On PostgreSQL another worker takes over the target meanwhile. A RocksDB directory stays open in the
+    paused worker."""
+    paths = targets()
+    for number, point, fleet in each_point(paths):
+        worker = worker_at(fleet, number, point, "=stop")
+        wait_until(lambda: is_stopped(worker))  # pylint: disable=cell-var-from-loop
+        if ENGINE == "postgres":
+            equal(fleet.work()[0], 0, point)
+        else:
+            time.sleep(LEASE_MS / 1000 + 0.3)
+        resume(worker)
+        equal(worker.wait(timeout=120), 0, point)
+        kinds = [one["event"] for one in events(f"log{number}")]
+        # If the flip was applied, another worker has completed the shard, and completing it again is a
+        # replay.
+        holds("lost" in kinds or (point, ENGINE) == ("unit-flip-applied", "postgres"), f"{point}: {kinds}")
+
+
+if __name__ == "__main__":
+    main()

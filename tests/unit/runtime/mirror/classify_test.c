@@ -1,0 +1,122 @@
+#include "classify.h"
+
+#include "support/cmocka.h"
+
+static struct mirror__verdict classify(const char *text) {
+    return mirror__classify(ts_bytes_of_cstring(text), true);
+}
+
+static void assert_reason(const char *text, enum ts_unit_reason reason) {
+    const struct mirror__verdict verdict = classify(text);
+    assert_false(verdict.failure.is_own);
+    assert_string_equal(ts_unit_reason_label(verdict.failure.error.reason), ts_unit_reason_label(reason));
+}
+
+static void assert_fault(const char *text, enum ts_fleet_worker_fault_kind kind) {
+    const struct mirror__verdict verdict = classify(text);
+    assert_true(verdict.failure.is_own);
+    assert_int_equal(verdict.failure.fault.kind, kind);
+}
+
+static void messages_of_git_curl_and_ssh_have_reasons(void **state) {
+    (void)state;
+    assert_reason("fatal: unable to access 'https://h/r/': The requested URL returned error: 503\n",
+                  TS_UNIT_UNREACHABLE);
+    assert_reason("fatal: unable to access 'https://h/r/': The requested URL returned error: 302\n",
+                  TS_UNIT_MOVED);
+    assert_reason("remote: Not Found\nfatal: repository 'https://h/r/' not found\n", TS_UNIT_NOT_FOUND);
+    assert_reason("fatal: Authentication failed for 'https://h/r/'\n", TS_UNIT_AUTHENTICATION_FAILED);
+    assert_reason("fatal: could not read Username for 'https://h': terminal prompts disabled\n",
+                  TS_UNIT_CREDENTIALS_MISSING);
+    assert_reason("git@h: Permission denied (publickey).\nfatal: Could not read from remote repository.\n",
+                  TS_UNIT_AUTHENTICATION_FAILED);
+    assert_reason("Host key verification failed.\nfatal: Could not read from remote repository.\n",
+                  TS_UNIT_UNTRUSTED_HOST);
+    assert_reason("fatal: unable to access 'https://h/r/': SSL certificate problem: self-signed\n",
+                  TS_UNIT_UNTRUSTED_HOST);
+    assert_reason("fatal: remote error: upload-pack: not our ref 1234\n", TS_UNIT_SELECTION_NOT_FOUND);
+    assert_reason("error: Server does not allow request for unadvertised object 1234\n",
+                  TS_UNIT_UNSUPPORTED_SELECTION);
+    assert_reason("fatal: write error: File too large\nfatal: fetch-pack: invalid index-pack output\n",
+                  TS_UNIT_TOO_LARGE);
+    assert_reason("error: RPC failed; curl 28 Operation too slow.\nfatal: early EOF\n", TS_UNIT_TIMED_OUT);
+    assert_reason("fatal: early EOF\nfatal: fetch-pack: invalid index-pack output\n", TS_UNIT_BROKEN_OFF);
+    assert_reason("something that nobody knows\n", TS_UNIT_UNCLASSIFIED);
+    assert_reason("", TS_UNIT_UNCLASSIFIED);
+}
+
+static void faults_of_this_machine_come_first(void **state) {
+    (void)state;
+    assert_fault(
+        "fatal: write error: No space left on device\nfatal: fetch-pack: invalid index-pack output\n",
+        TS_FLEET_WORKER_FAULT_DISK_FULL);
+    assert_fault("error: cannot fork to run ssh\nfatal: unable to fork\n", TS_FLEET_WORKER_FAULT_NO_PROCESS);
+    assert_fault("fatal: unable to find remote helper for 'https'\n", TS_FLEET_WORKER_FAULT_NO_GIT);
+}
+
+static void a_server_cannot_make_this_machine_look_faulty(void **state) {
+    (void)state;
+    assert_reason("remote: No space left on device\nfatal: early EOF\n", TS_UNIT_BROKEN_OFF);
+    assert_reason("01:02:03.000000 http.c:700 <= Recv header: X: No space left on device\nfatal: early EOF\n",
+                  TS_UNIT_BROKEN_OFF);
+    assert_reason("fatal: remote error: well\nfatal: No space left on device\n", TS_UNIT_UNCLASSIFIED);
+    /* A server decides for how large an object git needs memory. */
+    assert_reason("fatal: Out of memory, malloc failed\n", TS_UNIT_UNCLASSIFIED);
+}
+
+static void a_fault_that_is_not_believed_does_not_hide_the_reason(void **state) {
+    (void)state;
+    const struct mirror__verdict verdict = mirror__classify(
+        TS_BYTES("No space left on device\nfatal: '/r' does not appear to be a git repository\n"), false);
+    assert_false(verdict.failure.is_own);
+    assert_int_equal(verdict.failure.error.reason, TS_UNIT_NOT_FOUND);
+}
+
+static void headers_are_no_messages(void **state) {
+    (void)state;
+    assert_reason("01:02:03.000000 http.c:700 <= Recv header: X: Authentication failed\nfatal: early EOF\n",
+                  TS_UNIT_BROKEN_OFF);
+}
+
+static uint64_t retry_after(const char *value) {
+    char text[400];
+    (void)snprintf(text, sizeof text,
+                   "01:02:03.000000 http.c:700              <= Recv header: %s\r\n"
+                   "fatal: unable to access 'https://h/r/': The requested URL returned error: 429\n",
+                   value);
+    const struct mirror__verdict verdict = classify(text);
+    assert_int_equal(verdict.failure.error.reason, TS_UNIT_RATE_LIMITED);
+    return verdict.failure.error.retry_after_ms;
+}
+
+static void a_rate_limit_says_when_to_come_again(void **state) {
+    (void)state;
+    assert_int_equal(retry_after("Retry-After: 7"), 7000);
+    assert_int_equal(retry_after("retry-after:7 "), 7000);
+    assert_int_equal(retry_after("Retry-After: 86400"), 86400000);
+    assert_int_equal(retry_after("Retry-After: 86401"), 0);
+    assert_int_equal(retry_after("Retry-After: Wed, 21 Oct 2026 07:28:00 GMT"), 0);
+    assert_int_equal(retry_after("Retry-After: -1"), 0);
+    assert_int_equal(retry_after("Other: 7"), 0);
+}
+
+static void only_an_unknown_name_asks_the_resolver(void **state) {
+    (void)state;
+    assert_true(classify("fatal: unable to access 'https://h/r/': Could not resolve host: h\n").is_name);
+    assert_true(classify("ssh: Could not resolve hostname h: Name or service not known\n").is_name);
+    assert_false(
+        classify("fatal: unable to access 'https://h/r/': Failed to connect to h port 443\n").is_name);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_of_git_curl_and_ssh_have_reasons),
+        cmocka_unit_test(faults_of_this_machine_come_first),
+        cmocka_unit_test(a_server_cannot_make_this_machine_look_faulty),
+        cmocka_unit_test(a_fault_that_is_not_believed_does_not_hide_the_reason),
+        cmocka_unit_test(headers_are_no_messages),
+        cmocka_unit_test(a_rate_limit_says_when_to_come_again),
+        cmocka_unit_test(only_an_unknown_name_asks_the_resolver),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
