@@ -26,9 +26,7 @@ demo: ## install what is missing, build, and show the main job
 
 check: ## install what the tests need, build, and run all of them (CHECK=all: also what has not changed)
 	$(Q)tools/install-packages build check
-	$(call build,release)
-	$(call build,dev)
-	$(call build,asan)
+	$(call build,release dev asan)
 	$(Q)tools/check $(if $(filter all,$(CHECK)),--all) build/dev build/asan
 
 tsan: ## run the unit tests under ThreadSanitizer
@@ -40,9 +38,13 @@ fuzz: ## run every fuzz target for a bounded time (SECONDS=30), and damaged repo
 	$(Q)tools/install-packages build check
 	$(Q)tools/fuzz $(or $(SECONDS),30)
 
-soak: ## run simulated worlds of coordination with fresh seeds until one breaks, or for so long (SECONDS=60)
+soak: ## run simulated worlds of coordination and fleets with fresh seeds until one breaks, or for so long (SECONDS=60)
 	$(call build,release)
 	$(Q)tools/soak build/release/turnstone $(or $(SECONDS),60)
+
+soak-fleet: ## a fleet in a storm: kills, pauses, crashes, damage, force-pushes (SECONDS=600, SEED); then one for each of four planted bugs
+	$(call build,dev)
+	$(Q)tools/soak-fleet build/dev/turnstone $(or $(SECONDS),600) $(SEED)
 
 storm: ## scan a repository whose refs move while git packs it (SCANS=1000), and compare with the refs of each moment
 	$(call build,release)
@@ -62,11 +64,17 @@ corpus: ## fetch and build the histories that bench-scan reads (1.8 GB of downlo
 bench-scan: ## time whole-history scans beside git cat-file, compare their findings, and print the table
 	$(Q)tools/install-packages build corpus
 	$(call build,release)
+	$(Q)cmake --build build/release --target bench_inflate $(if $(VERBOSE),,>/dev/null)
 	$(Q)tools/bench-scan build/release/turnstone $(BENCH)
 
 bench-start: ## time starting, compiling and checking rules (BENCH="--repository PATH": second scans, too)
 	$(call build,release)
 	$(Q)tools/bench-start build/release/turnstone $(BENCH)
+
+bench-fleet: ## time workers beside plain scans of the same repositories (BENCH="--postgres": with servers, too)
+	$(Q)tools/install-packages build check
+	$(call build,release)
+	$(Q)tools/bench-fleet build/release/turnstone $(BENCH)
 
 install: release ## install program, libraries, headers, man page and completions (DESTDIR, PREFIX)
 	$(Q)cmake --install build/release --prefix "$(PREFIX)" $(if $(VERBOSE),,>/dev/null)
@@ -85,4 +93,4 @@ clean: ## remove everything that was built
 help: ## list these targets
 	$(Q)sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | awk -F '\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
 
-.PHONY: release deps demo check tsan fuzz soak storm bench corpus bench-scan bench-start install dist format clean help
+.PHONY: release deps demo check tsan fuzz soak soak-fleet storm bench corpus bench-scan bench-start bench-fleet install dist format clean help

@@ -1,4 +1,4 @@
-# Foreign libraries, each as an imported target. tools/packages.txt says which package brings each of them.
+# Foreign libraries, each as an imported target. tools/packages.txt lists the packages that contain them.
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
@@ -16,7 +16,7 @@ pkg_check_modules(libarchive REQUIRED IMPORTED_TARGET libarchive)
 # Debian 12 has no libblake3; src/base/blake3_portable.c replaces it.
 pkg_check_modules(blake3 QUIET IMPORTED_TARGET libblake3)
 
-# Debian's librocksdb-dev brings a pkg-config file on some releases only.
+# Debian's librocksdb-dev has a pkg-config file only in some releases.
 find_path(rocksdb_include rocksdb/c.h REQUIRED)
 find_library(rocksdb_library rocksdb REQUIRED)
 add_library(ts_rocksdb INTERFACE IMPORTED)
@@ -37,7 +37,7 @@ function(ts_late_library name library target)
     target_include_directories(ts_${name}_late SYSTEM INTERFACE
         $<TARGET_PROPERTY:${target},INTERFACE_INCLUDE_DIRECTORIES>)
     set_property(GLOBAL APPEND_STRING PROPERTY TS_LATE_LIBRARIES "${name} ${library}\n")
-    # As for a library that is linked: the build finds it where it was found.
+    # Like for a linked library: the program of the build folder searches for it where it was found.
     get_filename_component(folder ${library} DIRECTORY)
     if(NOT folder IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
         list(APPEND CMAKE_BUILD_RPATH ${folder})
@@ -52,11 +52,11 @@ list(GET libcurl_LINK_LIBRARIES 0 libcurl_library)
 ts_late_library(curl ${libcurl_library} PkgConfig::libcurl)
 list(GET libarchive_LINK_LIBRARIES 0 libarchive_library)
 ts_late_library(libarchive ${libarchive_library} PkgConfig::libarchive)
-# packaging/libraries.py brings them along.
+# packaging/libraries.py includes them in packages.
 get_property(late_libraries GLOBAL PROPERTY TS_LATE_LIBRARIES)
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/late_libraries.txt CONTENT "${late_libraries}" @ONLY)
 
-# dlopen, where the C library does not have it.
+# dlopen, in a separate library where the C library does not contain it.
 add_library(ts_dl INTERFACE IMPORTED)
 list(TRANSFORM CMAKE_DL_LIBS PREPEND "-l" OUTPUT_VARIABLE dl_flags)
 target_link_libraries(ts_dl INTERFACE ${dl_flags})

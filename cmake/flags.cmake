@@ -1,5 +1,5 @@
-# What every C file of the project is compiled with. Targets take these by linking ts_flags; headers that are compiled
-# alone take ts_flags_alone, because banned.h brings system headers with it.
+# The compiler flags of every C file of the project. Targets get them by linking ts_flags. Headers that are
+# compiled alone use ts_flags_alone, because banned.h includes system headers.
 
 add_library(ts_flags_alone INTERFACE)
 add_library(ts_flags INTERFACE)
@@ -14,7 +14,7 @@ target_compile_options(ts_flags_alone INTERFACE
     -Wall -Wextra -Wpedantic -Werror -Wconversion -Wsign-conversion -Wshadow -Wswitch-enum -Wenum-conversion
     -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla -Wformat=2 -Wcast-qual -Wwrite-strings
     -fno-common
-    # Paths in messages and debug information do not depend on where the tree lies.
+    # Paths in messages and debug information do not depend on the location of the tree.
     -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 
 if(TS_SANITIZE)

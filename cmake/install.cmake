@@ -1,6 +1,7 @@
-# The libraries that others link against, made of all layers below the command, and what `make install` puts where.
+# The libraries that others link against, made of all layers below the command, and the files of `make
+# install`.
 
-# Sanitizers want to be linked into a program, not into a library.
+# Sanitizers must be linked into a program, not into a library.
 if(TS_SANITIZE)
     return()
 endif()
@@ -35,7 +36,7 @@ add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/libturnstone.a
     COMMAND_EXPAND_LISTS VERBATIM)
 add_custom_target(turnstone_static ALL DEPENDS ${CMAKE_BINARY_DIR}/libturnstone.a)
 
-# The program writes its own man page and completions, from the tables that it parses by.
+# The program writes its own man page and completions, from the tables of its parser.
 set(TS_GENERATED ${CMAKE_BINARY_DIR}/generated)
 foreach(form IN ITEMS man bash zsh)
     add_custom_command(OUTPUT ${TS_GENERATED}/turnstone.${form}
@@ -46,10 +47,10 @@ foreach(form IN ITEMS man bash zsh)
 endforeach()
 add_custom_target(turnstone_generated ALL DEPENDS ${generated})
 
-# The way from the pkg-config file back to the prefix.
+# The relative path from the pkg-config file to the prefix.
 file(RELATIVE_PATH TS_PC_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
 
-# Who links the static library needs what it needs.
+# A program that links the static library also needs the libraries that it uses.
 set(TS_LIBS_PRIVATE)
 foreach(library IN LISTS foreign)
     get_target_property(linked ${library} INTERFACE_LINK_LIBRARIES)

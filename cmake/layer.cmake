@@ -71,7 +71,7 @@ function(ts_layer name)
     endif()
     ts_check_headers(${name} "${exposed}")
 
-    # What the folder keeps to itself is compiled alone too.
+    # Private headers of the folder are compiled alone, too.
     file(GLOB private CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
     foreach(header IN LISTS L_HEADERS L_FAMILY)
         list(REMOVE_ITEM private ${CMAKE_CURRENT_SOURCE_DIR}/${header})
@@ -79,7 +79,8 @@ function(ts_layer name)
     ts_check_headers(${name} "${private}" private_)
 endfunction()
 
-# A deterministic layer may use itself, deterministic layers below it, and tools/deterministic.symbols.
+# A deterministic layer may use its own symbols, those of deterministic layers below it, and
+# tools/deterministic.symbols.
 function(ts_check_symbols name depends)
     set(below)
     foreach(layer IN LISTS depends)
@@ -97,7 +98,7 @@ function(ts_check_symbols name depends)
     endif()
 endfunction()
 
-# Every header is compiled alone, and twice, by the include path of its own layer.
+# Every header is compiled alone, and included twice, with the include path of its own layer.
 function(ts_check_headers name headers)
     if(NOT TS_TESTS OR NOT headers)
         return()
@@ -116,7 +117,7 @@ function(ts_check_headers name headers)
     ts_look_inside(${target} ${name})
 endfunction()
 
-# A test may include what a layer keeps to itself, and what its family does.
+# A test may include private headers of its layer and of its family.
 function(ts_look_inside target layer)
     get_target_property(folder ${layer} SOURCE_DIR)
     get_target_property(family_trees ${layer} TS_FAMILY_TREES)

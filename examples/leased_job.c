@@ -25,8 +25,8 @@ static void sleep_ms(long ms) {
 }
 
 static struct ts_bytes key_of(int number, char text[8]) {
-    struct ts_bytes key = {(const uint8_t *)text, (size_t)snprintf(text, 8, "%02d", number)};
-    return key;
+    snprintf(text, 8, "%02d", number);
+    return ts_bytes_of_cstring(text);
 }
 
 static int number_of(struct ts_bytes key) {
@@ -45,8 +45,8 @@ static int complain(void) {
     return 1;
 }
 
-/* Returns whether the store may answer the next time. An operation with an op id is then repeated with the
- * same id, and is done once. */
+/* Returns whether the store may answer next time. The caller then repeats the operation with the same op id,
+ * so that it is done only once. */
 static bool try_again(void) {
     if (ts_coord_answer_class(answer) != TS_COORD_CLASS_RETRYABLE)
         return false;
@@ -68,7 +68,7 @@ static int create(struct ts_coord *coord) {
     return error == TS_CREATE_RUN_OK ? 0 : complain();
 }
 
-/* Ends early when the lease is lost: then another worker does the rest of the shard. */
+/* Ends early when the lease is lost. Another worker then does the rest of the shard. */
 static void work_on_shard(struct ts_worker *worker, const char *name, long ms) {
     char text[8];
     const struct ts_bytes none = {NULL, 0};
@@ -78,7 +78,7 @@ static void work_on_shard(struct ts_worker *worker, const char *name, long ms) {
     for (; next < end; next++) {
         struct ts_op_id op_id = draw();
         enum ts_checkpoint_error error;
-        sleep_ms(ms); /* the work */
+        sleep_ms(ms); /* stands for real work */
         printf("%s did %02d under fence %llu\n", name, next, (unsigned long long)ts_worker_fence(worker).v);
         fflush(stdout);
         do
@@ -110,7 +110,7 @@ static int work(struct ts_coord *coord, char *name, long ms) {
     do {
         if (ts_worker_claim(worker, run_id, answer) == TS_CLAIM_OK)
             work_on_shard(worker, name, ms);
-        else if (!try_again()) /* NoneAvailable: others have the rest, and one of them may be dead */
+        else if (!try_again()) /* NoneAvailable: others hold the rest, and one of them may be dead */
             break;
         end = ts_run_end(coord, tenant, run_id, TS_RUN_COMPLETE, draw(), answer);
     } while (end == TS_RUN_TRANSITION_WRONG_STATUS || /* some shard is active */

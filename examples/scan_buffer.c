@@ -1,6 +1,5 @@
-/* scan_buffer: scans each line of standard input for secrets, as a server does with messages. */
+/* scan_buffer: scans each line of standard input for secrets, as a server scans messages. */
 #include <stdio.h>
-#include <string.h>
 #include <turnstone/scan.h>
 
 static bool print_finding(void *context, const struct ts_scan_finding *finding) {
@@ -12,11 +11,10 @@ static bool print_finding(void *context, const struct ts_scan_finding *finding) 
     return true;
 }
 
-/* The rules are compiled by the first run and kept for the others. */
+/* The first run compiles the rules; later runs reuse them. */
 static enum ts_scan_result scan_line(struct ts_scan *scan, const char *line, size_t *count) {
-    struct ts_bytes bytes = {(const uint8_t *)line, strlen(line)};
     ts_scan_clear_targets(scan);
-    enum ts_scan_result result = ts_scan_add_bytes(scan, "message", bytes);
+    enum ts_scan_result result = ts_scan_add_bytes(scan, "message", ts_bytes_of_cstring(line));
     return result == TS_SCAN_RESULT_OK ? ts_scan_run(scan, print_finding, count) : result;
 }
 

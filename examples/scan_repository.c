@@ -1,7 +1,8 @@
-/* scan_repository PATH: prints each secret in the history of a repository. Ctrl-C ends it after printing the
- * findings so far. */
+/* scan_repository PATH [SECONDS]: prints each secret in the history of a repository, or each that commits since
+ * this time have added, in seconds since 1970. Ctrl-C ends it after printing the findings so far. */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <turnstone/scan.h>
 
 static struct ts_scan *scan;
@@ -11,7 +12,7 @@ static void cancel(int number) {
     ts_scan_cancel(scan);
 }
 
-/* Paths are untrusted bytes: anything but plain characters is not printed. */
+/* Paths are untrusted bytes, so only plain characters are printed. */
 static void print_plain(struct ts_bytes bytes) {
     for (size_t i = 0; i < bytes.len; i++)
         putchar(bytes.data[i] >= 0x20 && bytes.data[i] < 0x7f ? bytes.data[i] : '?');
@@ -19,7 +20,8 @@ static void print_plain(struct ts_bytes bytes) {
 
 static bool print_finding(void *context, const struct ts_scan_finding *finding) {
     (void)context;
-    printf("%s %s, %llu times\n", ts_scan_finding_rule(finding), ts_scan_finding_redacted(finding),
+    printf("%s %s, %s confidence, %llu times\n", ts_scan_finding_rule(finding),
+           ts_scan_finding_redacted(finding), ts_scan_confidence_text(ts_scan_finding_confidence(finding)),
            (unsigned long long)ts_scan_finding_occurrence_count(finding));
     const struct ts_scan_occurrence *occurrence;
     for (size_t i = 0; (occurrence = ts_scan_finding_occurrence(finding, i)) != NULL; i++) {
@@ -43,8 +45,8 @@ static bool print_finding(void *context, const struct ts_scan_finding *finding) 
 }
 
 int main(int argc, char **argv) {
-    if (argc != 2) {
-        fprintf(stderr, "usage: scan_repository PATH\n");
+    if (argc != 2 && argc != 3) {
+        fprintf(stderr, "usage: scan_repository PATH [SECONDS]\n");
         return 2;
     }
     scan = ts_scan_new();
@@ -52,6 +54,7 @@ int main(int argc, char **argv) {
         return 2;
     signal(SIGINT, cancel);
     ts_scan_add_repository(scan, argv[1]);
+    ts_scan_set_since(scan, argc == 3 ? atoll(argv[2]) : 0);
     ts_scan_set_limit(scan, TS_SCAN_LIMIT_MEMORY_BYTES, (uint64_t)256 << 20);
     ts_scan_set_limit(scan, TS_SCAN_LIMIT_TIME_MS, 10 * 60 * 1000);
     ts_scan_set_limit(scan, TS_SCAN_LIMIT_OCCURRENCES, 3);

@@ -1,6 +1,6 @@
 /*
- * transfer LEFT RIGHT: makes two folders a cluster of two stores, or opens it, and moves 5 from alice to eve
- * in one transaction, whichever stores hold the two keys.
+ * transfer LEFT RIGHT: opens the cluster of the two stores in these folders, or creates it. Then it moves 5
+ * from alice to eve in one transaction, whichever stores hold the two keys.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,24 +8,19 @@
 #include <turnstone/config.h>
 #include <turnstone/txn.h>
 
-static struct ts_bytes bytes_of(const char *text) {
-    struct ts_bytes bytes = {(const uint8_t *)text, strlen(text)};
-    return bytes;
-}
-
-/* Adds to a counter that must stay in 0 to 1,000,000. */
+/* Adds to a counter that must stay between 0 and 1,000,000. */
 static struct ts_op add(const char *key, int64_t delta) {
     struct ts_op op;
     memset(&op, 0, sizeof op);
     op.kind = TS_OP_ADD;
-    op.key = bytes_of(key);
+    op.key = ts_bytes_of_cstring(key);
     op.delta = delta;
     op.max = 1000000;
     return op;
 }
 
 static int run(struct ts_coordinator *coordinator, const char *what, const struct ts_op *ops, size_t count) {
-    static struct ts_txn_result result; /* large: not for a small stack */
+    static struct ts_txn_result result; /* too large for a small stack */
     ts_txn_run(coordinator, ops, count, NULL, &result);
     printf("%s: %s on %zu store%s\n", what, ts_txn_outcome_text(result.outcome), result.place_count,
            result.place_count == 1 ? "" : "s");

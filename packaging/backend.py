@@ -3,7 +3,7 @@ a dozen development packages.
 
 The wheel is build/dist/ of this tree if `make dist` was run here. Otherwise it comes from the releases of the place that
 the tree was cloned from, as GitHub, GitLab and Gitea keep them. TURNSTONE_RELEASES names another place: a folder, or the
-address of one. A wheel that differs from SHA256SUMS beside it is refused.
+address of one. A wheel that differs from the SHA256SUMS next to it is refused.
 """
 import hashlib
 import os
@@ -27,7 +27,7 @@ def number():
 
 
 def releases(origin, version):
-    """Where a release has its files, from the address that was cloned."""
+    """The address of a release's files, derived from the address that was cloned."""
     found = re.fullmatch(r"(?:https?://|ssh://)?(?:[^@/]+@)?([^/:]+)(?::\d+)?[:/]+(.+?)(?:\.git)?/*", origin)
     if not found or origin.startswith(("/", ".", "file:")):
         raise NoWheel(f"turnstone was cloned from '{origin}', which has no releases; {CURE}")
@@ -60,7 +60,8 @@ def read(folder, name):
 
 
 def choose(sums):
-    """The wheel of this tree's version and of this kind of machine. Versions on the way to it count."""
+    """The wheel of this tree's version for this kind of machine. Versions on the way to that version
+    count."""
     version = re.escape(number())
     pattern = re.compile(rf"([0-9a-f]{{64}})  (turnstone-{version}(?:\.dev\S*)?-py3-none-\w+_{platform.machine()}\.whl)")
     found = [row for row in (pattern.fullmatch(line) for line in sums.splitlines()) if row]

@@ -9,9 +9,9 @@ import libraries
 from payload import ROOT, alone
 from tree import Tree
 
-# As other tools that make Debian packages have it.
+# The same variables as in other tools that make Debian packages.
 MAINTAINER = f"{os.environ.get('DEBFULLNAME', 'Turnstone maintainers')} <{os.environ.get('DEBEMAIL', 'maintainers@turnstone.invalid')}>"
-# What every scan may need is a dependency. The others are for verify and for stores.
+# Libraries that every scan may need are dependencies. The others are for verify and for stores.
 IN_EVERY_SCAN = ("libarchive",)
 
 CONTROL = """\

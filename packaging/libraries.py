@@ -1,9 +1,11 @@
-"""The shared libraries that the program needs: those that it is linked with, those that it loads late, and theirs."""
+"""The shared libraries that the program needs: those that it is linked with, those that it loads late, and
+their dependencies."""
 import os
 import re
 import subprocess
 
-# The C library, its parts and the loader belong to the system: they fit to each other and to the kernel.
+# The C library, its parts and the loader belong to the system, because they must match each other and the
+# kernel.
 OF_THE_SYSTEM = re.compile(r"(ld-linux.*|linux-vdso|lib(c|m|dl|rt|pthread|resolv|util|anl|mvec|nsl|nss_\w+|BrokenLocale|thread_db))\.so\.\d+")
 
 
@@ -32,7 +34,7 @@ def needed(path):
 
 
 def closure(program, build):
-    """Name and path of everything to bring along."""
+    """Name and path of all libraries to include."""
     found = needed(program)
     for path in late(build).values():
         found[soname(path)] = path
@@ -41,13 +43,14 @@ def closure(program, build):
 
 
 def libc_version(paths):
-    """The oldest C library that all of these files can be used with, as (2, 36)."""
+    """The oldest C library that works with all of these files, such as (2, 36)."""
     versions = re.findall(r"GLIBC_(\d+)\.(\d+)", output("objdump", "-p", *paths))
     return max((int(major), int(minor)) for major, minor in versions)
 
 
 def packages_of(paths):
-    """The Debian package of each of these files that is of one. Packages name files of /usr/lib as /lib, too."""
+    """The Debian package of each of these files, if it belongs to one. Packages list files of /usr/lib as
+    /lib, too."""
     names = {name: path for path in paths for name in (os.path.realpath(path), os.path.realpath(path).removeprefix("/usr"))}
     done = subprocess.run(["dpkg-query", "--search", *names], capture_output=True, text=True, check=False)
     return {names[name]: packages.split(":")[0].split(",")[0]

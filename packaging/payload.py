@@ -1,4 +1,5 @@
-"""What every package has, below a prefix: the program, its man page and completions; with its libraries or without."""
+"""The contents of every package, below a prefix: the program, its man page and completions; with or without
+its libraries."""
 import os
 import subprocess
 import tempfile
@@ -7,11 +8,11 @@ import libraries
 from tree import Tree
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LIBRARIES = "lib/turnstone"  # as turnstone_portable in src/cli/CMakeLists.txt has it
+LIBRARIES = "lib/turnstone"  # the same path as turnstone_portable in src/cli/CMakeLists.txt
 
 
 def stripped(path):
-    """A file without debug information. What debuggers read from it is in the build folder."""
+    """A copy of a file without debug information. Debuggers find that in the build folder."""
     with tempfile.TemporaryDirectory() as folder:
         result = os.path.join(folder, "stripped")
         subprocess.run(["strip", "--strip-unneeded", "-o", result, path], check=True)
@@ -36,7 +37,8 @@ def alone(build):
 
 
 def portable(build):
-    """With every library but those of the system, and their licences. Returns the tree and the oldest C library for it."""
+    """Includes all libraries except those of the system, with their licences. Returns the tree and the oldest
+    C library that it works with."""
     program = os.path.join(build, "turnstone_portable")
     tree = documents(build)
     tree.file("bin/turnstone", stripped(program), 0o755)

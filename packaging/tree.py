@@ -1,5 +1,5 @@
-"""Trees of files in memory, and archives of them that depend on nothing but their content: no clock, no user, no order
-of a folder."""
+"""Trees of files in memory, and archives of them that depend only on their content: not on the time, the user
+or the order of a folder."""
 import gzip
 import io
 import os
@@ -30,7 +30,7 @@ class Tree:
             self.entries[below + path] = entry
 
     def with_folders(self):
-        """Every entry in order, and before it the folders that it is in."""
+        """Every entry in order, preceded by the folders that it is in."""
         entries = dict(self.entries)
         for path in self.entries:
             while path := os.path.dirname(path):

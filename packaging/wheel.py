@@ -1,5 +1,5 @@
 """A wheel that has the program and its libraries, for `pip install` and for pre-commit: pip puts it into the bin folder of
-an environment, and the libraries into lib/turnstone beside it. No Python runs when the program does."""
+an environment, and the libraries into lib/turnstone next to it. Running the program runs no Python."""
 import base64
 import hashlib
 import io
@@ -25,7 +25,7 @@ def tag(libc):
 
 
 def contents(payload, version, libc):
-    """Path, mode and bytes of every file but the list of them."""
+    """Path, mode and bytes of every file except the list of files."""
     data, info = f"turnstone-{version}.data", f"turnstone-{version}.dist-info"
     for path, (mode, content) in sorted(payload.entries.items()):
         yield f"{data}/scripts/turnstone" if path == "bin/turnstone" else f"{data}/data/{path}", mode, content
@@ -40,7 +40,7 @@ def build_wheel(payload, libc, version, epoch, folder, level):
     output, record = io.BytesIO(), ""
     with zipfile.ZipFile(output, "w") as archive:
         def put(path, mode, content):
-            entry = zipfile.ZipInfo(path, time.gmtime(max(epoch, 315532800))[:6])  # zip begins in 1980
+            entry = zipfile.ZipInfo(path, time.gmtime(max(epoch, 315532800))[:6])  # times in a zip start in 1980
             entry.external_attr, entry.compress_type = (0o100000 | mode) << 16, zipfile.ZIP_DEFLATED
             archive.writestr(entry, content, compresslevel=level)
 
