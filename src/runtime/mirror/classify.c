@@ -72,6 +72,7 @@ static const struct own_row {
     enum ts_fleet_worker_fault_kind kind;
 } own_rows[] = {
     {"No space left on device", TS_FLEET_WORKER_FAULT_DISK_FULL},
+    {"Out of diskspace", TS_FLEET_WORKER_FAULT_DISK_FULL}, /* while index-pack writes the index */
     {"Disk quota exceeded", TS_FLEET_WORKER_FAULT_DISK_FULL},
     {"Read-only file system", TS_FLEET_WORKER_FAULT_MIRROR_FOLDER},
     {"Too many open files", TS_FLEET_WORKER_FAULT_NO_DESCRIPTORS},

@@ -250,8 +250,8 @@ class Storm:
         if hasattr(self.servers[0], "fail_over"):
             due[self.fail_over] = begun + seconds / 2
         self.submit()
-        # On a busy machine nothing may have happened yet to a mirror: then it takes longer.
-        while time.monotonic() < begun + seconds or (not self.counts["damages"] and time.monotonic() < begun + 5 * seconds):
+        # On a busy machine nothing may have happened yet to a mirror, or on the full disk: then it takes longer.
+        while time.monotonic() < begun + seconds or (self.is_unfinished() and time.monotonic() < begun + 5 * seconds):
             self.crew()
             now = time.monotonic()
             for what in [one for one, moment in due.items() if moment <= now]:
@@ -264,6 +264,9 @@ class Storm:
             thread.join()
         for server in self.servers:
             server.wait()
+
+    def is_unfinished(self):
+        return not self.counts["damages"] or (self.counts["full_disks"] > 0 and "disk_full" not in self.full_disk_reasons())
 
     def calm(self):
         """Kills everything that runs, and waits until the servers answer."""

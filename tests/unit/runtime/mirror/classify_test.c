@@ -50,6 +50,9 @@ static void faults_of_this_machine_come_first(void **state) {
     assert_fault(
         "fatal: write error: No space left on device\nfatal: fetch-pack: invalid index-pack output\n",
         TS_FLEET_WORKER_FAULT_DISK_FULL);
+    assert_fault("fatal: sha1 file 'objects/pack/tmp_idx_EXshkk' write error. Out of diskspace\n"
+                 "fatal: fetch-pack: invalid index-pack output\n",
+                 TS_FLEET_WORKER_FAULT_DISK_FULL);
     assert_fault("error: cannot fork to run ssh\nfatal: unable to fork\n", TS_FLEET_WORKER_FAULT_NO_PROCESS);
     assert_fault("fatal: unable to find remote helper for 'https'\n", TS_FLEET_WORKER_FAULT_NO_GIT);
 }
