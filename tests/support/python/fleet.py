@@ -156,9 +156,11 @@ def new_fleet(engine, number=1):
 
 
 def events(path):
-    """The log of a worker."""
+    """The log of a worker that may be writing it: without a line that is not complete."""
+    if not os.path.exists(path):
+        return []
     with open(path) as file:
-        return [json.loads(line) for line in file]
+        return [json.loads(line) for line in file if line.endswith("\n")]
 
 
 def finish(fleet, number, paths):

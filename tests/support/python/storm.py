@@ -283,9 +283,7 @@ class Storm:
             if name.endswith(".err"):
                 continue
             leases = {}
-            with open(name) as file:
-                lines = [line for line in file if line.endswith("\n")]
-            for one in map(json.loads, lines):
+            for one in events(name):
                 if "fence" in one:
                     key = (one["run"], one["target"], one["fence"])
                     leases[key] = max(leases.get(key, 0), one.get("bytes_read", 0))
