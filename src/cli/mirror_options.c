@@ -43,7 +43,7 @@ static enum cli_exit read_root(const char *verb, const char *given, struct cli_m
 
 static enum cli_exit read_credentials(const char *verb, const char *given, struct cli_mirrors *mirrors) {
     struct ts_mirror_access access = {.count = 0};
-    struct ts_mirror_access_error error = {{0}};
+    struct ts_private_error error = {{0}};
     if (given == NULL)
         return CLI_EXIT_DONE;
     if (!ts_mirror_access_load(given, &access, &error))

@@ -208,7 +208,7 @@ static enum cli_exit read_name(const char *text, struct worker_given *given) {
 }
 
 static enum cli_exit read_notify(const char *path, struct ts_crew_options *crew) {
-    struct ts_notify_error error;
+    struct ts_private_error error;
     if (path == NULL)
         return CLI_EXIT_DONE;
     crew->notify = ts_notify_new(path, &progress.stop, &error);

@@ -1,17 +1,13 @@
 #include "tokens.h"
 
-#include <errno.h>
+#include "os/private_file.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
-static enum ts_discover_result refuse(struct ts_discover_error *ret_error, const char *text,
-                                      const char *why) {
-    snprintf(ret_error->text, sizeof ret_error->text, "%s%s", text, why);
-    return TS_DISCOVER_WRONG;
-}
+enum { FILE_MAX = 1 << 20 };
 
 static bool is_fit(const char *token) {
     size_t len = strlen(token);
@@ -24,45 +20,44 @@ static bool is_fit(const char *token) {
 static enum ts_discover_result keep(const char *token, const char *where,
                                     char ret_token[static DISCOVER_TOKEN_MAX + 1],
                                     struct ts_discover_error *ret_error) {
-    if (!is_fit(token))
-        return refuse(ret_error, where, ": a token has 1 to 4096 printable ASCII characters without blanks");
+    if (!is_fit(token)) {
+        (void)snprintf(ret_error->text, sizeof ret_error->text,
+                       "%s: a token has 1 to 4096 printable ASCII characters without blanks", where);
+        return TS_DISCOVER_WRONG;
+    }
     memcpy(ret_token, token, strlen(token) + 1);
     return TS_DISCOVER_OK;
 }
 
 /* HOST TOKEN, with blanks between them. Returns the token if the line is the host's, otherwise NULL. */
-static char *token_of(char *line, const char *host) {
-    static const char blanks[] = " \t\r\n";
-    char *name = line + strspn(line, blanks);
-    size_t len = strcspn(name, blanks);
-    if (name[0] == '#' || len != strlen(host) || strncasecmp(name, host, len) != 0)
+static const char *token_of(const char *line, const char *host) {
+    static const char blanks[] = " \t\r";
+    const size_t len = strcspn(line, blanks);
+    if (len != strlen(host) || strncasecmp(line, host, len) != 0)
         return NULL;
-    char *token = name + len + strspn(name + len, blanks);
-    size_t end = strlen(token);
-    while (end > 0 && strchr(blanks, token[end - 1]))
-        token[--end] = '\0';
-    return token;
+    return line + len + strspn(line + len, blanks);
 }
 
-static enum ts_discover_result read_file(FILE *stream, const char *host,
-                                         char ret_token[static DISCOVER_TOKEN_MAX + 1],
-                                         struct ts_discover_error *ret_error) {
-    struct stat status;
-    if (fstat(fileno(stream), &status) == 0 && S_ISREG(status.st_mode) &&
-        (status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        return refuse(ret_error, "others can read the file of --tokens; use 'chmod 600' on it", "");
-    char *line = NULL;
-    size_t size = 0;
-    enum ts_discover_result result = TS_DISCOVER_OK;
-    while (result == TS_DISCOVER_OK && ret_token[0] == '\0' && getline(&line, &size, stream) >= 0) {
-        const char *token = token_of(line, host);
-        if (token)
-            result = keep(token, "the file of --tokens", ret_token, ret_error);
-        explicit_bzero(line, size);
+/* The file may be a pipe: a shell makes one of the output of a command. */
+static enum ts_discover_result find_in_file(const char *path, const char *host,
+                                            char ret_token[static DISCOVER_TOKEN_MAX + 1],
+                                            struct ts_discover_error *ret_error) {
+    static const struct ts_private_file_options options = {
+        .max = FILE_MAX, .is_text = true, .allow_other = true};
+    struct ts_private_file file;
+    struct ts_private_error why;
+    if (!ts_private_file_read(path, &options, &file, &why)) {
+        (void)snprintf(ret_error->text, sizeof ret_error->text, "the file of --tokens %.200s", why.text);
+        return TS_DISCOVER_WRONG;
     }
-    if (ferror(stream))
-        result = refuse(ret_error, "the file of --tokens cannot be read: ", strerror(errno));
-    free(line);
+    const char *token = NULL;
+    for (const char *line; token == NULL && (line = ts_private_file_line(&file)) != NULL;)
+        token = token_of(line, host);
+    char where[64];
+    (void)snprintf(where, sizeof where, "the file of --tokens: line %u", file.line);
+    const enum ts_discover_result result =
+        token != NULL ? keep(token, where, ret_token, ret_error) : TS_DISCOVER_OK;
+    ts_private_file_release(&file);
     return result;
 }
 
@@ -71,11 +66,7 @@ enum ts_discover_result discover__token_find(const char *file, const struct disc
                                              struct ts_discover_error *ret_error) {
     ret_token[0] = '\0';
     if (file) {
-        FILE *stream = fopen(file, "re");
-        if (!stream)
-            return refuse(ret_error, "the file of --tokens cannot be read: ", strerror(errno));
-        enum ts_discover_result result = read_file(stream, request->host, ret_token, ret_error);
-        (void)fclose(stream);
+        const enum ts_discover_result result = find_in_file(file, request->host, ret_token, ret_error);
         if (result != TS_DISCOVER_OK || ret_token[0] != '\0')
             return result;
     }

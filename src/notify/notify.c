@@ -19,44 +19,41 @@ struct ts_notify {
     struct ts_http *https[TS_NOTIFY_SINKS]; /* made when first needed */
 };
 
-/* The file is read for every message, so the secret may change at any time. */
+/* The file is read for every message, so the secret may change at any time. Returns the length of the key; 0: see the error. */
 static size_t read_key(const struct ts_notify_sink *sink, uint8_t ret_key[static NOTIFY__KEY_MAX],
-                       const char **ret_why) {
-    size_t size = 0;
-    char *text = notify__read_private(sink->secret_file, SECRET_FILE_MAX, &size, ret_why);
-    if (text == NULL)
+                       struct ts_private_error *ret_error) {
+    struct ts_private_file file;
+    const struct ts_private_file_options options = {.max = SECRET_FILE_MAX};
+    if (!ts_private_file_read(sink->secret_file, &options, &file, ret_error))
         return 0;
-    const size_t len = notify__key_of(ts_bytes_of(text, size), ret_key);
-    explicit_bzero(text, size);
-    free(text);
+    const size_t len = notify__key_of(ts_bytes_of(file.text, file.size), ret_key);
+    ts_private_file_release(&file);
     if (len == 0)
-        *ret_why = "has no secret: its first line has 1 to 1024 bytes, or whsec_ and base64";
+        (void)ts_private_refuse(ret_error,
+                                "has no secret: its first line has 1 to 1024 bytes, or whsec_ and base64");
     return len;
 }
 
-static bool check_secrets(const struct ts_notify *notify, struct ts_notify_error *ret_error) {
+static bool check_secrets(const struct ts_notify *notify, struct ts_private_error *ret_error) {
     for (size_t i = 0; i < notify->sinks.count; i++) {
         const struct ts_notify_sink *sink = &notify->sinks.list[i];
         uint8_t key[NOTIFY__KEY_MAX];
-        const char *why = NULL;
+        struct ts_private_error why;
         if (sink->webhook == NULL)
             continue;
         const size_t len = read_key(sink, key, &why);
         explicit_bzero(key, sizeof key);
-        if (len == 0) {
-            (void)snprintf(ret_error->text, sizeof ret_error->text, "[%s]: the file of secret-file %s",
-                           sink->name, why);
-            return false;
-        }
+        if (len == 0)
+            return ts_private_refuse(ret_error, "[%s]: the file of secret-file %s", sink->name, why.text);
     }
     return true;
 }
 
 struct ts_notify *ts_notify_new(const char *path, const atomic_bool *stop,
-                                struct ts_notify_error *ret_error) {
+                                struct ts_private_error *ret_error) {
     struct ts_notify *notify = calloc(1, sizeof *notify);
     if (notify == NULL) {
-        (void)snprintf(ret_error->text, sizeof ret_error->text, "cannot be read: out of memory");
+        (void)ts_private_refuse(ret_error, "cannot be read: out of memory");
         return NULL;
     }
     notify->stop = stop;
@@ -137,13 +134,13 @@ static struct ts_notify_answer send_webhook(struct ts_notify *notify, size_t ind
     struct ts_notify_answer answer = {.label = "own_fault"};
     struct ts_http_error error;
     uint8_t key[NOTIFY__KEY_MAX];
-    const char *why = NULL;
+    struct ts_private_error why;
     struct ts_http *http = client_of(notify, index, &error);
     const size_t len = http != NULL ? read_key(sink, key, &why) : 0;
     if (http == NULL)
         (void)snprintf(answer.text, sizeof answer.text, "%.110s", error.text);
     else if (len == 0)
-        (void)snprintf(answer.text, sizeof answer.text, "the file of secret-file %.80s", why);
+        (void)snprintf(answer.text, sizeof answer.text, "the file of secret-file %.80s", why.text);
     else
         answer = send_signed(http, sink, message, ts_bytes_of(key, len));
     explicit_bzero(key, sizeof key);

@@ -15,6 +15,7 @@
 #define TS_NOTIFY_NOTIFY_H
 
 #include "detect/rule.h"
+#include "os/private_file.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -40,15 +41,13 @@ struct ts_notify_sink {
     uint32_t timeout_s;
 };
 
-struct ts_notify_error {
-    char text[240]; /* one line; no URL, command, secret or answer */
-};
-
 struct ts_notify;
 
-/* Reads the file. Returns NULL, and ret_error says why, if it is wrong, or if others can read it. `stop` ends a request or
+/* Reads the file. Returns NULL, and ret_error says why, if it is wrong, or if others can read it. The error has no
+ * URL, command or secret. `stop` ends a request or
  * command soon after it is set. */
-struct ts_notify *ts_notify_new(const char *path, const atomic_bool *stop, struct ts_notify_error *ret_error);
+struct ts_notify *ts_notify_new(const char *path, const atomic_bool *stop,
+                                struct ts_private_error *ret_error);
 void ts_notify_free(struct ts_notify *notify); /* accepts NULL */
 
 size_t ts_notify_count(const struct ts_notify *notify);

@@ -6,18 +6,14 @@
 
 /* {0} is empty. */
 struct notify__sinks {
-    char *text; /* contents of the file; the sinks borrow from it */
-    size_t size;
+    struct ts_private_file file; /* the sinks borrow from it */
     struct ts_notify_sink list[TS_NOTIFY_SINKS];
     size_t count;
 };
 
-bool notify__sinks_load(const char *path, struct notify__sinks *ret_sinks, struct ts_notify_error *ret_error);
+bool notify__sinks_load(const char *path, struct notify__sinks *ret_sinks,
+                        struct ts_private_error *ret_error);
 void notify__sinks_release(struct notify__sinks *sinks);
-
-/* Reads a file that only its owner, or root, can use; at most `max` bytes, with a terminator. The caller frees it. Returns NULL, and
- * *ret_why says why: a part of a sentence that begins with the file. */
-char *notify__read_private(const char *path, size_t max, size_t *ret_size, const char **ret_why);
 
 /* Whether the URL is one of https with a host, and without a user; or of http, if the host is this machine or allow_http is true.
  * Otherwise returns why not. */

@@ -153,9 +153,9 @@ def a_token_goes_to_its_host_only_and_is_never_shown():
         targets("--tokens", tokens(f"127.0.0.1 {TOKEN}\nother.example {TOKEN}\n"), request(server, "github"),
                 env={"GITHUB_TOKEN": TOKEN})  # the variable is for github.com
         holds(server.asked and not any(TOKEN in str(one) for one in server.asked), server.asked)
-        fails(2, ["others can read", "chmod 600"], "--tokens", tokens(f"{host} {TOKEN}\n", 0o644), request(server, "github"))
+        fails(2, ["--tokens can be used by others", "chmod 600"], "--tokens", tokens(f"{host} {TOKEN}\n", 0o644), request(server, "github"))
         fails(2, "--tokens cannot be read", "--tokens", "nowhere", request(server, "github"))
-        fails(2, "a token has 1 to 4096 printable", "--tokens", tokens(f"{host} {TOKEN} {TOKEN}\n"), request(server, "github"))
+        fails(2, "line 2: a token has 1 to 4096 printable", "--tokens", tokens(f"other.example x\n{host} {TOKEN} {TOKEN}\n"), request(server, "github"))
         fails(2, "must not have a user or a token", f"github://{TOKEN}@{host}/acme")
 
 

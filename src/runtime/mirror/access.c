@@ -1,60 +1,16 @@
 #include "runtime/mirror/access.h"
 
 #include "os/grow.h"
+#include "os/private_ini.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { FILE_MAX = 1 << 20 };
 
-__attribute__((format(printf, 2, 3))) static bool refuse(struct ts_mirror_access_error *error,
-                                                         const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(error->text, sizeof error->text, format, arguments);
-    va_end(arguments);
-    return false;
-}
-
-static bool check_owner(int fd, struct ts_mirror_access_error *ret_error) {
-    struct stat status;
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > FILE_MAX)
-        return refuse(ret_error, "is not a file of at most 1 MiB");
-    if (status.st_uid != 0 && status.st_uid != geteuid())
-        return refuse(ret_error, "belongs to another user; it must be yours, or root's");
-    if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        return refuse(ret_error, "can be used by others; run 'chmod 600' on it");
-    return true;
-}
-
-static bool read_all(int fd, struct ts_mirror_access *access, struct ts_mirror_access_error *ret_error) {
-    access->text = malloc(FILE_MAX + 1);
-    if (access->text == NULL)
-        return refuse(ret_error, "cannot be read: out of memory");
-    for (ssize_t count = 1; count > 0 && access->size < FILE_MAX; access->size += (size_t)count) {
-        count = read(fd, access->text + access->size, FILE_MAX - access->size);
-        if (count < 0)
-            return refuse(ret_error, "cannot be read: %s", strerror(errno));
-    }
-    access->text[access->size] = '\0';
-    return memchr(access->text, '\0', access->size) == NULL || refuse(ret_error, "has a zero byte");
-}
-
-static char *trim(char *text) {
-    while (*text == ' ' || *text == '\t')
-        text++;
-    size_t len = strlen(text);
-    while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\t' || text[len - 1] == '\r'))
-        text[--len] = '\0';
-    return text;
-}
+static const struct ts_private_ini_words words = {.section = "host",
+                                                  .form = "a host is written as [name] or [name:port]"};
 
 static const char **field_of(struct ts_mirror_host *host, const char *key) {
 #define X(field, name)                                                                                       \
@@ -65,19 +21,11 @@ static const char **field_of(struct ts_mirror_host *host, const char *key) {
     return NULL;
 }
 
-static bool add_host(struct ts_mirror_access *access, char *name, unsigned line,
-                     struct ts_mirror_access_error *ret_error) {
-    const size_t len = strlen(name);
-    if (len < 3 || name[len - 1] != ']')
-        return refuse(ret_error, "line %u: a host is written as [name] or [name:port]", line);
-    name[len - 1] = '\0';
-    for (size_t i = 0; i < access->count; i++)
-        if (strcmp(access->hosts[i].name, name + 1) == 0)
-            return refuse(ret_error,
-                          "line %u: the host occurs twice; write all its settings below one [host]", line);
+static bool add_host(struct ts_mirror_access *access, const struct ts_private_ini_item *item,
+                     struct ts_private_error *ret_error) {
     if (!TS_GROW(access->hosts, access->capacity, access->count + 1))
-        return refuse(ret_error, "cannot be read: out of memory");
-    access->hosts[access->count++] = (struct ts_mirror_host){.name = name + 1};
+        return ts_private_refuse(ret_error, "cannot be read: out of memory");
+    access->hosts[access->count++] = (struct ts_mirror_host){.name = item->name};
     return true;
 }
 
@@ -90,51 +38,39 @@ static bool is_plain(const char *value) {
     return true;
 }
 
-static bool add_setting(struct ts_mirror_access *access, char *text, unsigned line,
-                        struct ts_mirror_access_error *ret_error) {
-    char *equals = strchr(text, '=');
-    if (access->count == 0)
-        return refuse(ret_error, "line %u: a host in brackets must come first", line);
-    if (equals == NULL)
-        return refuse(ret_error, "line %u: a setting is written as KEY = VALUE", line);
-    *equals = '\0';
-    const char **field = field_of(&access->hosts[access->count - 1], trim(text));
+static bool add_setting(struct ts_mirror_access *access, const struct ts_private_ini_item *item,
+                        struct ts_private_error *ret_error) {
+    const char **field = field_of(&access->hosts[access->count - 1], item->name);
     if (field == NULL)
-        return refuse(
+        return ts_private_refuse(
             ret_error,
             "line %u: unknown key; use user, password, password-file, ca, proxy, ssh-key or known-hosts",
-            line);
-    if (*field != NULL)
-        return refuse(ret_error, "line %u: the key occurs twice for this host; remove one of them", line);
-    *field = trim(equals + 1);
-    return (**field != '\0' && is_plain(*field)) ||
-           refuse(ret_error, "line %u: the value is empty, or has a control character", line);
+            item->line);
+    *field = item->value;
+    return is_plain(item->value) ||
+           ts_private_refuse(ret_error, "line %u: the value has a control character; remove it", item->line);
 }
 
-static bool parse(struct ts_mirror_access *access, struct ts_mirror_access_error *ret_error) {
-    char *rest = access->text;
-    unsigned line = 0;
-    for (char *text; (text = strsep(&rest, "\n")) != NULL;) {
-        text = trim(text);
-        line++;
-        if (*text == '\0' || *text == '#')
-            continue;
-        if (*text == '[' ? !add_host(access, text, line, ret_error)
-                         : !add_setting(access, text, line, ret_error))
+static bool parse(struct ts_mirror_access *access, struct ts_private_ini *ini,
+                  struct ts_private_error *ret_error) {
+    struct ts_private_ini_item item;
+    enum ts_private_ini_result result;
+    while ((result = ts_private_ini_next(ini, &item, ret_error)) < TS_PRIVATE_INI_END)
+        if (result == TS_PRIVATE_INI_SECTION ? !add_host(access, &item, ret_error)
+                                             : !add_setting(access, &item, ret_error))
             return false;
-    }
-    return true;
+    return result == TS_PRIVATE_INI_END;
 }
 
 bool ts_mirror_access_load(const char *path, struct ts_mirror_access *ret_access,
-                           struct ts_mirror_access_error *ret_error) {
+                           struct ts_private_error *ret_error) {
     struct ts_mirror_access access = {.count = 0};
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return refuse(ret_error, "cannot be read: %s", strerror(errno));
-    const bool done =
-        check_owner(fd, ret_error) && read_all(fd, &access, ret_error) && parse(&access, ret_error);
-    (void)close(fd);
+    const struct ts_private_file_options options = {.max = FILE_MAX, .is_text = true};
+    if (!ts_private_file_read(path, &options, &access.file, ret_error))
+        return false;
+    struct ts_private_ini ini = {.file = &access.file, .words = &words};
+    const bool done = parse(&access, &ini, ret_error);
+    ts_private_ini_release(&ini);
     if (done)
         *ret_access = access;
     else
@@ -143,9 +79,7 @@ bool ts_mirror_access_load(const char *path, struct ts_mirror_access *ret_access
 }
 
 void ts_mirror_access_release(struct ts_mirror_access *access) {
-    if (access->text != NULL)
-        explicit_bzero(access->text, access->size);
-    free(access->text);
+    ts_private_file_release(&access->file);
     free(access->hosts);
     *access = (struct ts_mirror_access){.count = 0};
 }

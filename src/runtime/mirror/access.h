@@ -19,6 +19,7 @@
 #define TS_RUNTIME_MIRROR_ACCESS_H
 
 #include "base/bytes.h"
+#include "os/private_file.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,17 +46,12 @@ struct ts_mirror_access {
     struct ts_mirror_host *hosts;
     size_t count;
     size_t capacity;
-    char *text; /* the file; hosts borrow from it */
-    size_t size;
-};
-
-struct ts_mirror_access_error {
-    char text[200]; /* one line, safe to print: it may have the number of a line and a key, never a value */
+    struct ts_private_file file; /* hosts borrow from it */
 };
 
 /* On failure ret_access is unchanged. */
 bool ts_mirror_access_load(const char *path, struct ts_mirror_access *ret_access,
-                           struct ts_mirror_access_error *ret_error);
+                           struct ts_private_error *ret_error);
 
 /* Erases the passwords. */
 void ts_mirror_access_release(struct ts_mirror_access *access);

@@ -203,7 +203,7 @@ static bool put_credentials(struct mirror__command *command, const struct ts_mir
 static bool put_host(struct mirror__command *command, const struct ts_mirrors_options *options,
                      const struct mirror__address *address) {
     struct ts_mirror_access access = {.count = 0};
-    struct ts_mirror_access_error error = {{0}};
+    struct ts_private_error error = {{0}};
     if (options->credentials != NULL && !ts_mirror_access_load(options->credentials, &access, &error))
         return false;
     const struct ts_mirror_host *host = ts_mirror_access_find(&access, address->host);

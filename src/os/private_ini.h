@@ -1,0 +1,60 @@
+/*
+ * Private files with sections and settings:
+ *
+ *     # a comment
+ *     [section]
+ *     key = value
+ *
+ * A section occurs once, and so does a key in its section. Which sections, keys and values are allowed is the caller's decision.
+ *
+ *     struct ts_private_ini ini = {.file = &file, .words = &words};
+ *     while ((result = ts_private_ini_next(&ini, &item, &error)) < TS_PRIVATE_INI_END)
+ *         ...
+ *     ts_private_ini_release(&ini);
+ */
+#ifndef TS_OS_PRIVATE_INI_H
+#define TS_OS_PRIVATE_INI_H
+
+#include "os/private_file.h"
+
+/* The words of error messages. */
+struct ts_private_ini_words {
+    const char *section; /* noun: "host" */
+    const char *form;    /* sentence: "a host is written as [name]" */
+};
+
+struct ts_private_names {
+    const char **list;
+    size_t count;
+    size_t capacity;
+};
+
+struct ts_private_ini {
+    struct ts_private_file *file; /* a text; items borrow from it */
+    const struct ts_private_ini_words *words;
+    struct ts_private_names sections; /* those read so far */
+    struct ts_private_names keys;     /* those of the last section */
+};
+
+enum ts_private_ini_result {
+    TS_PRIVATE_INI_SECTION,
+    TS_PRIVATE_INI_SETTING,
+    TS_PRIVATE_INI_END,
+    TS_PRIVATE_INI_WRONG, /* the error says why; do not call again */
+};
+
+struct ts_private_ini_item {
+    const char *name;  /* of the section, or key of the setting; not empty */
+    const char *value; /* not empty; NULL for a section */
+    unsigned line;
+};
+
+/* After END and WRONG, *ret_item is unchanged. */
+enum ts_private_ini_result ts_private_ini_next(struct ts_private_ini *ini,
+                                               struct ts_private_ini_item *ret_item,
+                                               struct ts_private_error *ret_error);
+
+/* The file stays the caller's. */
+void ts_private_ini_release(struct ts_private_ini *ini);
+
+#endif
