@@ -283,6 +283,39 @@ def a_damaged_mirror_is_made_again():
 
 
 @test
+def damage_at_any_place_is_never_taken_for_a_broken_transfer():
+    """Otherwise each try ends in the same way, and the target is parked with its mirror damaged."""
+    work = Repo("work")
+    work.write("a", "".join(f"line {n}: {n * n % 9973}\n" for n in range(40)))
+    work.commit("first")
+    origin = serve("work", "r.git")
+    with GitServer("srv") as server:
+        address, ca = f"{server.url}/git/r.git", credentials(server.host, ca=server.ca)
+        copy = mirror(address, ca)
+        subprocess.run(["cp", "-r", copy.path, "intact"], check=True)
+        # The new content is a delta of one that the mirror has, and is fetched as such.
+        work.write("a", "".join(f"line {n}: {n * n % 9973}\n" for n in range(41)))
+        work.commit("second")
+        origin.git("fetch", "-q", os.path.abspath("work"), "+refs/heads/*:refs/heads/*")
+        found = set()
+        for name in ("packed-refs", *(path.removeprefix("intact/") for path in glob.glob("intact/objects/pack/*"))):
+            size = os.path.getsize(f"intact/{name}")
+            for at in range(0, size, 16 if name.endswith(".pack") else max(64, size // 8)):
+                subprocess.run(["rm", "-rf", copy.path], check=True)
+                subprocess.run(["cp", "-r", "intact", copy.path], check=True)
+                os.chmod(f"{copy.path}/{name}", 0o600)
+                with open(f"{copy.path}/{name}", "r+b") as file:
+                    file.seek(at)
+                    file.write(bytes(min(64, size - at)))
+                line = sync(address, ca)
+                holds(line in (f"ok {copy.path}", "retryable mirror_damaged 0"), (name, at, line))
+                found.add(line)
+        equal(len(found), 2, found)
+        equal(refs(mirror(address, ca, "repair")), refs(origin))
+    equal(left_over(), [])
+
+
+@test
 def a_killed_worker_leaves_nothing_that_the_next_one_trips_over():
     origin = serve(repositories("work", 1)[0], "r.git")
     with GitServer("srv") as server:

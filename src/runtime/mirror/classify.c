@@ -59,7 +59,6 @@ static const struct row {
     {"Connection reset", TS_UNIT_BROKEN_OFF},
     {"Connection closed", TS_UNIT_BROKEN_OFF},
     {"Empty reply from server", TS_UNIT_BROKEN_OFF},
-    {"index-pack", TS_UNIT_BROKEN_OFF},
     {"bad pack header", TS_UNIT_BROKEN_OFF},
     {"protocol error", TS_UNIT_BROKEN_OFF},
     {"did not send all necessary objects", TS_UNIT_DAMAGED_ORIGIN},
@@ -81,6 +80,15 @@ static const struct own_row {
     {"is not a git command", TS_FLEET_WORKER_FAULT_NO_GIT},
     {"unable to find remote helper", TS_FLEET_WORKER_FAULT_NO_GIT},
     {"cannot run ssh", TS_FLEET_WORKER_FAULT_NO_GIT},
+};
+
+/* What git says about an object that the mirror has, or should have: searched for after own_rows, because the transfer breaks off when git
+ * gives up, and then git reports that, too. */
+static const char *const damage_texts[] = {
+    ") is corrupt", /* packed object … (stored in …) */
+    "cannot read existing object",
+    "COLLISION FOUND", /* the received object is intact, ours is not */
+    "unresolved delta",
 };
 
 static bool has(struct ts_bytes text, const char *what) {
@@ -105,6 +113,18 @@ static bool is_header(struct ts_bytes line) {
  * several lines. */
 static bool is_of_server(struct ts_bytes line) {
     return ts_bytes_starts_with(line, TS_BYTES("remote: ")) || is_header(line);
+}
+
+static bool is_damage(struct ts_bytes text) {
+    while (text.len > 0) {
+        const struct ts_bytes line = next_line(&text);
+        if (has(line, "remote error:"))
+            return false;
+        for (size_t i = 0; i < sizeof damage_texts / sizeof damage_texts[0]; i++)
+            if (!is_of_server(line) && has(line, damage_texts[i]))
+                return true;
+    }
+    return false;
 }
 
 static bool is_own(struct ts_bytes text, enum ts_fleet_worker_fault_kind *ret_kind) {
@@ -170,6 +190,8 @@ struct mirror__verdict mirror__classify(struct ts_bytes text, bool may_be_own) {
     enum ts_fleet_worker_fault_kind kind;
     if (may_be_own && is_own(text, &kind))
         return (struct mirror__verdict){.failure = mirror__own_fault(kind)};
+    if (is_damage(text))
+        return (struct mirror__verdict){.failure = mirror__failure_of(TS_UNIT_MIRROR_DAMAGED)};
     const struct row *row = find_row(text);
     struct mirror__verdict verdict = {
         .failure = mirror__failure_of(row != NULL ? row->reason : TS_UNIT_UNCLASSIFIED)};

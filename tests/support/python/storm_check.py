@@ -1,6 +1,7 @@
 """What must hold after a storm (storm.py), and one quiet run."""
 import json
 import os
+import subprocess
 import time
 
 from fleet import Fleet, events, places
@@ -49,6 +50,8 @@ def work(fleet, log, mirrors, plant=None):
                          env={"TURNSTONE_FLEET_PLANT": plant} if plant else None)
     try:
         out, err = worker.communicate(timeout=800)
+    except subprocess.TimeoutExpired:
+        raise AssertionError(f"the worker does not end; its last events: {list(events(log))[-8:]}") from None
     finally:
         worker.kill()
     equal(worker.returncode, 0, (out, err))

@@ -45,6 +45,29 @@ static void messages_of_git_curl_and_ssh_have_reasons(void **state) {
     assert_reason("", TS_UNIT_UNCLASSIFIED);
 }
 
+static void a_damaged_mirror_is_not_a_broken_transfer(void **state) {
+    (void)state;
+    static const char *const said[] = {
+        "error: inflate: data stream error (incorrect data check)\nfatal: packed object 62c2 (stored in "
+        "./objects/pack/pack-643a.pack) is corrupt\nfatal: fetch-pack: invalid index-pack output\n",
+        "fatal: packed object 62c2 (stored in ./objects/pack/pack-643a.pack) is corrupt\n"
+        "error: RPC failed; curl 23 Failed writing received data\nfatal: early EOF\n",
+        "fatal: cannot read existing object info e09d\nfatal: fetch-pack: invalid index-pack output\n",
+        "fatal: SHA1 COLLISION FOUND WITH e09d !\nfatal: fetch-pack: invalid index-pack output\n",
+        "fatal: pack has 1 unresolved delta\nfatal: fetch-pack: invalid index-pack output\n",
+    };
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
+        assert_reason(said[i], TS_UNIT_MIRROR_DAMAGED);
+    /* The same of the origin is no reason to clone again. */
+    assert_reason("remote: fatal: packed object 62c2 (stored in ./a.pack) is corrupt\n"
+                  "remote: aborting due to possible repository corruption on the remote side.\n",
+                  TS_UNIT_DAMAGED_ORIGIN);
+    assert_reason("fatal: remote error: well\nfatal: pack has 1 unresolved delta\nfatal: early EOF\n",
+                  TS_UNIT_BROKEN_OFF);
+    /* Then a fetch into a mirror takes the mirror for damaged (sync.c). */
+    assert_reason("fatal: fetch-pack: invalid index-pack output\n", TS_UNIT_UNCLASSIFIED);
+}
+
 static void faults_of_this_machine_come_first(void **state) {
     (void)state;
     assert_fault(
@@ -114,6 +137,7 @@ static void only_an_unknown_name_asks_the_resolver(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_of_git_curl_and_ssh_have_reasons),
+        cmocka_unit_test(a_damaged_mirror_is_not_a_broken_transfer),
         cmocka_unit_test(faults_of_this_machine_come_first),
         cmocka_unit_test(a_server_cannot_make_this_machine_look_faulty),
         cmocka_unit_test(a_fault_that_is_not_believed_does_not_hide_the_reason),
