@@ -4,6 +4,8 @@
 
 #include "base/checked.h"
 #include "base/number.h"
+#include "git/date.h"
+#include "os/clock.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -36,8 +38,8 @@
         {.name = "since",                                                                                    \
          .argument = "DATE",                                                                                 \
          .help = "report only secrets that commits since this date add: no earlier commit has them. The "    \
-                 "committer's date counts. DATE is 2026-01-31, 2026-01-31T12:00:00Z, or @SECONDS since "     \
-                 "1970"},                                                                                    \
+                 "committer's date counts. DATE is 2026-01-31, 2026-01-31T12:00:00Z, @SECONDS since 1970, "  \
+                 "or in git's words: yesterday, '3 days ago', last.friday, '3 March'"},                      \
     [SCAN_STAGED] = {.name = "staged",                                                                       \
                      .help = "report only secrets that the next commit would add: they are in staged "       \
                              "files, and HEAD does not have them"},                                          \
@@ -191,7 +193,7 @@ static bool read_zone(const char *at, int64_t *ret_seconds) {
     return *at == '\0';
 }
 
-static bool read_date(const char *text, int64_t *ret_seconds) {
+static bool read_calendar(const char *text, int64_t *ret_seconds) {
     const char *at = text;
     if (take(&at, '@'))
         return ts_i64_parse(ts_bytes_of_cstring(at), ret_seconds) == TS_NUMBER_OK;
@@ -214,6 +216,14 @@ static bool read_date(const char *text, int64_t *ret_seconds) {
         return false;
     *ret_seconds = seconds - zone;
     return true;
+}
+
+/* A text that begins like 2026-01-31 has our meaning of such dates, in UTC; or it is wrong. */
+static bool read_date(const char *text, int64_t *ret_seconds) {
+    size_t len = strspn(text, "0123456789");
+    if (text[0] == '@' || (len > 0 && text[len] == '-'))
+        return read_calendar(text, ret_seconds);
+    return ts_git_since_read(text, (int64_t)(ts_clock_wall_ms() / 1000), ret_seconds);
 }
 
 bool cli__size_parse(const char *text, uint64_t *ret_bytes) {
@@ -316,7 +326,8 @@ static enum cli_exit read_numbers(const struct cli_arguments *arguments, struct 
     }
     if (values[SCAN_SINCE] && !read_date(values[SCAN_SINCE], &options->scan.since_s))
         return refuse(options->verb, SCAN_SINCE, values[SCAN_SINCE],
-                      "a valid date, such as 2026-01-31, 2026-01-31T12:00:00Z or @1769860800");
+                      "a valid date, such as 2026-01-31, 2026-01-31T12:00:00Z, @1769860800, yesterday, "
+                      "2.weeks.ago or 'last friday'");
     options->scan.has_since = values[SCAN_SINCE] != NULL;
     return CLI_EXIT_DONE;
 }

@@ -3,11 +3,13 @@
 #include "base/number.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
 
-#define AMOUNT_MAX 100000000u
+#define AMOUNT_MAX 100000000
+#define DAY_S      86400
 
 /* Takes between min and max digits. Returns false if there are fewer. */
 static bool take_digits(const char **at, size_t min, size_t max, int *ret_number) {
@@ -109,50 +111,201 @@ static bool read_calendar(const char *text, const struct tm *now, int64_t *ret_s
     return true;
 }
 
-/* ---- dates before now ---- */
+/* ---- dates in words ---- */
 
-/* Moves the time back. A month or a year has no fixed length: its number changes, and the day stays. */
-static bool go_back(struct tm *time, int amount, const char *unit, size_t len) {
+/* Between words. */
+static const char BETWEEN[] = " .,";
+
+/* What the words say so far. Parts of the date that they do not say are those of now. */
+struct words {
+    struct tm now;
+    struct tm time;
+    bool has_day;
+    bool has_month;
+    bool has_year;
+    bool names_month;
+    bool has_clock;  /* 12:30 */
+    bool is_date;    /* some word means a time */
+    bool has_number; /* the number waits for the word that says what it counts */
+    int number;
+};
+
+/* Fills in the date, and moves the time back. Returns false if there is no such time. */
+static bool move_back(struct words *w, int64_t seconds) {
+    if (!w->has_day)
+        w->time.tm_mday = w->now.tm_mday;
+    if (!w->has_month)
+        w->time.tm_mon = w->now.tm_mon;
+    if (!w->has_year)
+        w->time.tm_year = w->now.tm_year - (w->time.tm_mon > w->now.tm_mon);
+    w->has_day = w->has_month = w->has_year = w->is_date = true;
+    time_t moved = mktime(&w->time) - (time_t)seconds;
+    return localtime_r(&moved, &w->time) != NULL;
+}
+
+/* A number that counts nothing is the day or the year beside the name of a month. */
+static bool settle_number(struct words *w) {
+    int number = w->number;
+    if (!w->has_number)
+        return true;
+    w->has_number = false;
+    if (!w->names_month || number == 0)
+        return false;
+    if (!w->has_day && number < 32) {
+        w->time.tm_mday = number;
+        w->has_day = true;
+        return true;
+    }
+    bool is_short = number < 38 || (number >= 70 && number < 100);
+    if (w->has_year || (!is_short && (number < 1970 || number >= 2100)))
+        return false;
+    w->time.tm_year = number < 38 ? number + 100 : number < 100 ? number : number - 1900;
+    w->has_year = true;
+    return true;
+}
+
+/* Compares with a name that may be cut after `min` letters. */
+static bool is_name(struct ts_bytes word, const char *name, size_t min) {
+    return word.len >= min && word.len <= strlen(name) &&
+           strncasecmp((const char *)word.data, name, word.len) == 0;
+}
+
+static bool is_word(struct ts_bytes word, const char *name) {
+    return is_name(word, name, strlen(name));
+}
+
+/* The index of the name; count if there is none. */
+static size_t find_name(struct ts_bytes word, const char *const *names, size_t count, size_t min) {
+    size_t i = 0;
+    while (i < count && !is_name(word, names[i], min))
+        i++;
+    return i;
+}
+
+static bool read_month(struct words *w, struct ts_bytes word) {
+    static const char *const names[12] = {"January",   "February", "March",    "April",
+                                          "May",       "June",     "July",     "August",
+                                          "September", "October",  "November", "December"};
+    size_t month = find_name(word, names, 12, 3);
+    if (month == 12 || w->has_month)
+        return false;
+    w->time.tm_mon = (int)month;
+    w->has_month = w->names_month = w->is_date = true;
+    return true;
+}
+
+/* An hour of the day that has not come yet is that of the day before. */
+static bool read_hour(struct words *w, struct ts_bytes word) {
     static const struct {
         const char *name;
-        int seconds;
-    } units[] = {{"seconds", 1},    {"minutes", 60}, {"hours", 3600}, {"days", 86400},
-                 {"weeks", 604800}, {"months", 0},   {"years", 0}};
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        size_t whole = strlen(units[i].name);
-        if ((len != whole && len != whole - 1) || strncasecmp(unit, units[i].name, len) != 0)
+        int hour;
+    } hours[] = {{"midnight", 0}, {"noon", 12}, {"tea", 17}};
+    for (size_t i = 0; i < sizeof hours / sizeof hours[0]; i++) {
+        if (!is_word(word, hours[i].name))
             continue;
-        time_t moved = mktime(time) - (time_t)amount * units[i].seconds;
-        if (localtime_r(&moved, time) == NULL)
+        if (!settle_number(w) || (w->time.tm_hour < hours[i].hour && !move_back(w, DAY_S)))
             return false;
-        time->tm_mon -= strcmp(units[i].name, "months") == 0 ? amount : 0;
-        time->tm_year -= strcmp(units[i].name, "years") == 0 ? amount : 0;
+        w->time.tm_hour = hours[i].hour;
+        w->time.tm_min = w->time.tm_sec = 0;
+        w->is_date = true;
         return true;
     }
     return false;
 }
 
-static bool read_ago(const char *text, const struct tm *now, int64_t *ret_s) {
-    static const char between[] = ". ";
-    struct tm time = *now;
-    int amount;
-    if (strcasecmp(text, "now") != 0 && strcasecmp(text, "yesterday") != 0 && !isdigit((unsigned char)*text))
+static bool read_count(struct words *w, struct ts_bytes word) {
+    static const char *const names[] = {"last", "one",   "two",   "three", "four", "five",
+                                        "six",  "seven", "eight", "nine",  "ten"};
+    size_t count = sizeof names / sizeof names[0];
+    size_t i = 0;
+    while (i < count && !is_word(word, names[i]))
+        i++;
+    if (i == count || w->has_number)
         return false;
-    if (strcasecmp(text, "yesterday") == 0)
-        text = "1 day";
-    while (isdigit((unsigned char)*text)) {
-        if (!take_digits(&text, 1, 9, &amount) || strspn(text, between) == 0)
-            return false;
-        text += strspn(text, between);
-        size_t len = strcspn(text, between);
-        if (!go_back(&time, amount, text, len))
-            return false;
-        text += len;
-        text += strspn(text, between);
+    w->has_number = true;
+    w->number = i == 0 ? 1 : (int)i;
+    return true;
+}
+
+/* Moves back by the number. A month or a year has no fixed length: its number changes, and the day stays. */
+static bool read_unit(struct words *w, struct ts_bytes word) {
+    static const char *const names[] = {"seconds", "minutes", "hours", "days", "weeks", "months", "years"};
+    static const int seconds[] = {1, 60, 3600, DAY_S, 7 * DAY_S, 0, 0};
+    size_t count = sizeof names / sizeof names[0];
+    size_t i = 0;
+    while (i < count && !is_name(word, names[i], strlen(names[i]) - 1))
+        i++;
+    if (i == count || !w->has_number || !move_back(w, (int64_t)w->number * seconds[i]) ||
+        w->time.tm_year < -AMOUNT_MAX)
+        return false;
+    w->has_number = false;
+    w->time.tm_mon -= strcmp(names[i], "months") == 0 ? w->number : 0;
+    w->time.tm_year -= strcmp(names[i], "years") == 0 ? w->number : 0;
+    return true;
+}
+
+static const char *const WEEKDAYS[7] = {"Sundays",   "Mondays", "Tuesdays", "Wednesdays",
+                                        "Thursdays", "Fridays", "Saturdays"};
+
+/* The last friday of a friday is a week ago. */
+static bool read_weekday(struct words *w, struct ts_bytes word) {
+    size_t day = find_name(word, WEEKDAYS, 7, 3);
+    if (day == 7 || !w->has_number || w->number == 0)
+        return false;
+    int64_t days = w->time.tm_wday - (int)day;
+    days += 7 * ((int64_t)w->number - (days > 0));
+    w->has_number = false;
+    return move_back(w, days * DAY_S);
+}
+
+static bool read_word(struct words *w, struct ts_bytes word) {
+    if (is_word(word, "yesterday"))
+        return !w->has_number && move_back(w, DAY_S);
+    if (is_word(word, "now"))
+        return !w->has_number && move_back(w, 0);
+    if (is_word(word, "ago"))
+        return !w->has_number && w->is_date;
+    if (is_word(word, "at") || is_word(word, "today"))
+        return true;
+    return read_month(w, word) || read_hour(w, word) || read_count(w, word) || read_unit(w, word) ||
+           read_weekday(w, word);
+}
+
+/* A number, also 3rd, or a time of day. */
+static bool read_number(struct words *w, struct ts_bytes word) {
+    const char *at = (const char *)word.data;
+    const char *end = at + word.len;
+    if (!settle_number(w))
+        return false;
+    if (memchr(at, ':', word.len) != NULL) {
+        w->has_clock = w->is_date = true;
+        return take_time(&at, &w->time) && at == end;
     }
-    if (*text != '\0' && strcasecmp(text, "ago") != 0 && strcasecmp(text, "now") != 0)
+    if (!take_digits(&at, 1, 9, &w->number))
         return false;
-    *ret_s = mktime(&time);
+    w->has_number = true;
+    struct ts_bytes rest = ts_bytes_of(at, (size_t)(end - at));
+    return at == end || is_word(rest, "st") || is_word(rest, "nd") || is_word(rest, "rd") ||
+           is_word(rest, "th");
+}
+
+static bool read_words(const char *text, const struct tm *now, int64_t *ret_s) {
+    struct words w = {.now = *now, .time = *now};
+    while (*text != '\0') {
+        struct ts_bytes word = ts_bytes_of(text, strcspn(text, BETWEEN));
+        bool is_number = isdigit((unsigned char)*text);
+        if (word.len == 0 || !(is_number ? read_number(&w, word) : read_word(&w, word)))
+            return false;
+        text += word.len;
+        text += strspn(text, BETWEEN);
+    }
+    if (!settle_number(&w) || !w.is_date)
+        return false;
+    if (w.names_month && w.has_day && w.has_year && w.has_clock)
+        w.time.tm_isdst = -1; /* the words say everything: summer time, if there is any on that day */
+    if (!move_back(&w, 0))
+        return false;
+    *ret_s = mktime(&w.time);
     return true;
 }
 
@@ -162,8 +315,20 @@ bool git__date_read(const char *text, int64_t now_s, int64_t *ret_s) {
     int64_t read_s;
     tzset(); /* localtime_r need not do it */
     if (localtime_r(&seconds, &now) == NULL ||
-        (!read_calendar(text, &now, &read_s) && !read_ago(text, &now, &read_s)))
+        (!read_calendar(text, &now, &read_s) && !read_words(text, &now, &read_s)))
         return false;
     *ret_s = read_s > 0 ? read_s : 0;
     return true;
+}
+
+bool ts_git_since_read(const char *text, int64_t now_s, int64_t *ret_s) {
+    struct ts_bytes word = ts_bytes_of_cstring(text);
+    char last[32];
+    if (is_word(word, "today"))
+        text = "midnight";
+    if (find_name(word, WEEKDAYS, 7, 3) < 7) {
+        snprintf(last, sizeof last, "last %s", text);
+        text = last;
+    }
+    return git__date_read(text, now_s, ret_s);
 }

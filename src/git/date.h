@@ -1,12 +1,17 @@
 /*
- * Dates in revisions (REF@{DATE}), with git's meaning of them:
+ * Dates in revisions (REF@{DATE}) and of --since, with git's meaning of them:
  *
  *   now, yesterday                         yesterday is 24 hours ago
  *   5.minutes.ago, 1 month 2 weeks ago     seconds, minutes, hours, days, weeks, months, years, or one of them; "ago" may be missing
+ *   last week, last friday, two days ago   a weekday needs a number or "last"
+ *   midnight, noon, tea                    the last one: at 10:00, noon is that of yesterday. midnight is that of today
+ *   March 3, 3 Mar 2024                    at the present time of day; without a year, in this month or the 11 months before
+ *   yesterday noon, last friday at 9:30    several words, one after the other
  *   2026-01-31                             at the present time of day
  *   2026-01-31 12:00[:30[.5]] [ZONE]       a T may replace the blank. ZONE is Z, +HH, +HHMM or +HH:MM; without it the time is local
  *
- * Git reads almost any text as a date. Here, other forms are refused.
+ * Blanks, dots and commas separate words. Git reads almost any text as a date, and ignores unknown words. Here, other
+ * forms are refused.
  */
 #ifndef TS_GIT_DATE_H
 #define TS_GIT_DATE_H
@@ -16,5 +21,9 @@
 
 /* Seconds since 1970; 0 for dates before. */
 bool git__date_read(const char *text, int64_t now_s, int64_t *ret_s);
+
+/* The same for --since. Git ignores "today" and a weekday alone, which makes them mean now. Then a scan would
+ * report nothing. So today is since midnight, and friday is last friday. */
+bool ts_git_since_read(const char *text, int64_t now_s, int64_t *ret_s);
 
 #endif

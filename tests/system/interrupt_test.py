@@ -154,4 +154,28 @@ def a_signal_ends_a_scan_with_what_it_has_found():
         holds(IS_SANITIZED or any(finding["occurrences"][0]["path"] for finding in found["findings"]), "there was time for paths")
 
 
+@test
+def what_a_stopped_scan_has_found_is_masked_everywhere():
+    """Paths and lines hold found secrets, too."""
+    repo, words = Repo("masked"), random.Random(3)
+    tokens = [github_token(f"masked {i}") for i in range(60)]
+    for i, token in enumerate(tokens):
+        text = "".join(f"{words.getrandbits(64):x} = {words.getrandbits(40):x}\n" for _ in range(2000))
+        repo.write(f"of-{token}/{i}.txt", f"token = {token} # not {tokens[0]}\n{text}")
+    repo.commit()
+    terminal = Terminal("--ungated", "--jobs", "1", "masked")
+    terminal.wait_for(r"[1-9]\d* (findings|found)")
+    equal(terminal.interrupt(), 4)
+    found = report()
+    holds(found["summary"]["is_stopped"] and found["findings"], found["summary"])
+    holds(IS_SANITIZED or any(finding["occurrences"][0]["path"] for finding in found["findings"]), "there was time for paths")
+    shown = {finding["secret"] for finding in found["findings"]}
+    with open("report.json") as file:
+        text = file.read()
+    known = [token for token in tokens if f"{token[:4]}…{token[-4:]}" in shown]
+    equal(len(known), len(shown))
+    for token in known:
+        holds(token not in text and token not in terminal.text, "a secret is in the report of a stopped scan")
+
+
 main()

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import urllib.parse
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
@@ -245,7 +246,21 @@ def since_selects_by_the_committers_clock():
     equal(found_names("repo", "--since", "2023-11-14T23:15:20+01:00"), "bc")
     equal(found_names("repo", "--since", "2023-11-14T22:15:21Z"), "c")
     equal(found_names("repo", "--since", "2024-01-01"), "")
-    complains(USAGE, ["--since", "yesterday"], "scan", "repo", "--since", "yesterday")
+    complains(USAGE, ["--since", "someday", "last friday"], "scan", "repo", "--since", "someday")
+
+
+@test
+def since_takes_the_words_of_git():
+    repo = Repo("repo")
+    for name, days in ("a", 40), ("b", 10), ("c", 0):
+        repo.clock = int(time.time()) - days * 86400 - 7200
+        repo.write(f"{name}.txt", f"{github_token(name)}\n")
+        repo.commit(name)
+    for words in "2.weeks.ago", "two weeks ago", "last month", "1 month ago", "last friday", "yesterday", "now", "3 hours ago":
+        expected = repo.git("log", "--format=%s", f"--since={words}").split()
+        equal(found_names("repo", "--since", words), "".join(sorted(expected)), words)
+    equal(found_names("repo", "--since", "2 weeks ago"), "bc")
+    equal(found_names("repo", "--since", "friday"), "c", "not now, as git would say")
 
 
 @test

@@ -28,6 +28,42 @@ static const char *const dates[] = {"now",
                                     "1.year.1.month.ago",
                                     "1.month.1.month.ago",
                                     "3.hours.1.year.ago",
+                                    "noon",
+                                    "midnight",
+                                    "tea",
+                                    "yesterday noon",
+                                    "yesterday.midnight",
+                                    "noon yesterday",
+                                    "yesterday 9:30",
+                                    "today at 10:00",
+                                    "noon today",
+                                    "last week",
+                                    "last.month",
+                                    "last year",
+                                    "last friday",
+                                    "last.Tue",
+                                    "last wednesday",
+                                    "last thursday at 9:30",
+                                    "last saturday noon",
+                                    "last sunday",
+                                    "last mon",
+                                    "2 fridays ago",
+                                    "one week ago",
+                                    "ten days ago",
+                                    "March",
+                                    "last march",
+                                    "March 3",
+                                    "Mar 3rd",
+                                    "3.March",
+                                    "Dec 31",
+                                    "3 March 2024",
+                                    "March 3, 2022",
+                                    "2021 July 4",
+                                    "1 Apr 05",
+                                    "July 2022",
+                                    "31 feb 2023",
+                                    "4 July 2022 noon",
+                                    "4 July 2022 12:34:56",
                                     "2023-01-31",
                                     "2023-7-4",
                                     "2023-02-31",
@@ -51,7 +87,7 @@ static void each_is_that_of_git(void **state) {
     /* An ordinary day, a day of February that few years have, the 31st, and hours around a change of the clock. */
     static const int64_t nows[] = {1700000000, 1709208000, 1711886400, 1711848000, 1730008799, 1699164000};
     size_t count = sizeof dates / sizeof dates[0];
-    char command[3000];
+    char command[6000];
     sh("git init -q r");
     for (size_t zone = 0; zone < sizeof zones / sizeof zones[0]; zone++)
         for (size_t now = 0; now < sizeof nows / sizeof nows[0]; now++) {
@@ -82,15 +118,30 @@ static void each_is_that_of_git(void **state) {
 static void other_forms_are_refused(void **state) {
     (void)state;
     static const char *const bad[] = {"",
-                                      "tea",
                                       "ago",
+                                      "today",
+                                      "friday",
+                                      "last",
+                                      "last ago",
+                                      "last fri ago 3",
+                                      "ma 3",
+                                      "March 0",
+                                      "March 45",
+                                      "March 3 2024 5",
+                                      "March April",
+                                      "3 4 March",
+                                      "3 noon",
+                                      "3x March",
+                                      "0 fridays ago",
+                                      "next week",
+                                      "12:",
+                                      "a week ago",
                                       "5",
                                       "5.minutes.hence",
                                       "5.fortnights.ago",
                                       "5..",
                                       "5minutes",
                                       "1.5.days.ago",
-                                      "last friday",
                                       "-5.minutes.ago",
                                       "99999999999.days.ago",
                                       "2023-13-01",
@@ -123,11 +174,30 @@ static void a_time_before_1970_is_the_first_of_all(void **state) {
     assert_int_equal(read_s, 0);
 }
 
+static void since_today_and_since_a_weekday_are_not_now(void **state) {
+    (void)state;
+    static const char *const same[][2] = {{"today", "midnight"},
+                                          {"friday", "last friday"},
+                                          {"Tue", "last tuesday"},
+                                          {"2.weeks.ago", "14 days"}};
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
+        int64_t read_s = -1;
+        int64_t expected = -2;
+        assert_true(ts_git_since_read(same[i][0], 1700000000, &read_s));
+        assert_true(git__date_read(same[i][1], 1700000000, &expected));
+        assert_int_equal(read_s, expected);
+    }
+    int64_t unchanged = -1;
+    assert_false(ts_git_since_read("someday", 1700000000, &unchanged));
+    assert_int_equal(unchanged, -1);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, maker_setup, maker_teardown)
     const struct CMUnitTest tests[] = {
         TEST(each_is_that_of_git),
         TEST(other_forms_are_refused),
+        TEST(since_today_and_since_a_weekday_are_not_now),
         TEST(a_time_before_1970_is_the_first_of_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,7 +123,7 @@ static void a_long_message_is_searched_at_its_start(void **state) {
     assert_int_equal(ts_git_revision_resolve(repo, ":/^start", &oid, &fault), TS_GIT_OK);
     assert_int_equal(ts_git_revision_resolve(repo, ":/end", &oid, &fault), TS_GIT_NO_MATCH);
     assert_int_equal(ts_git_revision_resolve(repo, ":/(", &oid, &fault), TS_GIT_BAD_PATTERN);
-    assert_int_equal(ts_git_revision_resolve(repo, "HEAD@{tea}", &oid, &fault), TS_GIT_BAD_DATE);
+    assert_int_equal(ts_git_revision_resolve(repo, "HEAD@{someday}", &oid, &fault), TS_GIT_BAD_DATE);
     ts_git_repo_free(repo);
 }
 
