@@ -257,9 +257,9 @@ static enum ts_address_error keep(const struct parts *parts, struct ts_bytes giv
     struct ts_bytes url = ts_bytes_of(writer->bytes, writer->len);
     struct ts_bytes text = url;
     struct ts_bytes end = TS_BYTES(".git");
-    bool has_end = text.len > end.len && ts_bytes_equal(ts_bytes_skip(text, text.len - end.len), end) &&
-                   text.data[text.len - end.len - 1] != '/';
-    if (has_end)
+    /* All of them: an address that is submitted again must be the same target. */
+    while (text.len > end.len && ts_bytes_equal(ts_bytes_skip(text, text.len - end.len), end) &&
+           text.data[text.len - end.len - 1] != '/')
         text.len -= end.len;
     /* The address does not distinguish a path below the root from one below a user's home. So git gets the
      * URL as the user wrote it. */

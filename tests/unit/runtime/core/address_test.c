@@ -48,9 +48,12 @@ static void one_repository_has_one_spelling(void **state) {
         {"me@host:~other/b", "ssh://me@host/~other/b", "me@host:~other/b"},
         {"https://host/Case/Counts", "https://host/Case/Counts", "https://host/Case/Counts"},
         {"https://host/a/.git", "https://host/a/.git", "https://host/a/.git"},
+        {"https://host/a.git.git", "https://host/a", "https://host/a.git.git"},
     };
-    for (size_t i = 0; i < LENGTH(rows); i++)
+    for (size_t i = 0; i < LENGTH(rows); i++) {
         expect(rows[i][0], rows[i][1], rows[i][2]);
+        expect(rows[i][1], rows[i][1], rows[i][1]);
+    }
 }
 
 static void an_address_in_its_spelling_stays_as_it_is(void **state) {
