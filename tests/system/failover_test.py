@@ -59,6 +59,22 @@ def the_primary_is_found_wherever_it_is_in_the_list():
 
 
 @test
+def a_standby_that_refuses_does_not_hide_the_primary():
+    """libpq passes over a host only if it cannot be reached."""
+    pair = Pair(**OPTIONS)
+    try:
+        pair.standby.sql("postgres", "SELECT pg_wal_replay_pause()")
+        pair.create("late")  # the standby does not have it yet
+        pair.hosts.reverse()
+        complains(6, ["no such database"], "store", "init", "--cluster", pair.standby.url("late"))
+        equal(run("store", "init", "--cluster", pair.url("late")).status, 0)
+        equal(put(pair.url("late"), "k", "1").status, 0)
+        complains(6, ["no such database"], "store", "init", "--cluster", pair.url("missing"))
+    finally:
+        pair.stop()
+
+
+@test
 def an_old_primary_that_comes_back_is_refused():
     pair, other = Pair(**OPTIONS), Server(**OPTIONS)
     try:

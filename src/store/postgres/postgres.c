@@ -76,6 +76,19 @@ static bool connect_slot(struct postgres_job *job) {
     return false;
 }
 
+/* libpq tries the next host only if one cannot be reached. A host that answers and refuses, for example a standby that does not have the
+ * database yet or has no connection left, must not hide the primary either. */
+static bool connect_elsewhere(struct postgres_job *job) {
+    const bool is_refused =
+        job->error.result == TS_STORE_BAD_CONFIGURATION || job->error.result == TS_STORE_BUSY;
+    if (!is_refused || ++job->refusals >= job->store->url.host_count)
+        return false;
+    postgres__connection_next_host(job->store);
+    job->done = false;
+    (void)store__error(&job->error, TS_STORE_OK, SIZE_MAX, "%s", "");
+    return connect_slot(job);
+}
+
 /* A connection that was made before a standby took the place of its server is not used any more. */
 static bool begin_on_slot(struct postgres_job *job) {
     if (postgres__connection_is_alive(job->slot) && !postgres__connection_is_outdated(job))
@@ -145,7 +158,7 @@ void postgres__job_step(struct postgres_job *job) {
             goes_on = postgres__pool_was_served(job) && begin_on_slot(job);
             break;
         case POSTGRES_CONNECTING:
-            goes_on = postgres__connection_connect(job) && set_up(job);
+            goes_on = postgres__connection_connect(job) ? set_up(job) : job->done && connect_elsewhere(job);
             break;
         case POSTGRES_SETTING_UP:
             goes_on = postgres__connection_exchange(job) && !job->done;

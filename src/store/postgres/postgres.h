@@ -141,7 +141,7 @@ struct postgres_job {
     struct postgres_job *queued_next;
     int wake_fd; /* -1 if it was not queued */
     unsigned attempts;
-    size_t refusals; /* hosts that are old primaries */
+    size_t refusals; /* hosts that are old primaries, or refuse the connection */
     uint64_t sent_ns;
 
     bool can_take_effect; /* the sent statements change something on the server */
