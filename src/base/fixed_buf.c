@@ -1,6 +1,7 @@
 #include "base/fixed_buf.h"
 
 #include "base/assert.h"
+#include "base/hex.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,14 +24,9 @@ void ts_fixed_buf__write(struct ts_fixed_buf *head, uint8_t *storage, size_t cap
 }
 
 const char *ts_fixed_buf__debug(struct ts_bytes content, char ret_text[static TS_FIXED_BUF_DEBUG_SIZE]) {
-    static const char digits[] = "0123456789abcdef";
     char hex[2 * DEBUG_BYTES + 1];
     size_t shown = content.len < DEBUG_BYTES ? content.len : DEBUG_BYTES;
-    for (size_t i = 0; i < shown; i++) {
-        hex[2 * i] = digits[content.data[i] >> 4];
-        hex[2 * i + 1] = digits[content.data[i] & 15];
-    }
-    hex[2 * shown] = '\0';
+    *ts_hex_encode(ts_bytes_first(content, shown), hex) = '\0';
     snprintf(ret_text, TS_FIXED_BUF_DEBUG_SIZE, "FixedBuf(%zu byte%s%s%s%s)", content.len,
              content.len == 1 ? "" : "s", shown == 0 ? "" : ": ", hex, content.len > shown ? "..." : "");
     return ret_text;

@@ -39,3 +39,20 @@ char *ts_hex_encode(struct ts_bytes bytes, char *ret_text) {
     }
     return ret_text;
 }
+
+static bool is_unreserved(uint8_t c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_' || c == '~';
+}
+
+size_t ts_percent_encode(uint8_t byte, char ret_text[static 3]) {
+    static const char digits[] = "0123456789ABCDEF";
+    if (is_unreserved(byte)) {
+        ret_text[0] = (char)byte;
+        return 1;
+    }
+    ret_text[0] = '%';
+    ret_text[1] = digits[byte >> 4];
+    ret_text[2] = digits[byte & 15];
+    return 3;
+}

@@ -1,5 +1,5 @@
 /*
- * Reads and writes hexadecimal text. All other code uses these functions.
+ * Reads and writes hexadecimal text, and bytes of URLs. All other code uses these functions.
  */
 #ifndef TS_BASE_HEX_H
 #define TS_BASE_HEX_H
@@ -28,5 +28,9 @@ bool ts_hex_decode_lower(struct ts_bytes text, uint8_t *ret_bytes);
 
 /* Writes two digits for each byte, lower case, without a terminator. Returns the end of the text. */
 char *ts_hex_encode(struct ts_bytes bytes, char *ret_text);
+
+/* Writes a byte as a part of a URL: as itself if RFC 3986 calls it unreserved, as %XX otherwise. Returns the
+ * length of the text, which has no terminator. */
+size_t ts_percent_encode(uint8_t byte, char ret_text[static 3]);
 
 #endif

@@ -1,4 +1,5 @@
 #include "base/redact.h"
+#include "base/hex.h"
 
 #include "base/assert.h"
 #include "base/utf8.h"
@@ -15,7 +16,6 @@ const char *ts_redact_len(size_t len, char *ret_text, size_t size) {
 
 size_t ts_text_escape_one(struct ts_bytes bytes, char ret_piece[static TS_TEXT_PIECE_MAX],
                           size_t *ret_piece_len) {
-    static const char digits[] = "0123456789abcdef";
     uint32_t point;
     size_t len = ts_utf8_decode(bytes, &point);
     if (len == 1 && point == '\\') {
@@ -35,8 +35,7 @@ size_t ts_text_escape_one(struct ts_bytes bytes, char ret_piece[static TS_TEXT_P
         char *at = ret_piece + 4 * i;
         at[0] = '\\';
         at[1] = 'x';
-        at[2] = digits[bytes.data[i] >> 4];
-        at[3] = digits[bytes.data[i] & 15];
+        (void)ts_hex_encode(ts_bytes_of(bytes.data + i, 1), at + 2);
     }
     *ret_piece_len = 4 * len;
     return len;

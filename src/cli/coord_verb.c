@@ -264,11 +264,10 @@ struct cli_key_shown cli__show_key(struct ts_bytes key) {
         snprintf(shown.text, sizeof shown.text, "'%s'", ts_text_escape(key, text, sizeof text));
         return shown;
     }
-    size_t at = (size_t)snprintf(shown.text, sizeof shown.text, key.len == 0 ? "none" : "0x");
-    for (size_t i = 0; i < key.len && i < 32; i++)
-        at += (size_t)snprintf(shown.text + at, sizeof shown.text - at, "%02x", key.data[i]);
-    if (key.len > 32)
-        snprintf(shown.text + at, sizeof shown.text - at, "...");
+    char digits[65];
+    *ts_hex_encode(ts_bytes_first(key, key.len < 32 ? key.len : 32), digits) = '\0';
+    snprintf(shown.text, sizeof shown.text, "%s%s%s", key.len == 0 ? "none" : "0x", digits,
+             key.len > 32 ? "..." : "");
     return shown;
 }
 

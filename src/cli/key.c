@@ -75,17 +75,12 @@ void cli__put_key_json(struct ts_out *out, struct ts_bytes key) {
         ts_out_put_json(out, key);
         return;
     }
-    static const char digits[] = "0123456789abcdef";
     ts_out_put_cstring(out, "\"0x");
-    for (size_t i = 0; i < key.len; i++) {
-        ts_out_put_char(out, digits[key.data[i] >> 4]);
-        ts_out_put_char(out, digits[key.data[i] & 15]);
-    }
+    ts_out_put_hex(out, key);
     ts_out_put_char(out, '"');
 }
 
 void cli__key_format(struct ts_bytes key, struct cli_key_text *ret_text) {
-    static const char digits[] = "0123456789abcdef";
     char *at = ret_text->text;
     if (cli__key_is_text(key)) {
         memcpy(at, key.data, key.len);
@@ -94,9 +89,5 @@ void cli__key_format(struct ts_bytes key, struct cli_key_text *ret_text) {
     }
     *at++ = '0';
     *at++ = 'x';
-    for (size_t i = 0; i < key.len; i++) {
-        *at++ = digits[key.data[i] >> 4];
-        *at++ = digits[key.data[i] & 15];
-    }
-    *at = '\0';
+    *ts_hex_encode(key, at) = '\0';
 }

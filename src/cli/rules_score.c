@@ -8,11 +8,14 @@
 #include "detect/scanner.h"
 #include "os/grow.h"
 #include "os/out_json.h"
+#include "os/read.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FILE_MAX ((size_t)16 << 20)
 
@@ -199,26 +202,20 @@ bool cli__scorer_explain(struct cli_scorer *scorer, const char *path, struct ts_
 }
 
 enum cli_exit cli__scorer_explain_file(struct cli_scorer *scorer, const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return cli__complain(CLI_EXIT_USAGE, "rules explain: '%s': %s", cli__quote_text(path).text,
-                             strerror(errno));
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     uint8_t *bytes = NULL;
     size_t len = 0;
-    size_t room = 0;
-    bool is_whole = false;
-    while (!is_whole && room < FILE_MAX && TS_GROW(bytes, room, len + 65536)) {
-        len += fread(bytes + len, 1, room - len, file);
-        is_whole = len < room;
-    }
-    bool failed = ferror(file) != 0;
-    (void)fclose(file);
     enum cli_exit status = CLI_EXIT_DONE;
-    if (failed || !is_whole)
+    if (fd < 0 || !ts_read_all(fd, FILE_MAX, &bytes, &len))
         status = cli__complain(CLI_EXIT_USAGE, "rules explain: '%s': %s", cli__quote_text(path).text,
-                               failed ? "cannot be read" : "larger than 16 MiB, or out of memory");
-    else if (!cli__scorer_explain(scorer, path, ts_bytes_of(bytes, len)))
+                               strerror(errno));
+    else if (len > FILE_MAX)
+        status = cli__complain(CLI_EXIT_USAGE, "rules explain: '%s': larger than 16 MiB",
+                               cli__quote_text(path).text);
+    else if (bytes != NULL && !cli__scorer_explain(scorer, path, ts_bytes_of(bytes, len)))
         status = cli__complain(CLI_EXIT_INFRASTRUCTURE, "out of memory");
+    if (fd >= 0)
+        (void)close(fd);
     free(bytes);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "verbs.h"
 
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "base/number.h"
 #include "turnstone/txn.h"
 
@@ -19,8 +20,7 @@ enum { SETTLE_TIMEOUT = CLUSTER_OPTIONS, RECOVER_ACCEPT_COPY };
 enum { TIMEOUT_DEFAULT_S = 30 };
 
 static void cluster_hex(const struct ts_meta *meta, char ret_text[33]) {
-    for (size_t i = 0; i < sizeof meta->cluster; i++)
-        snprintf(ret_text + 2 * i, 3, "%02x", meta->cluster[i]);
+    *ts_hex_encode(ts_bytes_of(meta->cluster, sizeof meta->cluster), ret_text) = '\0';
 }
 
 static void print_object(json_t *object) {

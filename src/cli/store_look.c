@@ -8,6 +8,7 @@
 #include "verbs.h"
 
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "base/number.h"
 #include "base/redact.h"
 #include "os/clock.h"
@@ -59,8 +60,7 @@ static void set_value(json_t *object, struct ts_bytes value) {
     }
     char *digits = malloc(2 * value.len + 1);
     if (digits)
-        for (size_t i = 0; i < value.len; i++)
-            snprintf(digits + 2 * i, 3, "%02x", value.data[i]);
+        *ts_hex_encode(value, digits) = '\0';
     json_object_set_new(object, "value_hex", json_string(digits));
     free(digits);
 }

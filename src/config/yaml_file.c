@@ -1,6 +1,7 @@
 #include "yaml_file.h"
 
 #include "base/redact.h"
+#include "os/read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -151,21 +152,12 @@ static enum ts_config_result read_file(const char *path, unsigned char **ret_con
     enum ts_config_result result = TS_CONFIG_UNREADABLE;
     unsigned char *content = malloc(FILE_MAX + 1);
     size_t len = 0;
-    ssize_t got = 1;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (content == NULL) {
         result = TS_CONFIG_NO_MEMORY;
         goto done;
     }
-    while (fd >= 0 && len <= FILE_MAX && got != 0) {
-        got = read(fd, content + len, FILE_MAX + 1 - len);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            break;
-        len += (size_t)got;
-    }
-    if (fd < 0 || got < 0) {
+    if (fd < 0 || !ts_read_up_to(fd, content, FILE_MAX + 1, &len)) {
         char reason[128], shown[160];
         snprintf(ret_error->text, sizeof ret_error->text, "%s: %s",
                  ts_text_quote(ts_bytes_of_cstring(path), shown, sizeof shown),

@@ -2,6 +2,7 @@
 
 #include "base/blake3.h"
 #include "base/endian.h"
+#include "base/hex.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +33,6 @@ struct ts_finding_id ts_finding_id_of(const struct ts_finding_key *key, const ch
     }
     ts_blake3_output(&hasher, 0, hash, sizeof hash);
     struct ts_finding_id id;
-    for (size_t i = 0; i < sizeof hash; i++)
-        snprintf(id.text + 2 * i, 3, "%02x", hash[i]);
+    *ts_hex_encode(ts_bytes_of(hash, sizeof hash), id.text) = '\0';
     return id;
 }

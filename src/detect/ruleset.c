@@ -7,6 +7,7 @@
 
 #include "base/blake3.h"
 #include "base/endian.h"
+#include "os/read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -221,15 +222,7 @@ bool ts_ruleset_add_file(struct ts_ruleset *set, const char *path, struct ts_det
         goto done;
     }
     size_t got = 0;
-    while (got < size) {
-        ssize_t n = read(fd, text + got, size - got);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        got += (size_t)n;
-    }
-    if (got < size) {
+    if (!ts_read_up_to(fd, text, size, &got) || got < size) {
         detect__error_set(ret_error, TS_DETECT_UNREADABLE, place, "changed while it was read: try again");
         goto done;
     }

@@ -21,6 +21,8 @@
 #include "base/endian.h"
 #include "base/hash64.h"
 
+#include "base/hex.h"
+#include "os/read.h"
 #include "turnstone/version.h"
 
 #include <errno.h>
@@ -75,8 +77,7 @@ bool detect__cache_place(const struct ts_detector *detector, const char *folder,
         return false;
     make_key(detector, ret_place->key);
     char name[33];
-    for (size_t i = 0; i < 16; i++)
-        snprintf(name + 2 * i, 3, "%02x", ret_place->key[i]);
+    *ts_hex_encode(ts_bytes_of(ret_place->key, 16), name) = '\0';
     int len = snprintf(ret_place->path, sizeof ret_place->path, "%s/%s.set", ret_place->folder, name);
     return len > 0 && (size_t)len < sizeof ret_place->path;
 }
@@ -130,10 +131,8 @@ enum detect_cache_read detect__cache_read(struct ts_detector *detector,
         /* The file is read, not mapped: if it were mapped, truncating it meanwhile would end the process. */
         uint8_t *bytes = malloc(size);
         size_t got = 0;
-        ssize_t n = 1;
-        while (bytes && got < size && (n = read(fd, bytes + got, size - got)) > 0)
-            got += (size_t)n;
-        if (bytes && got == size && parse(detector, ts_bytes_of(bytes, size), place->key))
+        if (bytes && ts_read_up_to(fd, bytes, size, &got) && got == size &&
+            parse(detector, ts_bytes_of(bytes, size), place->key))
             result = DETECT_CACHE_READ;
         free(bytes);
     }

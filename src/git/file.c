@@ -1,6 +1,7 @@
 #include "file.h"
 
 #include "base/checked.h"
+#include "os/read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -83,31 +84,14 @@ void git__map_forget(const struct git__map *map) {
         (void)madvise((void *)(uintptr_t)map->bytes.data, map->bytes.len, MADV_DONTNEED);
 }
 
-/* Returns false on an error; if the file shrinks meanwhile, the result is shorter. */
-static bool read_up_to(int fd, char *text, size_t *len) {
-    size_t done = 0;
-    while (done < *len) {
-        ssize_t got = read(fd, text + done, *len - done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return false;
-        if (got == 0)
-            break;
-        done += (size_t)got;
-    }
-    *len = done;
-    return true;
-}
-
-/* Reads at most len bytes, and closes the file. */
+/* Reads at most len bytes, and closes the file. If the file shrinks meanwhile, the result is shorter. */
 static enum ts_git_error read_text(const char *path, int fd, size_t len, char **ret_text, size_t *ret_len,
                                    struct ts_git_fault *ret_fault) {
     enum ts_git_error error = TS_GIT_OK;
     char *text = malloc(len + 1);
     if (text == NULL)
         error = git__fault(TS_GIT_NO_MEMORY, path, ret_fault);
-    else if (!read_up_to(fd, text, &len))
+    else if (!ts_read_up_to(fd, text, len, &len))
         error = git__fault(TS_GIT_IO, path, ret_fault);
     close(fd);
     if (error != TS_GIT_OK || text == NULL) {

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_BYTES ((size_t)64 << 10)
-
 void git__names_init(struct git__names *names) {
     *names = (struct git__names){.count = 0};
     pthread_mutex_init(&names->lock, NULL);
@@ -21,9 +19,7 @@ void git__names_init(struct git__names *names) {
 }
 
 void git__names_release(struct git__names *names) {
-    for (size_t i = 0; i < names->block_count; i++)
-        free(names->blocks[i]);
-    free((void *)names->blocks);
+    ts_arena_release(&names->bytes);
     free(names->items);
     free(names->slots);
     pthread_mutex_destroy(&names->lock);
@@ -69,26 +65,6 @@ static bool grow_slots(struct git__names *names) {
     return true;
 }
 
-/* Copies the bytes to memory that never moves. Returns NULL when memory runs out. */
-static const uint8_t *keep(struct git__names *names, struct ts_bytes name) {
-    if (name.len > names->left) {
-        size_t size = name.len > BLOCK_BYTES ? name.len : BLOCK_BYTES;
-        if (!TS_GROW(names->blocks, names->block_capacity, names->block_count + 1))
-            return NULL;
-        uint8_t *block = malloc(size);
-        if (block == NULL)
-            return NULL;
-        names->blocks[names->block_count++] = block;
-        names->next = block;
-        names->left = size;
-    }
-    uint8_t *to = names->next;
-    memcpy(to, name.data, name.len);
-    names->next += name.len;
-    names->left -= name.len;
-    return to;
-}
-
 /* The caller holds the lock. */
 static uint32_t find_or_add(struct git__names *names, uint64_t hash, struct ts_bytes name, uint32_t mode,
                             size_t *ret_bytes) {
@@ -101,9 +77,10 @@ static uint32_t find_or_add(struct git__names *names, uint64_t hash, struct ts_b
     if (names->count >= GIT__NONE / 2 || name.len > UINT32_MAX ||
         !TS_GROW(names->items, names->capacity, names->count + 1))
         return GIT__NONE;
-    const uint8_t *bytes = keep(names, name);
+    uint8_t *bytes = ts_arena_take_bytes(&names->bytes, name.len);
     if (bytes == NULL)
         return GIT__NONE;
+    memcpy(bytes, name.data, name.len);
     names->items[names->count] = (struct git__name){.bytes = bytes, .len = (uint32_t)name.len, .mode = mode};
     names->slots[slot] = (uint32_t)names->count;
     *ret_bytes = name.len + GIT__NAME_BYTES;

@@ -9,6 +9,7 @@
 #define TS_GIT_NAMES_H
 
 #include "base/bytes.h"
+#include "os/arena.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -32,11 +33,7 @@ struct git__names {
     size_t capacity;
     uint32_t *slots;
     size_t slot_count;
-    uint8_t **blocks; /* memory of the names */
-    size_t block_count;
-    size_t block_capacity;
-    uint8_t *next; /* free memory in the last block */
-    size_t left;
+    struct ts_arena bytes; /* of the names */
 };
 
 /* Recent names of a thread. */

@@ -1,6 +1,7 @@
 #include "command.h"
 
 #include "os/clock.h"
+#include "os/unnamed_file.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -8,31 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { POLL_NS = 20000000, ENVIRONMENT_MAX = 4096, ID_SIZE = 100 };
 #define NS_PER_S UINT64_C(1000000000)
-
-/* The message as a file in memory: a command that does not read it holds nobody up. */
-static int input_of(const char *body) {
-    const int fd = memfd_create("message", MFD_CLOEXEC);
-    size_t len = strlen(body);
-    while (fd >= 0 && len > 0) {
-        const ssize_t count = write(fd, body, len);
-        if (count < 0) {
-            (void)close(fd);
-            return -1;
-        }
-        body += count;
-        len -= (size_t)count;
-    }
-    if (fd >= 0)
-        (void)lseek(fd, 0, SEEK_SET);
-    return fd;
-}
 
 static bool start(const struct ts_notify_sink *sink, const char *id, int input, pid_t *ret_pid) {
     char variable[ID_SIZE];
@@ -109,7 +91,8 @@ static struct ts_notify_answer wait_for(const struct ts_notify_sink *sink, const
 struct ts_notify_answer notify__command_run(const struct ts_notify_sink *sink, const atomic_bool *stop,
                                             const struct ts_notify_message *message) {
     struct ts_notify_answer answer = {.label = "no_process", .text = "the command cannot be started"};
-    const int input = input_of(message->body);
+    /* A file, not a pipe: a command that does not read the message delays nobody. */
+    const int input = ts_unnamed_memory_of(ts_bytes_of_cstring(message->body));
     pid_t pid;
     if (input >= 0 && start(sink, message->id, input, &pid))
         answer = wait_for(sink, stop, pid);

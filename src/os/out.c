@@ -1,5 +1,7 @@
 #include "os/out.h"
 
+#include "base/hex.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <sys/types.h>
@@ -50,4 +52,12 @@ void ts_out__put_slowly(struct ts_out *out, struct ts_bytes bytes) {
     }
     memcpy(out->buffer, bytes.data, bytes.len);
     out->used = bytes.len;
+}
+
+void ts_out_put_hex(struct ts_out *out, struct ts_bytes bytes) {
+    for (size_t i = 0; i < bytes.len; i++) {
+        char digits[2];
+        (void)ts_hex_encode(ts_bytes_of(bytes.data + i, 1), digits);
+        ts_out_put(out, ts_bytes_of(digits, sizeof digits));
+    }
 }

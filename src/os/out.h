@@ -67,6 +67,9 @@ static inline void ts_out_put_char(struct ts_out *out, char c) {
     out->buffer[out->used++] = (uint8_t)c;
 }
 
+/* Two hexadecimal digits for each byte, lower case. */
+void ts_out_put_hex(struct ts_out *out, struct ts_bytes bytes);
+
 /* Writes the number in decimal. */
 static inline void ts_out_put_u64(struct ts_out *out, uint64_t value) {
     if (TS_OUT_BUFFER_SIZE - out->used < TS_NUMBER_TEXT_SIZE)

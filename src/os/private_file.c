@@ -1,6 +1,7 @@
 #include "os/private_file.h"
 
 #include "base/assert.h"
+#include "os/read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,11 +46,10 @@ static bool read_all(int fd, const struct ts_private_file_options *options, stru
     file->text = malloc(options->max + 2);
     if (file->text == NULL)
         return ts_private_refuse(ret_error, "cannot be read: out of memory");
-    for (ssize_t count = 1; count != 0 && file->size <= options->max;) {
-        count = read(fd, file->text + file->size, options->max + 1 - file->size);
-        if (count < 0 && errno != EINTR)
-            return ts_private_refuse(ret_error, "cannot be read: %s", strerror(errno));
-        file->size += count > 0 ? (size_t)count : 0;
+    if (!ts_read_up_to(fd, file->text, options->max + 1, &file->size)) {
+        const int error = errno;
+        explicit_bzero(file->text, options->max + 1);
+        return ts_private_refuse(ret_error, "cannot be read: %s", strerror(error));
     }
     if (file->size > options->max)
         return refuse_size(options, ret_error);

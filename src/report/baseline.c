@@ -18,6 +18,7 @@
 #include "base/redact.h"
 #include "os/entropy.h"
 #include "os/grow.h"
+#include "os/read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -216,45 +217,16 @@ bool ts_baseline_parse(const char *file, struct ts_bytes text, struct ts_baselin
     return good;
 }
 
-/* Reads to the end, but at most one byte more than the limit, so that the parser reports a file that is too
- * large. */
-static bool read_all(int fd, char **ret_text, size_t *ret_len) {
-    size_t capacity = 65536;
-    size_t len = 0;
-    char *text = malloc(capacity);
-    while (text != NULL && len <= TS_BASELINE_SIZE_MAX) {
-        if (!TS_GROW(text, capacity, len + 1))
-            break;
-        ssize_t got = read(fd, text + len, capacity - len);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            break;
-        if (got == 0) {
-            *ret_text = text;
-            *ret_len = len;
-            return true;
-        }
-        len += (size_t)got;
-    }
-    if (text != NULL && len > TS_BASELINE_SIZE_MAX) {
-        *ret_text = text;
-        *ret_len = len;
-        return true;
-    }
-    int error = text == NULL ? ENOMEM : errno;
-    free(text);
-    errno = error;
-    return false;
-}
-
 bool ts_baseline_load(const char *path, char **ret_text, size_t *ret_len,
                       struct ts_baseline_error *ret_error) {
     char shown[200];
     (void)ts_text_escape(ts_bytes_of_cstring(path), shown, sizeof shown);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool good = fd >= 0 && read_all(fd, ret_text, ret_len);
-    if (!good)
+    uint8_t *bytes = NULL;
+    const bool good = fd >= 0 && ts_read_all(fd, TS_BASELINE_SIZE_MAX, &bytes, ret_len);
+    if (good)
+        *ret_text = (char *)bytes;
+    else
         (void)fail(ret_error, TS_BASELINE_UNREADABLE, 0,
                    "cannot read the baseline '%s': %s; make one with 'turnstone baseline'", shown,
                    strerror(errno));
@@ -335,17 +307,12 @@ void ts_baseline_apply(struct ts_baseline *baseline, struct ts_report *report) {
 
 void report__baseline_check(const struct ts_finding_key *key,
                             char ret_check[static TS_BASELINE_CHECK_LEN + 1]) {
-    static const char digits[] = "0123456789abcdef";
     struct ts_blake3 hasher;
     uint8_t hash[TS_BASELINE_CHECK_LEN / 2];
     ts_blake3_init_keyed(&hasher, key->key);
     ts_blake3_update(&hasher, TS_BYTES("turnstone baseline: which key"));
     ts_blake3_output(&hasher, 0, hash, sizeof hash);
-    for (size_t i = 0; i < sizeof hash; i++) {
-        ret_check[2 * i] = digits[hash[i] >> 4];
-        ret_check[2 * i + 1] = digits[hash[i] & 15];
-    }
-    ret_check[TS_BASELINE_CHECK_LEN] = '\0';
+    *ts_hex_encode(ts_bytes_of(hash, sizeof hash), ret_check) = '\0';
 }
 
 bool ts_baseline_fits(const struct ts_baseline *baseline, const struct ts_finding_key *key, const char *file,

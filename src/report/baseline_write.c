@@ -13,12 +13,8 @@
 #include <string.h>
 
 static void put_salt(struct ts_out *out, const struct ts_baseline *baseline) {
-    static const char digits[] = "0123456789abcdef";
     ts_out_put_cstring(out, "salt ");
-    for (size_t i = 0; i < baseline->salt_len; i++) {
-        ts_out_put_char(out, digits[baseline->salt[i] >> 4]);
-        ts_out_put_char(out, digits[baseline->salt[i] & 15]);
-    }
+    ts_out_put_hex(out, ts_bytes_of(baseline->salt, baseline->salt_len));
     ts_out_put_char(out, '\n');
 }
 

@@ -6,26 +6,19 @@
  */
 #include "whereabouts.h"
 
+#include "base/base64.h"
 #include "base/utf8.h"
 #include "os/out_json.h"
 
 static void put_base64(struct ts_out *out, struct ts_bytes bytes) {
-    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
-    for (size_t i = 0; i < bytes.len; i += 3) {
-        size_t left = bytes.len - i;
-        uint32_t bits = (uint32_t)bytes.data[i] << 16;
-        if (left > 1)
-            bits |= (uint32_t)bytes.data[i + 1] << 8;
-        if (left > 2)
-            bits |= bytes.data[i + 2];
-        ts_out_put_char(out, alphabet[bits >> 18]);
-        ts_out_put_char(out, alphabet[bits >> 12 & 63]);
-        ts_out_put_char(out, alphabet[left > 1 ? bits >> 6 & 63 : 64]);
-        ts_out_put_char(out, alphabet[left > 2 ? bits & 63 : 64]);
+    for (; bytes.len > 0; bytes = ts_bytes_skip(bytes, bytes.len < 3 ? bytes.len : 3)) {
+        char text[4];
+        (void)ts_base64_encode(ts_bytes_first(bytes, bytes.len < 3 ? bytes.len : 3), text);
+        ts_out_put(out, ts_bytes_of(text, sizeof text));
     }
 }
 
-/* Writes "name": preceded by a comma unless it is the first member. */
+/* Writes a comma and the name of a member. */
 static void put_name(struct ts_out *out, const char *name) {
     ts_out_put_cstring(out, ", \"");
     ts_out_put_cstring(out, name);

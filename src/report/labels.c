@@ -2,6 +2,7 @@
 
 #include "base/number.h"
 #include "base/redact.h"
+#include "os/read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,11 +85,8 @@ static char *read_file(const char *path, struct ts_labels_error *ret_error) {
     } else {
         size_t size = (size_t)status.st_size;
         size_t len = 0;
-        ssize_t got = 1;
         text = malloc(size + 1);
-        while (text != NULL && len < size && (got = read(fd, text + len, size - len)) > 0)
-            len += (size_t)got;
-        if (text == NULL || got < 0) {
+        if (text == NULL || !ts_read_up_to(fd, text, size, &len)) {
             (void)fail(ret_error, path, 0, text == NULL ? "out of memory" : strerror(errno));
             free(text);
             text = NULL;

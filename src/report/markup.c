@@ -28,11 +28,9 @@ static bool is_noncharacter(struct ts_bytes piece) {
 }
 
 static void put_hex(struct ts_out *out, struct ts_bytes bytes) {
-    static const char digits[] = "0123456789abcdef";
     for (size_t i = 0; i < bytes.len; i++) {
         ts_out_put_cstring(out, "\\x");
-        ts_out_put_char(out, digits[bytes.data[i] >> 4]);
-        ts_out_put_char(out, digits[bytes.data[i] & 15]);
+        ts_out_put_hex(out, ts_bytes_of(bytes.data + i, 1));
     }
 }
 

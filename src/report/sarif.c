@@ -10,6 +10,7 @@
 #include "columns.h"
 #include "whereabouts.h"
 
+#include "base/hex.h"
 #include "os/out_json.h"
 
 #include <errno.h>
@@ -57,17 +58,10 @@ static const char *security_severity_of(enum ts_severity severity) {
 /* --- URIs --- */
 
 static void put_percent(struct ts_out *out, struct ts_bytes path) {
-    static const char digits[] = "0123456789ABCDEF";
     for (size_t i = 0; i < path.len; i++) {
-        uint8_t c = path.data[i];
-        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (is_letter || c == '/' || c == '-' || c == '.' || c == '_' || c == '~') {
-            ts_out_put_char(out, (char)c);
-        } else {
-            ts_out_put_char(out, '%');
-            ts_out_put_char(out, digits[c >> 4]);
-            ts_out_put_char(out, digits[c & 15]);
-        }
+        char text[3];
+        const size_t len = ts_percent_encode(path.data[i], text);
+        ts_out_put(out, path.data[i] == '/' ? TS_BYTES("/") : ts_bytes_of(text, len));
     }
 }
 

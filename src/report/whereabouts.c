@@ -1,6 +1,7 @@
 #include "whereabouts.h"
 
 #include "base/assert.h"
+#include "base/hex.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,20 +46,13 @@ const char *report__ref_short(const char *ref) {
 
 /* Writes a path for a URL. Returns false if it does not fit. */
 static bool put_path(char *link, size_t *len, struct ts_bytes path) {
-    static const char digits[] = "0123456789ABCDEF";
     for (size_t i = 0; i < path.len; i++) {
-        uint8_t c = path.data[i];
-        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                        c == '/' || c == '-' || c == '.' || c == '_' || c == '~';
         if (*len + 4 >= TS_REPORT_LINK_SIZE)
             return false;
-        if (is_plain) {
-            link[(*len)++] = (char)c;
-            continue;
-        }
-        link[(*len)++] = '%';
-        link[(*len)++] = digits[c >> 4];
-        link[(*len)++] = digits[c & 15];
+        if (path.data[i] == '/')
+            link[(*len)++] = '/';
+        else
+            *len += ts_percent_encode(path.data[i], link + *len);
     }
     return true;
 }

@@ -5,12 +5,15 @@
 
 #include "base/blake3.h"
 #include "base/redact.h"
+#include "os/read.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Limits for the files of a target. A regular expression of an allow entry is tried on every finding. */
 #define REPO_CONFIG_MAX     ((size_t)256 << 10)
@@ -33,19 +36,21 @@ static bool read_given(struct scan_profile *profile, const char *path, struct ts
     char shown[200];
     struct ts_detect_error error;
     (void)ts_text_escape(ts_bytes_of_cstring(path), shown, sizeof shown);
-    FILE *file = fopen(path, "rbe");
-    if (file == NULL)
-        return scan__refuse(ret_error, "%s: cannot be read: %s", shown, strerror(errno));
-    uint8_t *bytes = malloc(TS_DETECT_CONFIG_SIZE_MAX + 1);
-    size_t len = bytes != NULL ? fread(bytes, 1, TS_DETECT_CONFIG_SIZE_MAX + 1, file) : 0;
-    bool is_read = bytes != NULL && ferror(file) == 0;
-    (void)fclose(file);
-    bool done = is_read && ts_detect_config_parse(path, ts_bytes_of(bytes, len), &profile->config, &error);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    uint8_t *bytes = NULL;
+    size_t len = 0;
+    const bool is_read = fd >= 0 && ts_read_all(fd, TS_DETECT_CONFIG_SIZE_MAX, &bytes, &len);
+    if (!is_read)
+        (void)scan__refuse(ret_error, "%s: cannot be read: %s", shown, strerror(errno));
+    if (fd >= 0)
+        (void)close(fd);
+    const bool done =
+        is_read && ts_detect_config_parse(path, ts_bytes_of(bytes, len), &profile->config, &error);
     if (done)
         ts_blake3_hash(ts_bytes_of(bytes, len), profile->config_digest);
     free(bytes);
     if (!is_read)
-        return scan__refuse(ret_error, "%s: cannot be read", shown);
+        return false;
     if (!done)
         return scan__refuse(ret_error, "%s", error.text);
     profile->has_config = true;

@@ -1,5 +1,6 @@
 #include "state_files.h"
 
+#include "base/hex.h"
 #include "look_impl.h"
 #include "os/grow.h"
 
@@ -17,9 +18,7 @@
 /* ---- names ---- */
 
 static void put_hex(struct scan_state_name *name, const uint8_t id[static SCAN_STATE_ID_LEN]) {
-    size_t at = strlen(name->text);
-    for (size_t i = 0; i < SCAN_STATE_ID_LEN; i++)
-        at += (size_t)snprintf(name->text + at, sizeof name->text - at, "%02x", id[i]);
+    *ts_hex_encode(ts_bytes_of(id, SCAN_STATE_ID_LEN), name->text + strlen(name->text)) = '\0';
 }
 
 static void put_char(struct scan_state_name *name, char c) {
@@ -47,14 +46,8 @@ struct scan_state_name scan__state_folder_name(const struct scan_use *use) {
 }
 
 static bool take_hex(const char **text, uint8_t ret_id[static SCAN_STATE_ID_LEN]) {
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < HEX_LEN; i++) {
-        const char *digit = (*text)[i] == '\0' ? NULL : strchr(digits, (*text)[i]);
-        if (digit == NULL)
-            return false;
-        uint8_t value = (uint8_t)(digit - digits);
-        ret_id[i / 2] = (uint8_t)(i % 2 == 0 ? value << 4 : ret_id[i / 2] | value);
-    }
+    if (strnlen(*text, HEX_LEN) < HEX_LEN || !ts_hex_decode_lower(ts_bytes_of(*text, HEX_LEN), ret_id))
+        return false;
     *text += HEX_LEN;
     return true;
 }

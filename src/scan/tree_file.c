@@ -1,6 +1,7 @@
 #include "tree_file.h"
 
 #include "git/repo.h"
+#include "os/read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,15 +60,9 @@ static enum scan_profile_read read_below(const char *folder, const char *path, s
         return errno == ENOENT || errno == ENOTDIR ? SCAN_PROFILE_ABSENT : SCAN_PROFILE_UNREADABLE;
     uint8_t *bytes = is_regular(fd) ? malloc(max + 1) : NULL;
     size_t len = 0;
-    ssize_t got = bytes != NULL ? 1 : -1;
-    while (got > 0 && len <= max) {
-        got = read(fd, bytes + len, max + 1 - len);
-        len += got > 0 ? (size_t)got : 0;
-        if (got < 0 && errno == EINTR)
-            got = 1;
-    }
+    const bool is_read = bytes != NULL && ts_read_up_to(fd, bytes, max + 1, &len);
     close(fd);
-    if (got < 0 || len > max) {
+    if (!is_read || len > max) {
         free(bytes);
         return SCAN_PROFILE_UNREADABLE;
     }

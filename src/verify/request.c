@@ -1,5 +1,8 @@
 #include "request.h"
 
+#include "base/base64.h"
+#include "base/hex.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,38 +18,21 @@ const char *ts_verdict_name(enum ts_verdict verdict) {
 enum place { IN_URL, IN_HEADER, IN_BODY, SHOWN };
 
 static char *put_percent(char *to, struct ts_bytes secret) {
-    static const char digits[] = "0123456789ABCDEF";
-    static const char unreserved[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
-    for (size_t i = 0; i < secret.len; i++) {
-        uint8_t byte = secret.data[i];
-        if (byte != 0 && strchr(unreserved, byte)) {
-            *to++ = (char)byte;
-            continue;
-        }
-        *to++ = '%';
-        *to++ = digits[byte >> 4];
-        *to++ = digits[byte & 15];
-    }
+    for (size_t i = 0; i < secret.len; i++)
+        to += ts_percent_encode(secret.data[i], to);
     return to;
 }
 
-/* The byte at an index of "<secret>:", and 0 after its end. */
-static uint32_t byte_of_pair(struct ts_bytes secret, size_t index) {
-    return index < secret.len ? secret.data[index] : index == secret.len ? ':' : 0;
-}
-
+/* Writes the base64 of "SECRET:". */
 static char *put_basic(char *to, struct ts_bytes secret) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
-    enum { PADDING = 64 };
-    size_t len = secret.len + 1;
-    for (size_t i = 0; i < len; i += 3) {
-        uint32_t group =
-            byte_of_pair(secret, i) << 16 | byte_of_pair(secret, i + 1) << 8 | byte_of_pair(secret, i + 2);
-        *to++ = digits[group >> 18];
-        *to++ = digits[group >> 12 & 63];
-        *to++ = digits[i + 1 < len ? group >> 6 & 63 : PADDING];
-        *to++ = digits[i + 2 < len ? group & 63 : PADDING];
-    }
+    const size_t rest = secret.len % 3, whole = secret.len - rest;
+    uint8_t last[3] = {0};
+    if (rest > 0)
+        memcpy(last, secret.data + whole, rest);
+    last[rest] = ':';
+    to = ts_base64_encode(ts_bytes_first(secret, whole), to);
+    to = ts_base64_encode(ts_bytes_of(last, rest + 1), to);
+    explicit_bzero(last, sizeof last);
     return to;
 }
 

@@ -310,13 +310,14 @@ def words_of_two_layers(root):
             yield f"ts_{word}: {', '.join(sorted(sharing))}"
 
 
-# Code that allocates, opens temporary files or reads hexadecimal digits is in one file each; all other code
-# calls it.
+# Code that allocates, opens temporary files, or writes and reads bytes as text is in one file each; all other code calls
+# it.
 HOMES = {
     r"\b(?:realloc|reallocarray)\(": "src/os/grow.c",
-    r"size - \w+->used\b": "src/os/arena.c",
-    r"\bO_TMPFILE\b|\btmpfile\(": "src/os/unnamed_file.c",
-    r"- 'a' \+ 10|\['[aA]'\] = 1[01]\b": "src/base/hex.c",
+    r"size - \w+->used\b|\bblocks\[\w+->block_count\+\+\]": "src/os/arena.c",
+    r"\bO_TMPFILE\b|\btmpfile\(|\bmemfd_create\(": "src/os/unnamed_file.c",
+    r'- \'a\' \+ 10|\[\'[aA]\'\] = 1[01]\b|>> 4\]|"%02[xX]", [\w.>-]+\[': "src/base/hex.c",
+    r'"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789\+/=?"': "src/base/base64.c",
 }
 
 
@@ -383,7 +384,9 @@ RULES = {
     words_of_two_layers: ("src/b/x.h", "void ts_b_one(void);\nvoid ts_base_two(void);\n", "enum ts_b_one {\n    TS_BASE_TWO\n};\n",
                           "struct ts_base_one {\n    int x;\n};\n"),
     helpers_outside_their_home: ("src/base/x.c", "static void *x(void *y) {\n    return realloc(y, 2);\n}\n",
-                                 "static bool x(struct y *b, size_t n) {\n    return b->size - b->used >= n;\n}\n"),
+                                 "static bool x(struct y *b, size_t n) {\n    return b->size - b->used >= n;\n}\n",
+                                 'static void x(void) {\n    snprintf(to, 3, "%02x", id->bytes[i]);\n}\n',
+                                 "static void x(void) {\n    *to++ = digits[c >> 4];\n}\n"),
     options_of_the_command_in_the_library: ("src/base/x.c", 'const char *x = "too large; raise --memory";\n'),
     a_formatter_that_reflows: (".clang-format", "ReflowComments: true\n"),
 }

@@ -186,20 +186,15 @@ static enum ts_address_error put_character(struct writer *writer, struct ts_byte
             value == 0x7f)
             return TS_ADDRESS_ESCAPE;
         *at += 2;
-        if (!is_letter_or_digit(value) && !is_one_of(value, "-._~")) {
-            put(writer, '%');
-            put(writer, (uint8_t) "0123456789ABCDEF"[value >> 4]);
-            put(writer, (uint8_t) "0123456789ABCDEF"[value & 15]);
-            return TS_ADDRESS_OK;
-        }
         c = value;
-    } else if (!is_letter_or_digit(c) && !is_one_of(c, plain)) {
-        put(writer, '%');
-        put(writer, (uint8_t) "0123456789ABCDEF"[c >> 4]);
-        put(writer, (uint8_t) "0123456789ABCDEF"[c & 15]);
+    } else if (is_one_of(c, plain)) {
+        put(writer, c);
         return TS_ADDRESS_OK;
     }
-    put(writer, c);
+    char text[3];
+    const size_t len = ts_percent_encode(c, text);
+    for (size_t i = 0; i < len; i++)
+        put(writer, (uint8_t)text[i]);
     return TS_ADDRESS_OK;
 }
 

@@ -1,4 +1,5 @@
 #include "command.h"
+#include "os/unnamed_file.h"
 
 #include "classify.h"
 
@@ -8,7 +9,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 enum { PASSWORD_MAX = 64 << 10 };
@@ -188,16 +188,18 @@ static bool put_credentials(struct mirror__command *command, const struct ts_mir
         return true;
     else if (!read_password(host->password_file, password))
         return false;
-    command->secret_fd = memfd_create("credentials", MFD_CLOEXEC);
-    const int len = command->secret_fd < 0 ? -1
-                                           : dprintf(command->secret_fd, "username=%s\npassword=%s\n",
-                                                     host->user != NULL ? host->user : "git", password);
+    char lines[2 * PASSWORD_MAX];
+    const int len = snprintf(lines, sizeof lines, "username=%s\npassword=%s\n",
+                             host->user != NULL ? host->user : "git", password);
+    const bool fits = len > 0 && (size_t)len < sizeof lines;
+    command->secret_fd = fits ? ts_unnamed_memory_of(ts_bytes_of(lines, (size_t)len)) : -1;
     explicit_bzero(password, sizeof password);
-    command->has_key = len > 0;
+    explicit_bzero(lines, sizeof lines);
+    command->has_key = command->secret_fd >= 0;
     setting(command, text(command, "credential.%.*s://%.*s.helper=!cat /proc/self/fd/%d #",
                           (int)address->scheme.len, (const char *)address->scheme.data,
                           (int)address->host.len, (const char *)address->host.data, command->secret_fd));
-    return len > 0;
+    return command->has_key;
 }
 
 static bool put_host(struct mirror__command *command, const struct ts_mirrors_options *options,

@@ -22,7 +22,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -199,18 +198,19 @@ static bool list_refs(struct sync *sync) {
 
 /* Lines for git's standard input. */
 static int open_input(const struct mirror__refs *refs, const char *format) {
-    const int fd = memfd_create("refs", MFD_CLOEXEC);
-    FILE *file = fd < 0 ? NULL : fdopen(dup(fd), "w");
+    char *text = NULL;
+    size_t len = 0;
+    FILE *file = open_memstream(&text, &len);
     bool done = file != NULL;
     for (size_t i = 0; i < refs->count && done; i++) {
         const struct mirror__ref *ref = &refs->items[i];
         done = strcmp(format, "delete") == 0 ? fprintf(file, "delete %s\n", ref->name) > 0
                                              : fprintf(file, "+%s:%s\n", ref->source, ref->name) > 0;
     }
-    done = file != NULL && fclose(file) == 0 && done && lseek(fd, 0, SEEK_SET) == 0;
-    if (!done && fd >= 0)
-        (void)close(fd);
-    return done ? fd : -1;
+    done = file != NULL && fclose(file) == 0 && done;
+    const int fd = done ? ts_unnamed_memory_of(ts_bytes_of(text, len)) : -1;
+    free(text);
+    return fd;
 }
 
 static bool call_with_refs(struct sync *sync, const struct mirror__refs *refs, const char *format) {

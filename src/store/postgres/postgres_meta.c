@@ -8,6 +8,7 @@
  * at that moment, as pg_locks shows them. A session takes the lock before its snapshot, so later ones see the
  * new row.
  */
+#include "base/hex.h"
 #include "store/postgres/postgres.h"
 
 #include "base/bytes.h"
@@ -201,24 +202,14 @@ enum ts_store_result postgres__identify(struct ts_store *base, uint64_t deadline
     return TS_STORE_OK;
 }
 
-static size_t put_hex(char *to, struct ts_bytes bytes) {
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < bytes.len; i++) {
-        *to++ = digits[bytes.data[i] >> 4];
-        *to++ = digits[bytes.data[i] & 15];
-    }
-    *to = '\0';
-    return bytes.len * 2;
-}
-
 /* All values are numbers or hex: nothing to escape. */
 static bool send_row(struct postgres_job *job, const struct ts_meta *meta) {
     uint8_t body[TS_META_ENCODED_MAX];
     char body_hex[2 * TS_META_ENCODED_MAX + 1], identity_hex[2 * POSTGRES_IDENTITY_LEN + 1];
-    put_hex(body_hex, ts_bytes_of(body, store__meta_encode(meta, body)));
+    *ts_hex_encode(ts_bytes_of(body, store__meta_encode(meta, body)), body_hex) = '\0';
     uint8_t identity[POSTGRES_IDENTITY_LEN];
     postgres__identity(meta, identity);
-    put_hex(identity_hex, ts_bytes_of(identity, sizeof identity));
+    *ts_hex_encode(ts_bytes_of(identity, sizeof identity), identity_hex) = '\0';
     char sql[sizeof body_hex + 400];
     if (meta->version == 0)
         snprintf(

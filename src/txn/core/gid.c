@@ -6,12 +6,7 @@
 enum { HEX_LEN = 32 };
 
 static char *put_hex(char *to, const uint8_t *bytes) {
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < 16; i++) {
-        *to++ = digits[bytes[i] >> 4];
-        *to++ = digits[bytes[i] & 15];
-    }
-    return to;
+    return ts_hex_encode(ts_bytes_of(bytes, HEX_LEN / 2), to);
 }
 
 void txn__uuid_format(const struct txn__uuid *uuid, char ret_text[static 33]) {

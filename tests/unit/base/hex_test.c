@@ -2,6 +2,7 @@
 #include "support/cmocka.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,11 +45,28 @@ static void other_text_is_refused(void **state) {
     assert_false(ts_hex_decode(TS_BYTES(" 0"), read));
 }
 
+static void only_unreserved_bytes_of_urls_stay_as_they_are(void **state) {
+    (void)state;
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
+    for (int c = 0; c < 256; c++) {
+        char text[3], escaped[4];
+        const size_t len = ts_percent_encode((uint8_t)c, text);
+        (void)snprintf(escaped, sizeof escaped, "%%%02X", (unsigned)c);
+        const bool is_plain = c != 0 && strchr(plain, c) != NULL;
+        assert_int_equal(len, is_plain ? 1 : 3);
+        if (is_plain)
+            assert_int_equal(text[0], c);
+        else
+            assert_memory_equal(text, escaped, 3);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_byte_is_a_digit_or_not),
         cmocka_unit_test(every_byte_comes_back),
         cmocka_unit_test(other_text_is_refused),
+        cmocka_unit_test(only_unreserved_bytes_of_urls_stay_as_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

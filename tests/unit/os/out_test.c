@@ -68,7 +68,7 @@ static void the_end_of_the_buffer_cuts_nothing(void **state) {
     (void)state;
     static char expected[TS_OUT_BUFFER_SIZE + 100];
     for (size_t room = 0; room < 25; room++) {
-        for (int kind = 0; kind < 4; kind++) {
+        for (int kind = 0; kind < 5; kind++) {
             int fd = open_scratch();
             ts_out_init(&out, fd);
             size_t before = TS_OUT_BUFFER_SIZE - room;
@@ -91,6 +91,10 @@ static void the_end_of_the_buffer_cuts_nothing(void **state) {
             case 3:
                 added = "c";
                 ts_out_put_char(&out, 'c');
+                break;
+            case 4:
+                added = "00ff7f3031";
+                ts_out_put_hex(&out, TS_BYTES("\x00\xff\x7f\x30\x31"));
                 break;
             }
             memcpy(expected + before, added, strlen(added));

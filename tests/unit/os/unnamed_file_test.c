@@ -48,10 +48,23 @@ static void a_folder_that_is_not_there_is_a_failure(void **state) {
     assert_int_equal(errno, ENAMETOOLONG);
 }
 
+static void a_file_in_memory_is_read_from_its_start(void **state) {
+    (void)state;
+    static char content[100000];
+    static char back[sizeof content + 1];
+    memset(content, 'm', sizeof content);
+    const int fd = ts_unnamed_memory_of(ts_bytes_of(content, sizeof content));
+    assert_true(fd >= 0);
+    assert_int_equal(read(fd, back, sizeof back), sizeof content);
+    assert_memory_equal(back, content, sizeof content);
+    close(fd);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_can_be_written_and_read_and_has_no_name),
         cmocka_unit_test(a_folder_that_is_not_there_is_a_failure),
+        cmocka_unit_test(a_file_in_memory_is_read_from_its_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
