@@ -76,7 +76,7 @@ static void meet(struct stage *stage) {
     pthread_mutex_unlock(&stage->mutex);
 }
 
-/* Called when not all threads could be started: those that were started continue and do nothing. */
+/* Called when some threads could not be started. The others continue, and do nothing. */
 static void give_up(struct stage *stage, uint32_t begun) {
     atomic_store(&stage->stopped, true);
     pthread_mutex_lock(&stage->mutex);

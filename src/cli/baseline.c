@@ -1,5 +1,5 @@
 /*
- * turnstone baseline: makes the current findings known ones.
+ * turnstone baseline: records the current findings as known.
  */
 #include "complain.h"
 #include "output.h"
@@ -25,8 +25,8 @@ static bool is_there(const char *path) {
     return stat(path, &status) == 0 || errno != ENOENT;
 }
 
-/* Returns the baseline whose salt the ids were made with: the old one, or the drawn one if the report's key
- * comes from its salt. NULL: neither; the ids use the project's salt, if any. */
+/* Returns the baseline with the salt of the ids: the old one if it has a salt, or the drawn one if the key of
+ * the report comes from its salt. Returns NULL if the ids have the project's salt. */
 static const struct ts_baseline *salt_of(const struct ts_baseline *old, const struct ts_baseline *drawn,
                                          const struct ts_report *report) {
     if (old->salt_len > 0)
@@ -115,7 +115,7 @@ static enum cli_exit run_baseline(const struct cli_arguments *arguments) {
     enum cli_exit status = cli__scan_options_read("baseline", arguments, &options);
     if (status != CLI_EXIT_DONE)
         return status;
-    options.scan.min_confidence = TS_CONFIDENCE_LOW; /* known findings stay known, even unlisted */
+    options.scan.min_confidence = TS_CONFIDENCE_LOW; /* a baseline also has findings that scans do not list */
     status = cli__scan_check_outputs(&options);
     if (status == CLI_EXIT_DONE)
         status = make(path, &options);

@@ -85,7 +85,7 @@ static uint64_t bare_jump(const void *context) {
     return sum;
 }
 
-/* The textbook's binary search. */
+/* Binary search as in textbooks. */
 static uint64_t bare_search(const void *context) {
     const struct sorted_starts *sorted = context;
     uint64_t sum = 0;

@@ -92,7 +92,7 @@ static enum cli_exit open_cluster(struct cli_coord *coord, const struct cli_argu
     options.some_down = true;
     options.store.must_exist = true;
     options.store.now_ms = now_ms;
-    coord->time_stands_still = now_ms != 0;
+    coord->is_clock_frozen = now_ms != 0;
     struct ts_store_error error;
     if (ts_cluster_open(urls, &options, &coord->cluster, &error) != TS_STORE_OK)
         return refuse_opening(coord, &error);
@@ -116,7 +116,7 @@ static enum cli_exit open_coordination(struct cli_coord *coord) {
             put_backend_error(coord, TS_INFRA_RETRYABLE, detail.text);
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: %s", coord->verb, detail.text);
     }
-    const struct ts_coord_options options = {.time_stands_still = coord->time_stands_still,
+    const struct ts_coord_options options = {.is_clock_frozen = coord->is_clock_frozen,
                                              .transaction = coord->waterfall ? tell_transaction : NULL,
                                              .context = (void *)(uintptr_t)coord->verb};
     coord->coord = ts_coord_new(coord->cluster, coord->coordinator, &options);

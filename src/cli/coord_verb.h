@@ -50,7 +50,7 @@ enum { COORD_TENANT = CLUSTER_OPTIONS, COORD_NOW, COORD_METRICS, COORD_WATERFALL
 struct cli_coord {
     const char *verb;
     bool json;
-    bool time_stands_still;
+    bool is_clock_frozen;
     bool waterfall;
     const char *metrics; /* destination of the metrics, or NULL */
     struct ts_txn_config config;

@@ -142,7 +142,7 @@ static enum cli_exit run_list(const struct cli_arguments *arguments) {
 
 /* ---- triage ---- */
 
-/* The name of the person who decides: --by, or the user of the environment. */
+/* The name of the person who decides: from --by, or the user's name in the environment. */
 static enum cli_exit read_decision(const char *verb, const struct cli_arguments *arguments,
                                    struct ts_fleet_triage *ret_triage) {
     const char *const *values = arguments->values;

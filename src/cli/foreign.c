@@ -169,7 +169,7 @@ static bool read_detect_secrets_all(struct reader *reader, json_t *results) {
     return true;
 }
 
-/* ---- which tool ---- */
+/* ---- recognising the tool ---- */
 
 /* A line of TruffleHog's log, which users redirect into the same file. */
 static bool is_log(const json_t *item) {

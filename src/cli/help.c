@@ -6,13 +6,26 @@
 
 #include "turnstone/version.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
-enum { WIDTH = 80 };
+/* Output that is not a terminal has WIDE columns. A terminal with fewer than NARROW columns has no second column:
+ * explanations begin on their own line. */
+enum { WIDE = 80, NARROW = 60, LEAST = 20, INDENT = 24, NARROW_INDENT = 8 };
 
-/* Prints paragraphs wrapped to WIDTH columns, each line indented by `indent` spaces. The first line begins at
- * `column`. */
+static int width(void) {
+    struct winsize size;
+    if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < LEAST)
+        return WIDE;
+    return size.ws_col < WIDE ? size.ws_col : WIDE;
+}
+
+/* Prints paragraphs wrapped to the width of the terminal, each line indented by `indent` spaces. The first line
+ * begins at `column`. */
 static void print_wrapped(const char *text, int indent, int column) {
+    const int most = width();
     const char *word = text;
     while (*word) {
         if (*word == '\n') {
@@ -22,7 +35,7 @@ static void print_wrapped(const char *text, int indent, int column) {
             continue;
         }
         size_t length = strcspn(word, " \n");
-        if (column > indent && column + 1 + (int)length > WIDTH) {
+        if (column > indent && column + 1 + (int)length > most) {
             printf("\n%*s", indent, "");
             column = indent;
         }
@@ -59,19 +72,21 @@ static void print_verb(const struct cli_verb *verb) {
     if (verb->option_count)
         puts("\nOptions:");
     for (size_t i = 0; i < verb->option_count; i++) {
-        const int indent = 24;
-        int width = print_option(&verb->options[i]);
-        if (width > indent - 2)
+        const int indent = width() < NARROW ? NARROW_INDENT : INDENT;
+        const int used = print_option(&verb->options[i]);
+        if (used > indent - 2)
             printf("\n%*s", indent, "");
         else
-            printf("%*s", indent - width, "");
+            printf("%*s", indent - used, "");
         print_wrapped(verb->options[i].help, indent, indent);
     }
     if (verb->variable_count)
         puts("\nEnvironment:");
     for (size_t i = 0; i < verb->variable_count; i++) {
-        int width = printf("  %s  ", verb->variables[i].name);
-        print_wrapped(verb->variables[i].means, width, width);
+        int indent = printf("  %s  ", verb->variables[i].name);
+        if (width() < NARROW)
+            printf("\n%*s", indent = NARROW_INDENT, "");
+        print_wrapped(verb->variables[i].means, indent, indent);
     }
     if (verb->example_count)
         puts("\nExamples:");
@@ -81,7 +96,9 @@ static void print_verb(const struct cli_verb *verb) {
 
 static void print_exit_statuses(void) {
     puts("\nExit status, the same for every verb:");
-#define PRINT_EXIT(name, value, meaning) printf("  %d  %s\n", value, meaning);
+#define PRINT_EXIT(name, value, meaning)                                                                     \
+    printf("  %d  ", value);                                                                                 \
+    print_wrapped(meaning, 5, 5);
     CLI_EXIT_TABLE(PRINT_EXIT)
 #undef PRINT_EXIT
 }
@@ -101,27 +118,34 @@ static const char *heading_of(const struct cli_verb *verb) {
     return NULL;
 }
 
-/* One line of a list of verbs. The summaries of all lists begin in the same column. */
+/* A verb in a list of verbs. The summaries of all lists begin in the same column. */
 static void print_summary(const struct cli_verb *verb) {
-    int width = 0;
+    int longest = 0;
     for (size_t i = 0; i < cli__verb_count; i++) {
         int len = columns(cli__verbs[i]->name);
-        width = len > width ? len : width;
+        longest = len > longest ? len : longest;
     }
-    printf("  %-*s  %s\n", width, verb->name, verb->summary);
+    const int indent = width() < NARROW ? NARROW_INDENT : longest + 4;
+    if (width() < NARROW)
+        printf("  %s\n%*s", verb->name, indent, "");
+    else
+        printf("  %-*s  ", longest, verb->name);
+    print_wrapped(verb->summary, indent, indent);
 }
 
 static void print_overview(void) {
-    puts("Turnstone turns over every commit of every repository it is given and\n"
-         "reports each leaked secret once.\n\n"
-         "Usage: turnstone VERB [OPTION…] [--] [OPERAND…]\n");
+    print_wrapped(
+        "Turnstone turns over every commit of every repository it is given and reports each leaked secret "
+        "once.\n\nUsage: turnstone VERB [OPTION…] [--] [OPERAND…]\n",
+        0, 0);
     for (size_t i = 0; i < cli__verb_count; i++) {
         const char *heading = heading_of(cli__verbs[i]);
         if (heading)
             printf("%s%s\n", i > 0 ? "\n" : "", heading);
         print_summary(cli__verbs[i]);
     }
-    puts("\n'turnstone help VERB' explains a verb; 'turnstone --version' prints the version.");
+    putchar('\n');
+    print_wrapped("'turnstone help VERB' explains a verb; 'turnstone --version' prints the version.", 0, 0);
     print_exit_statuses();
 }
 

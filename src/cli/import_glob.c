@@ -206,7 +206,7 @@ static void open_ends(struct reader *r, struct cli_import_globs *globs, bool is_
         for (size_t k = 0; k < before_len; k++)
             text[k] = before[k];
         if (is_name && has_slash)
-            add(r, globs, old); /* also at the top */
+            add(r, globs, old); /* the same name at the top of the repository */
     }
 }
 

@@ -277,7 +277,7 @@ static void leave(struct walk *w) {
     w->is_first = false;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole pattern ---- */
 
 static bool skip_extended(struct walk *w) {
     if (!w->is_extended[w->depth])

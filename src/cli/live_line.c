@@ -19,7 +19,7 @@ static size_t columns(void) {
     return size.ws_col;
 }
 
-/* Back to the start of the line, which is cleared. Errors of the terminal are ignored. */
+/* Clears the line of the terminal, and writes this text into it. Ignores errors of the terminal. */
 static void put(const char *line) {
     char text[CLI_LIVE_LINE_SIZE + 16];
     size_t width = columns() - 1;

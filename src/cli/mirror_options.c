@@ -15,7 +15,7 @@ static enum cli_exit refuse(const char *verb, const char *name, const char *valu
                          cli__quote_text(value).text);
 }
 
-/* An absolute path: git is not started in the current folder. */
+/* Makes the path absolute, because git is not started in the current folder. */
 static enum cli_exit read_root(const char *verb, const char *given, struct cli_mirrors *mirrors) {
     const char *cache = getenv("XDG_CACHE_HOME");
     const char *home = getenv("HOME");

@@ -175,7 +175,7 @@ static bool take(const char **at, char c) {
     return is_there;
 }
 
-/* "", "Z" or "+01:30" to the end. */
+/* Reads a time zone up to the end of the text: "" (UTC), "Z" or "+01:30". */
 static bool read_zone(const char *at, int64_t *ret_seconds) {
     int64_t sign = *at == '-' ? -1 : 1;
     int64_t seconds = 0;
@@ -218,7 +218,8 @@ static bool read_calendar(const char *text, int64_t *ret_seconds) {
     return true;
 }
 
-/* A text that begins like 2026-01-31 has our meaning of such dates, in UTC; or it is wrong. */
+/* A text that begins with a number and '-', such as 2026-01-31, must be a calendar date (read_calendar).
+ * Other texts are dates as git understands them. */
 static bool read_date(const char *text, int64_t *ret_seconds) {
     size_t len = strspn(text, "0123456789");
     if (text[0] == '@' || (len > 0 && text[len] == '-'))

@@ -208,7 +208,8 @@ static bool next_unit(void *context, struct ts_fleet_unit *ret_unit) {
     return true;
 }
 
-/* The new record: what happened so far stays, and so do the due times if the rhythm is the same. */
+/* Makes the new record. It keeps the runs so far and, if the interval and the time of day are the same, the
+ * due times. */
 static struct ts_fleet_schedule merge(const struct adding *adding, const struct ts_schedule_seen *seen) {
     const struct ts_fleet_schedule *old = &seen->schedule;
     struct ts_fleet_schedule next = adding->schedule;
@@ -289,7 +290,7 @@ static enum cli_exit store(struct cli_coord *coord, const struct ts_schedule_nam
                                  written == TS_SCHEDULE_TOO_LONG ? "its texts are too long" : error.text);
         const struct ts_listings_kept kept = {next.list.id, next.has_begun ? next.begun.id : next.list.id};
         (void)ts_listings_remove(coord->coord, &ref, &listings, kept,
-                                 &error); /* otherwise the next start does it */
+                                 &error); /* on failure, the next start removes them */
         print_added(coord, seen, &next);
         return CLI_EXIT_DONE;
     }

@@ -304,7 +304,7 @@ static enum cli_exit schedule_show(const struct cli_arguments *arguments) {
 
 enum change { PAUSE, RESUME, REMOVE };
 
-/* A run whose submission has begun, and whose shards are not all registered, would stay so. */
+/* Deletes the begun run if not all of its shards are registered, because nobody would register the others. */
 static enum cli_exit drop_begun(struct cli_coord *coord, const struct ts_schedule_seen *seen) {
     const struct ts_coord_run_query query = {.tenant = coord->tenant,
                                              .run = run_of(seen, seen->schedule.begun_due_ms)};
@@ -416,7 +416,7 @@ const struct cli_verb cli__verb_schedule_list = {
     .name = "schedule list",
     .summary = "list the schedules of a tenant",
     .description =
-        "Prints one line for each schedule, in the order of their names. A damaged one is listed as damaged, and the exit "
+        "Prints one line for each schedule, in the order of their names. A damaged schedule is listed as damaged, and the exit "
         "status is then 6. With --json, prints one object per line, with everything that 'schedule show' shows.",
     .options = plain_options,
     .option_count = sizeof plain_options / sizeof plain_options[0],

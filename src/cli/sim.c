@@ -397,7 +397,7 @@ static const struct cli_option sim_options[] = {
 };
 
 static const struct cli_example sim_examples[] = {
-    {"turnstone sim --seed 1 --count 20", "twenty worlds in stormy weather"},
+    {"turnstone sim --seed 1 --count 20", "twenty worlds with many faults"},
     {"turnstone sim --world fleet --seed 1 --count 20", "twenty worlds of a fleet that scans repositories"},
     {"turnstone sim --seed 42 --faults radioactive --json", "one world, with its trace hash"},
 };

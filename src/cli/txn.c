@@ -107,8 +107,8 @@ static void print_text(const struct ts_txn_result *result) {
     printf("%s%s\n%s\n", result->place_count > 0 ? ") " : "", result->sqlstate, waterfall);
 }
 
-/* Prints the answer when no transaction was begun. It has the usual form, so that scripts need to read only
- * one form. Without a store's own error it repeats the message on standard error. */
+/* Prints the answer when no transaction was begun, in the usual form, so that scripts need to read only one
+ * form. Without a store's own error it repeats the message on standard error. */
 static void print_refusal(enum cli_exit status, const struct ts_store_error *error) {
     static const char verb[] = "txn: ";
     static struct ts_txn_result result;

@@ -125,7 +125,7 @@ static size_t collect_names(const char *group, char (*ret_names)[NAME_SIZE], con
     return count;
 }
 
-/* Handles an option before any verb; there are only two. */
+/* Handles an option without a verb: only --help and --version exist. */
 static enum cli_exit complain_unknown_option(const char *word) {
     static const char *const options[] = {"help", "version"};
     const char *nearest = cli__nearest(ts_bytes_of_cstring(word + strspn(word, "-")), options, 2);

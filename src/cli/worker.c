@@ -83,7 +83,7 @@ static void make_line(void *context, uint64_t elapsed_ns, size_t columns,
 struct log {
     struct ts_out out;
     bool is_open;
-    bool has_told_pins; /* once is enough */
+    bool has_told_pins; /* was reported already */
     bool has_told_notify;
 };
 
@@ -135,7 +135,7 @@ static void write_event(struct log *log, const struct ts_crew_event *event) {
     (void)ts_out_flush(&log->out);
 }
 
-/* Says once that a receiver fails, until a message is sent again. */
+/* Reports a failing receiver once, and then again only after a message was sent. */
 static void tell_notify(struct log *log, const struct ts_crew_event *event) {
     if (event->kind == TS_CREW_EVENT_NOTIFIED)
         log->has_told_notify = false;

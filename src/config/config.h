@@ -2,9 +2,9 @@
  * The configuration: one YAML file, and overrides of the form "timeouts.prepare=2s".
  *
  * A file is a mapping of sections, and a section is a mapping of settings; "timeouts.prepare: 2s" at the top
- * level means the same. Overrides win over the file, and later overrides over earlier ones; a setting that is
- * twice in the file is an error. An error is one line that names the place, the setting, the reason and the
- * fix, and nothing is loaded.
+ * level means the same. Overrides win over the file, and later overrides over earlier ones; a setting that
+ * occurs twice in the file is an error. An error is one line that names the place, the setting, the reason
+ * and the fix, and nothing is loaded.
  */
 #ifndef TS_CONFIG_CONFIG_H
 #define TS_CONFIG_CONFIG_H

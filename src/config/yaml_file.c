@@ -99,7 +99,7 @@ static enum ts_config_result read_value(struct reader *reader, const struct name
     return result;
 }
 
-/* Reads from after the start of a mapping to its end. */
+/* Reads the entries of a mapping whose start has been read, up to its end. */
 static enum ts_config_result read_mapping(struct reader *reader, const struct name *section) {
     for (;;) {
         yaml_event_t key;

@@ -92,7 +92,7 @@ static struct {
     int32_t reject, medium, high;
 } model;
 
-/* ---- reading it ---- */
+/* ---- reading the model ---- */
 
 /* FNV-1a over the letter of the kind of word and the word in lower case. Never 0. */
 static uint32_t hash_of(char kind, struct ts_bytes word) {

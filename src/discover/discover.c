@@ -15,7 +15,7 @@ enum {
     BODY_MAX = 4 << 20, /* a page of 100 repositories has about 600 kB */
     PAGES_MAX = 1000,
     PAUSE_MAX_S = 60,
-    REPEATS = 5, /* of the request for one page */
+    REPEATS = 5, /* how often the request for one page is repeated */
 };
 
 bool ts_discover_is_request(const char *text) {

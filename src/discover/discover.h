@@ -53,7 +53,8 @@ struct ts_discover_error {
 /* Whether the text is a request to a forge: a forge's name, then "://". */
 bool ts_discover_is_request(const char *text);
 
-/* Returns NULL, or why the request is wrong: a part of a sentence that begins with "the request". Asks nobody. */
+/* Checks a request without sending it. Returns NULL, or the reason why it is wrong, which continues a
+ * sentence that begins with "the request". */
 const char *ts_discover_check(const char *request);
 
 /* Asks a forge page after page, and appends the addresses. On failure the list may contain some of them. */

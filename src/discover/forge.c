@@ -150,7 +150,7 @@ static void put(struct writer *writer, char c) {
     writer->len++;
 }
 
-/* Of the characters that owners may have, only a slash is encoded. */
+/* The only character of an owner's name that must be encoded is the slash. */
 static void put_value(struct writer *writer, const char *value, bool is_owner) {
     for (; *value != '\0'; value++) {
         if (is_owner && *value == '/') {

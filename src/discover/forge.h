@@ -16,19 +16,19 @@ enum { DISCOVER_HOST_MAX = 255, DISCOVER_OWNER_MAX = 255 };
 struct discover_forge {
     const char *name;         /* before "://" in requests */
     const char *own_host;     /* the public service; NULL: none */
-    const char *own_api;      /* where the public service has its API; NULL: where other hosts have it */
-    const char *api;          /* where other hosts have their API */
+    const char *own_api;      /* URL of the public service's API; NULL: `api` */
+    const char *api;          /* URL of the API of other hosts */
     const char *variable;     /* environment variable with a token for the public service; NULL: none */
     const char *token_header; /* the header with a token */
     const char *header;       /* another header; NULL: none */
     const char *organisation; /* path of a page of an organisation's repositories */
     const char *user; /* the same for a user, if no organisation has the name; NULL: there are no users */
-    bool has_groups;  /* owners have owners: a/b/c */
+    bool has_groups;  /* an owner can be inside another one: a/b/c */
     const char *list; /* field with the list; NULL: the answer is the list */
     const char *more; /* field that all pages except the last have; NULL: an empty page is the last */
     const char *repository; /* field with the name: owner/repository */
-    const char *archived;   /* true in archived repositories; NULL: the forge archives nothing */
-    const char *fork;       /* true, or an object, in forks */
+    const char *archived;   /* field that is true in archived repositories; NULL: there are none */
+    const char *fork;       /* field that is field that is true, or an object, in forks */
 };
 
 struct discover_request {
@@ -40,7 +40,8 @@ struct discover_request {
 /* The forge of "NAME://…", or NULL. */
 const struct discover_forge *discover__forge_of(const char *text);
 
-/* Returns NULL, or why the text is wrong: a part of a sentence that begins with "the request". */
+/* Returns NULL, or the reason why the text is wrong, which continues a sentence that begins with "the
+ * request". */
 const char *discover__request_parse(const char *text, struct discover_request *ret_request);
 
 /* Whether the name is a path of 2 segments or more that every forge and git can take: letters, digits and -._ */

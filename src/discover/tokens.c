@@ -29,7 +29,8 @@ static enum ts_discover_result keep(const char *token, const char *where,
     return TS_DISCOVER_OK;
 }
 
-/* HOST TOKEN, with blanks between them. Returns the token if the line is the host's, otherwise NULL. */
+/* A line is HOST TOKEN, with blanks between them. Returns the token if the line is for this host, otherwise
+ * NULL. */
 static const char *token_of(const char *line, const char *host) {
     static const char blanks[] = " \t\r";
     const size_t len = strcspn(line, blanks);
@@ -38,7 +39,7 @@ static const char *token_of(const char *line, const char *host) {
     return line + len + strspn(line + len, blanks);
 }
 
-/* The file may be a pipe: a shell makes one of the output of a command. */
+/* The file may be a pipe, such as the shell's <(command). */
 static enum ts_discover_result find_in_file(const char *path, const char *host,
                                             char ret_token[static DISCOVER_TOKEN_MAX + 1],
                                             struct ts_discover_error *ret_error) {

@@ -113,10 +113,10 @@ static bool read_calendar(const char *text, const struct tm *now, int64_t *ret_s
 
 /* ---- dates in words ---- */
 
-/* Between words. */
+/* The characters between words. */
 static const char BETWEEN[] = " .,";
 
-/* What the words say so far. Parts of the date that they do not say are those of now. */
+/* The date that the words so far specify. Its other parts are those of the current time. */
 struct words {
     struct tm now;
     struct tm time;
@@ -126,7 +126,7 @@ struct words {
     bool names_month;
     bool has_clock;  /* 12:30 */
     bool is_date;    /* some word means a time */
-    bool has_number; /* the number waits for the word that says what it counts */
+    bool has_number; /* a number was read; the next word may say what it counts */
     int number;
 };
 
@@ -143,7 +143,7 @@ static bool move_back(struct words *w, int64_t seconds) {
     return localtime_r(&moved, &w->time) != NULL;
 }
 
-/* A number that counts nothing is the day or the year beside the name of a month. */
+/* A number without a unit is the day or the year next to the name of a month. */
 static bool settle_number(struct words *w) {
     int number = w->number;
     if (!w->has_number)
@@ -194,7 +194,7 @@ static bool read_month(struct words *w, struct ts_bytes word) {
     return true;
 }
 
-/* An hour of the day that has not come yet is that of the day before. */
+/* If this hour has not come yet today, it means the hour of yesterday. */
 static bool read_hour(struct words *w, struct ts_bytes word) {
     static const struct {
         const char *name;
@@ -247,7 +247,7 @@ static bool read_unit(struct words *w, struct ts_bytes word) {
 static const char *const WEEKDAYS[7] = {"Sundays",   "Mondays", "Tuesdays", "Wednesdays",
                                         "Thursdays", "Fridays", "Saturdays"};
 
-/* The last friday of a friday is a week ago. */
+/* On a Friday, "last friday" means a week ago. */
 static bool read_weekday(struct words *w, struct ts_bytes word) {
     size_t day = find_name(word, WEEKDAYS, 7, 3);
     if (day == 7 || !w->has_number || w->number == 0)
@@ -271,7 +271,7 @@ static bool read_word(struct words *w, struct ts_bytes word) {
            read_weekday(w, word);
 }
 
-/* A number, also 3rd, or a time of day. */
+/* Reads a number, such as 3 or 3rd, or a time of day. */
 static bool read_number(struct words *w, struct ts_bytes word) {
     const char *at = (const char *)word.data;
     const char *end = at + word.len;

@@ -4,14 +4,14 @@
  *   now, yesterday                         yesterday is 24 hours ago
  *   5.minutes.ago, 1 month 2 weeks ago     seconds, minutes, hours, days, weeks, months, years, or one of them; "ago" may be missing
  *   last week, last friday, two days ago   a weekday needs a number or "last"
- *   midnight, noon, tea                    the last one: at 10:00, noon is that of yesterday. midnight is that of today
+ *   midnight, noon, tea                    the last one: at 10:00, noon means yesterday's noon. midnight means the last midnight
  *   March 3, 3 Mar 2024                    at the present time of day; without a year, in this month or the 11 months before
  *   yesterday noon, last friday at 9:30    several words, one after the other
  *   2026-01-31                             at the present time of day
  *   2026-01-31 12:00[:30[.5]] [ZONE]       a T may replace the blank. ZONE is Z, +HH, +HHMM or +HH:MM; without it the time is local
  *
- * Blanks, dots and commas separate words. Git reads almost any text as a date, and ignores unknown words. Here, other
- * forms are refused.
+ * Blanks, dots and commas separate words. Git reads almost any text as a date, and ignores unknown words.
+ * Here, other forms are refused.
  */
 #ifndef TS_GIT_DATE_H
 #define TS_GIT_DATE_H
@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Seconds since 1970; 0 for dates before. */
+/* Seconds since 1970; 0 for earlier dates. */
 bool git__date_read(const char *text, int64_t now_s, int64_t *ret_s);
 
 /* The same for --since. Git ignores "today" and a weekday alone, which makes them mean now. Then a scan would

@@ -289,7 +289,7 @@ static uint64_t find_loose(const struct ts_git_evidence *evidence, uint32_t posi
     return found;
 }
 
-/* ---- both ---- */
+/* ---- packed and loose objects ---- */
 
 uint64_t ts_git_evidence_of(struct ts_git_evidence *evidence, const struct ts_git_object *object,
                             uint32_t *ret_pack) {

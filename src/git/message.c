@@ -16,7 +16,7 @@
 struct waiting {
     struct ts_git_oid oid;
     int64_t time_s;
-    uint64_t order; /* the first to come is the first to go, among those of the same second */
+    uint64_t order; /* commits of the same second leave in the order in which they came */
 };
 
 struct search {
@@ -110,8 +110,8 @@ static enum ts_git_error add_ref(struct search *search, const struct ts_git_ref 
     return error == TS_GIT_WRONG_TYPE || error == TS_GIT_TOO_LARGE ? TS_GIT_OK : error;
 }
 
-/* HEAD first, then the refs from the last name to the first: in this order git asks commits of the same second.
- * HEADs of other work trees do not count. */
+/* Adds HEAD first, then the refs from the last name to the first, because git examines commits of the same
+ * second in this order. HEADs of other work trees do not count. */
 static enum ts_git_error add_refs(struct search *search) {
     struct ts_git_refs refs;
     enum ts_git_error error = ts_git_refs_list(search->repo, NULL, &refs, search->fault);

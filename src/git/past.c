@@ -100,7 +100,7 @@ static uint64_t get_count(struct in *in, size_t least) {
     return in->is_bad ? 0 : count;
 }
 
-/* ---- other things that a past depends on ---- */
+/* ---- folders and loose files ---- */
 
 static void add_text(struct ts_blake3 *hasher, const char *text) {
     ts_blake3_update(hasher, ts_bytes_of(text, strlen(text) + 1));

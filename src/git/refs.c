@@ -421,7 +421,7 @@ static void add_other_heads(struct list *list) {
     free(folder);
 }
 
-/* ---- all of them ---- */
+/* ---- all refs ---- */
 
 static void add_packed(struct list *list) {
     for (size_t i = 0; i < list->packed->count; i++) {

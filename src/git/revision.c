@@ -422,7 +422,8 @@ static bool take_number(const char **at, uint32_t *ret_number) {
     return done;
 }
 
-/* Only the user may search: a name in a reflog is the repository's, and an expression can cost any memory. */
+/* Only a text from the user may search. Names in a reflog come from the repository, and a hostile expression
+ * could take any amount of memory. */
 static enum ts_git_error search(const struct reading *r, const char *text, const struct ts_git_oid *from,
                                 struct ts_git_oid *ret_oid) {
     if (r->nested > 1)

@@ -144,7 +144,7 @@ struct ts_git_occurrence {
     size_t path_len;
 };
 
-/* A commit that can no longer be read is a fault, and has its id and time without an author. */
+/* A commit that can no longer be read is a fault. It has its id and time, but no author. */
 struct ts_git_occurrences {
     struct ts_git_occurrence *items; /* sorted by blob, then by time and id of the commit, then by path */
     size_t count;

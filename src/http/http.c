@@ -11,7 +11,7 @@
 #include <time.h>
 
 #define NS_OF_S  UINT64_C(1000000000)
-/* A wait checks this often whether to stop. */
+/* While it waits, the client checks the stop flag this often. */
 #define SLICE_NS UINT64_C(20000000)
 
 struct ts_http {
@@ -46,7 +46,7 @@ static bool is_stopped(const struct ts_http *http) {
     return http->options.stop && atomic_load(http->options.stop);
 }
 
-/* Returns false if it was stopped. */
+/* Returns false if the wait was stopped. */
 static bool wait_until(const struct ts_http *http, uint64_t until_ns) {
     for (uint64_t now_ns = ts_clock_monotonic_ns(); now_ns < until_ns; now_ns = ts_clock_monotonic_ns()) {
         if (is_stopped(http))

@@ -1,8 +1,9 @@
 /*
- * A client for HTTPS: waits for its turn, sends a request, and repeats it when the host says so.
+ * A client for HTTPS: waits until the host may be asked, sends a request, and repeats it when the host asks
+ * for that.
  *
  * TLS with a verified certificate, no redirects, no cookies; limits on the time and on the size of an answer.
- * Neither requests nor answers are logged, and no text from here contains any part of them.
+ * Neither requests nor answers are logged, and no error text contains a part of them.
  */
 #ifndef TS_HTTP_HTTP_H
 #define TS_HTTP_HTTP_H
@@ -22,7 +23,7 @@ struct ts_http_options {
     size_t body_max;         /* limit on the bytes of an answer's body; the rest is not read */
     unsigned pause_max_s;    /* a host that asks for a longer pause is not asked again */
     unsigned repeats;        /* how often a request is repeated after such a pause */
-    bool plain;              /* also URLs of http: the caller has decided that the host may have one */
+    bool plain;              /* also allows http:// URLs; the caller decides for which hosts */
 };
 
 struct ts_http_request {

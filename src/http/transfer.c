@@ -133,9 +133,10 @@ static const char *problem_of(CURLcode code) {
         {CURLE_COULDNT_RESOLVE_HOST, "the name of the host cannot be resolved; check the network"},
         {CURLE_COULDNT_RESOLVE_PROXY, "the name of the proxy cannot be resolved; check HTTPS_PROXY"},
         {CURLE_COULDNT_CONNECT, "no connection to the host; check the network and HTTPS_PROXY"},
-        {CURLE_OPERATION_TIMEDOUT, "no answer in time; --timeout allows more time"},
-        {CURLE_PEER_FAILED_VERIFICATION, "the certificate cannot be verified; --ca names other certificates"},
-        {CURLE_SSL_CACERT_BADFILE, "the file of --ca cannot be read"},
+        {CURLE_OPERATION_TIMEDOUT, "no answer in time; try again later, or raise the timeout"},
+        {CURLE_PEER_FAILED_VERIFICATION,
+         "the certificate cannot be verified; if the host has its own CA, name the certificate of the CA"},
+        {CURLE_SSL_CACERT_BADFILE, "the file with the certificate of the CA cannot be read"},
         {CURLE_SSL_CONNECT_ERROR, "the TLS handshake failed"},
         {CURLE_ABORTED_BY_CALLBACK, HTTP_STOPPED},
         {CURLE_OUT_OF_MEMORY, "out of memory"},
@@ -153,7 +154,8 @@ static bool read_header(CURL *curl, const char *name, uint64_t *ret_number) {
            ts_u64_parse(ts_bytes_of_cstring(header->value), ret_number) == TS_NUMBER_OK;
 }
 
-/* The pause that the host asks for: Retry-After, or the moment at which an exhausted limit begins again, as forges write it. */
+/* The pause that the host asks for: Retry-After, or the time at which an exhausted rate limit is reset, in
+ * the headers that forges use. */
 static uint64_t pause_of(CURL *curl) {
     static const char *const names[][2] = {{"X-RateLimit-Remaining", "X-RateLimit-Reset"},
                                            {"RateLimit-Remaining", "RateLimit-Reset"}};

@@ -9,7 +9,7 @@
  *     [tickets]
  *     command = /usr/local/bin/open-ticket
  *
- * A message is sent once by each call. The caller repeats what has failed, with the same id and body.
+ * Each call sends a message once. If it fails, the caller repeats it with the same id and body.
  */
 #ifndef TS_NOTIFY_NOTIFY_H
 #define TS_NOTIFY_NOTIFY_H
@@ -31,11 +31,11 @@ enum {
 
 struct ts_notify_sink {
     const char *name;
-    const char *webhook; /* URL; NULL: it is a command */
+    const char *webhook; /* URL; NULL: the sink is a command */
     const char *secret_file;
     const char *ca;
     bool allow_http;
-    const char *command; /* for sh */
+    const char *command; /* shell command */
     enum ts_severity severity;
     enum ts_confidence confidence;
     uint32_t timeout_s;
@@ -54,14 +54,14 @@ size_t ts_notify_count(const struct ts_notify *notify);
 const struct ts_notify_sink *ts_notify_sink(const struct ts_notify *notify, size_t index);
 
 struct ts_notify_message {
-    const char *id;   /* the same for repetitions */
+    const char *id;   /* a repeated message has the same id */
     const char *body; /* JSON */
 };
 
 struct ts_notify_answer {
     bool is_sent;
-    const char *label;      /* why not: a word from a fixed list, for logs */
-    char text[120];         /* the same for people */
+    const char *label;      /* why the message was not sent: a word from a fixed list, for logs */
+    char text[120];         /* the same reason, as a text for people */
     uint64_t retry_after_s; /* the pause that the receiver asks for; 0: none */
 };
 

@@ -33,7 +33,7 @@ static bool holds_this_code(const struct dl_phdr_info *info) {
     return false;
 }
 
-/* Finds the program or shared library that contains this code, because results depend on it. */
+/* Searches the program or shared library that contains this code, because the results depend on this code. */
 static int look_at(struct dl_phdr_info *info, size_t size, void *context) {
     struct ts_bytes *found = context;
     (void)size;

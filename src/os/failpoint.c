@@ -68,7 +68,7 @@ bool ts_failpoint(enum ts_failpoint point) {
         atomic_store(&loses_reply, true);
         return false;
     }
-    /* Sent to the process, the signal could reach another thread first, while this one continues. */
+    /* A signal to the process could reach another thread first, and this thread would continue. */
     raise(action == STOP ? SIGSTOP : SIGKILL);
     return false;
 }

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One line without a value of the file. It continues a sentence that begins with the name of the file. */
+/* One line that contains no value from the file. It continues a sentence that begins with the file's name. */
 struct ts_private_error {
     char text[240];
 };
@@ -34,8 +34,8 @@ bool ts_private_file_read(const char *path, const struct ts_private_file_options
 /* Overwrites the text in memory, and frees it. */
 void ts_private_file_release(struct ts_private_file *file);
 
-/* Returns the next line without the blanks around it, as a part of the text, which it changes. Skips empty lines and comments, which begin
- * with #. Returns NULL after the last line. */
+/* Returns the next line without the blanks around it. The line is a part of the text, which this function
+ * modifies. Skips empty lines, and comments, which begin with #. Returns NULL after the last line. */
 char *ts_private_file_line(struct ts_private_file *file);
 
 /* Returns the text without the blanks around it. */

@@ -266,8 +266,8 @@ static void put_controls(const struct report_job *job) {
                             "<output></output>\n</form>\n");
 }
 
-/* How to revoke the secrets of a rule, and a page of their issuer. The only special markup character in a url
- * is &, which is escaped (rule_reader.c). */
+/* Shows how to revoke the secrets of a rule, with a link to a page of the issuer. The only special markup
+ * character in a url is &, which is escaped (rule_reader.c). */
 static void put_cure(struct ts_out *out, const struct ts_rule *rule) {
     if (rule->revoke[0] != '\0') {
         ts_out_put_cstring(out, "<br>To revoke it: ");

@@ -93,7 +93,7 @@ struct ts_report_finding {
     struct ts_finding_id id;
     const struct ts_rule *rule;
     enum ts_confidence confidence; /* the highest of its occurrences */
-    bool is_new;                   /* not in the baseline; true when there is none */
+    bool is_new;                   /* not in the baseline; always true without a baseline */
     const char *redacted;          /* "ghp_…9f3a", for a line of text */
     struct ts_bytes secret;        /* empty unless the scan keeps secrets */
     struct ts_bytes excerpt; /* line of the first occurrence, shortened; secrets are masked unless shown */

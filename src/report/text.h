@@ -58,7 +58,7 @@ struct text_flow {
     size_t used;     /* cells of the current line, without the word */
     size_t len;
     size_t cells;   /* width of the word in cells */
-    char word[240]; /* its unwritten part */
+    char word[240]; /* the part of the word that is not written yet */
 };
 
 /* If has_margin, the caller has written the margin of the first line. */

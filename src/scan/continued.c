@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS_MAX UINT64_C(100000000) /* limit of places in the snapshot times news */
+#define STEPS_MAX UINT64_C(100000000) /* limit on the places of the snapshot, multiplied by the news */
 
 /* ---- beginning and undoing ---- */
 

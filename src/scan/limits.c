@@ -109,7 +109,7 @@ static bool is_stopped(struct scan_pass *pass) {
 bool scan__is_past_end(struct scan_pass *pass) {
     if (pass->limits.look_until_ns != 0 && is_past(pass->limits.end_ns))
         return true;
-    /* With parts it is a worker, which discards the report. */
+    /* A scan with parts belongs to a worker, which discards the report. */
     uint64_t grace_ns = pass->options->parts == NULL ? STOP_GRACE_NS : 0;
     return is_stopped(pass) && ts_clock_processor_ns() >= atomic_load(&pass->limits.stopped_ns) + grace_ns;
 }

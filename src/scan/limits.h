@@ -46,7 +46,7 @@ void scan__limits_begin(struct scan_pass *pass, struct ts_git_repo *repo);
 /* Call it when the placing of findings begins. */
 void scan__limits_place(struct scan_pass *pass);
 
-/* Reports why the target or the scan ended early. That the time is over is reported only once. */
+/* Reports why the target or the scan ended early. It reports only once that the time is over. */
 void scan__limits_tell(struct scan_pass *pass);
 /* Records that no time was left to mask parts of texts, so that whole texts are masked. scan__limits_tell
  * reports it. */
@@ -61,7 +61,7 @@ bool scan__is_over(struct scan_pass *pass);
 /* Returns true if no time is left, not even for placing findings. */
 bool scan__is_past_end(struct scan_pass *pass);
 
-/* Returns true if one of the two above has returned true. */
+/* Returns true if scan__is_stopped has returned true, or would return it now. */
 bool scan__was_stopped(const struct scan_pass *pass);
 
 /* Counts the bytes that the look has scanned since the last call. */

@@ -7,7 +7,7 @@
  *
  * A text that takes too many steps is masked completely. Otherwise thousands of secrets with the same
  * beginning, and a line that repeats this beginning, would take minutes. When the time is over, texts are
- * searched for about a fifth of a second more, and then masked completely.
+ * searched for about 20 ms more, and then masked completely.
  *
  * Masks belong to one thread.
  */

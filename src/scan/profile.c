@@ -127,7 +127,7 @@ static bool read_ignored(struct scan_profile *profile, const struct scan_profile
     return true;
 }
 
-/* ---- both ---- */
+/* ---- both configurations ---- */
 
 static bool read_config(struct scan_profile *profile, const struct ts_scan_options *options,
                         const struct scan_profile_source *source, struct ts_scan_error *ret_error) {

@@ -412,7 +412,7 @@ void ts_scan_clear_cancel(struct ts_scan *scan) {
     atomic_store(&scan->progress.stop, false);
 }
 
-/* ---- its results ---- */
+/* ---- results of a run ---- */
 
 const char *ts_scan_error_text(const struct ts_scan *scan) {
     return scan->error.text;

@@ -166,7 +166,8 @@ enum ts_scan_outcome {
 
 struct ts_scan_error {
     char text[600]; /* one line: what happened, why, and the fix; safe to print */
-    /* FAILED: what is wrong with the repository, for callers that print no names; OK: nothing, a lack of memory or threads. */
+    /* With FAILED: the error of the repository, for callers that must not print names; TS_GIT_OK: memory or
+     * threads were missing. */
     enum ts_git_error git;
     int os_error; /* errno with TS_GIT_IO */
 };

@@ -260,7 +260,7 @@ size_t scan__around(const struct scan_around *around, char ret_text[static SCAN_
 struct line {
     struct head head;
     size_t len;
-    /* An omitted run is a line break, which no line contains. */
+    /* A line break stands for an omitted run, because no line contains one. */
     uint8_t bytes[SCAN_EXCERPT_BEFORE + SCAN_EXCERPT_BEHIND];
     bool masked[SCAN_EXCERPT_BEFORE + SCAN_EXCERPT_BEHIND];
     bool has_hidden; /* some bytes are masked, but not omitted */

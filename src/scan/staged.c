@@ -113,7 +113,7 @@ static void look_at_file(struct scan_staged *s, const struct scan_side_file *fil
     atomic_fetch_add_explicit(&s->pass->progress->bytes, stats.bytes, memory_order_relaxed);
 }
 
-/* ---- files that were asked for ---- */
+/* ---- named files ---- */
 
 struct scan_named {
     struct ts_bytes path;
@@ -151,7 +151,7 @@ static void report_unknown(struct scan_staged *s) {
                         (int)s->named[i].path.len, (const char *)s->named[i].path.data);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole scan ---- */
 
 static void place_contents(struct scan_staged *s, size_t first) {
     size_t count;

@@ -120,7 +120,7 @@ static void look_at_message(struct looking *l, const struct ts_git_oid *oid) {
     free(content.bytes);
 }
 
-/* ---- their locations ---- */
+/* ---- locations of the files ---- */
 
 struct placed {
     struct ts_git_oid oid;
@@ -178,7 +178,7 @@ static bool place_from(struct scan_staged *s, struct scan_before *before, size_t
     return true;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole comparison ---- */
 
 static size_t content_count(const struct scan_staged *s) {
     size_t count;

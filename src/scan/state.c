@@ -206,7 +206,7 @@ void scan__state_close(struct scan_state *state) {
     free(state);
 }
 
-/* ---- before learning ---- */
+/* ---- heads of files ---- */
 
 static struct scan_segment_head head_of(const struct scan_state *state, enum scan_segment_kind kind) {
     struct scan_segment_head head = {.kind = kind};

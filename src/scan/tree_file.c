@@ -142,7 +142,7 @@ static enum scan_profile_read read_in_head(const struct scan_tree *tree, const c
     return SCAN_PROFILE_READ;
 }
 
-/* ---- both ---- */
+/* ---- in a folder or in HEAD's tree ---- */
 
 static enum scan_tree_has head_has(const struct scan_tree *tree, const char *path,
                                    struct ts_git_fault *ret_fault) {

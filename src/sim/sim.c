@@ -441,7 +441,7 @@ static void end_world(struct sim__world *world) {
 
 #ifdef TS_TEST_BUILD
 
-/* A broken rule of the fleet that belongs to coordination. */
+/* One rule of the fleet is a rule of coordination: then coordination breaks it. */
 static enum ts_coord_plant coord_plant_of(const struct ts_sim_options *options) {
     return options->fleet_plant == TS_FLEET_PLANT_NOBEFORE ? TS_COORD_PLANT_EXPIRY : options->plant;
 }

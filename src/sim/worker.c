@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- its process ---- */
+/* ---- the process of a worker ---- */
 
 static void tell_event(void *context, const struct ts_event *event) {
     struct sim__worker *worker = context;

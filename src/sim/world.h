@@ -1,7 +1,7 @@
 /*
  * The world: stores, their clocks, the network between stores and workers, and the choice of the next step.
  *
- *     actor (fiber) --start--> message SENT --deliver--> WAITING (for a lock, or for nobody) --> REPLIED --return--> actor
+ *     actor (fiber) --start--> message SENT --deliver--> WAITING (perhaps for a lock) --> REPLIED --return--> actor
  *
  * Nothing runs in parallel. A step of the world is one of: a message is delivered, a reply returns and its
  * actor runs to its next wait, a sleeper wakes, or a fault strikes. After each step the stores that it

@@ -3,7 +3,7 @@
  *
  * Only requests from rules of the program or of the user are sent, and only to the host of their URL: TLS
  * with a verified certificate, no redirects, no cookies, a limit on time and on the size of the answer.
- * Neither requests nor answers are logged, and no text from here contains any part of them.
+ * Neither requests nor answers are logged, and no error text contains a part of them.
  */
 #ifndef TS_VERIFY_VERIFY_H
 #define TS_VERIFY_VERIFY_H

@@ -335,11 +335,12 @@ COMMAND_ONLY = "min-confidence|no-builtin-rules|show-secrets|baseline|state|no-s
 
 
 def library_folders(root):
-    """The folders of the layers in the library."""
+    """The folders of the layers in the library, and of layers that several verbs share."""
     path = "cmake/install.cmake"
     if not os.path.exists(os.path.join(root, path)):
         return ("src/base/",)
     listed = re.search(r"set\(TS_LIBRARY_LAYERS ([^)]*)\)", read(root, path)).group(1).split()
+    listed += ["http", "notify"]  # verbs with different options, and files of the operator, use these
     return tuple(f"src/{layer.replace('_', '/', 1)}/" for layer in listed)
 
 

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """The frame of the command: version, help, man page, completions, and errors for wrong usage."""
+import fcntl
 import os
 import pty
 import re
 import select
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
@@ -48,6 +51,34 @@ def help_of_a_verb_is_the_same_from_both_sides():
             holds(len(line) <= 80 or line.startswith(("Usage:", "  ")), f"too wide: {line}")
     for line in run("help").out.splitlines():
         holds(len(line) <= 80, f"too wide: {line}")
+
+
+def on_a_terminal(columns, *words):
+    """What the program prints on a terminal with this many columns."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    process = subprocess.Popen([PROGRAM, *words], stdout=its, stdin=subprocess.DEVNULL)
+    os.close(its)
+    out = b""
+    while True:
+        try:
+            more = os.read(ours, 65536)
+        except OSError:  # the terminal is closed on the other side
+            break
+        out += more
+    os.close(ours)
+    equal(process.wait(), 0)
+    return out.decode().replace("\r\n", "\n")
+
+
+@test
+def help_fits_a_narrow_terminal():
+    """Only commands, operands and words that are too long for a line may be longer than it."""
+    for words in ((), ("scan",), ("run", "create"), ("lease", "split-residual"), ("bench",)):
+        text = on_a_terminal(40, "help", *words)
+        equal(text.split(), run("help", *words).out.split(), words)
+        long = [line for line in text.splitlines() if len(line) > 40 and len(line.split()) > 2]
+        equal([line for line in long if not re.match(r"turnstone |Usage: | {2,6}\S.*(turnstone |\|)| {6}\S", line)], [], words)
 
 
 @test

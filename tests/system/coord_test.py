@@ -250,7 +250,7 @@ def a_cooldown_of_one_run_does_not_hold_up_claims_in_another_that_has_none():
 
 
 @test
-def the_time_stands_still_and_never_goes_back():
+def the_is_clock_frozen_and_never_goes_back():
     c = Cluster()
     c.create()
     c.now = T0 - 1

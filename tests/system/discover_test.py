@@ -229,7 +229,7 @@ def hostile_answers_are_refused_and_nothing_of_them_is_shown():
             server.answer = answer
             fails(6, ["operand 1", expected], request(server, "github"))
         server.answer = lambda handler, number: time.sleep(3) or True
-        fails(6, "no answer in time; --timeout", "--timeout", "1", request(server, "github"))
+        fails(6, "no answer in time; try again later, or raise the timeout", "--timeout", "1", request(server, "github"))
 
 
 @test

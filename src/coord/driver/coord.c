@@ -68,7 +68,7 @@ struct ts_coord *ts_coord_new(struct ts_cluster *cluster, struct ts_coordinator 
     coord->cluster_io = (struct coord__cluster_io){.cluster = cluster,
                                                    .coordinator = coordinator,
                                                    .call_timeout_us = config->timeouts.shard_rpc_us,
-                                                   .time_stands_still = coord->options.time_stands_still};
+                                                   .is_clock_frozen = coord->options.is_clock_frozen};
     coord->io = coord__io_over_cluster(&coord->cluster_io);
     return coord;
 }

@@ -50,7 +50,7 @@ struct ts_coord_options {
      * ts_coord_new, otherwise 30 s. */
     uint64_t patience_ms;
     /* For ts_coord_new: the stores were opened with a frozen clock, so nothing is added to their time. */
-    bool time_stands_still;
+    bool is_clock_frozen;
     /* For ts_coord_new_over: seeds the numbers that identify our own acquires. Must differ between
      * coordinators. */
     uint64_t seed;
@@ -131,8 +131,8 @@ struct ts_coord_list_op {
     struct ts_new_shards shards;
     struct ts_op_id op_id;
     size_t step_max; /* shards in a step; 0: TS_REGISTER_MAX, which is the maximum */
-    /* The run is created only while a record of another layer on the first store has this version; otherwise the call fails with
-     * BackendError. An empty key: in any case. */
+    /* The run is created only while a record of another layer on the first store has this version; otherwise
+     * the call fails with BackendError. If the key is empty, there is no condition. */
     struct ts_bytes condition_key;
     uint64_t condition_version;
 };

@@ -8,7 +8,7 @@ struct coord__cluster_io {
     struct ts_cluster *cluster;
     struct ts_coordinator *coordinator;
     uint64_t call_timeout_us; /* timeout of one read */
-    bool time_stands_still;
+    bool is_clock_frozen;
 };
 
 /* The result borrows `own`, which must stay in place. */

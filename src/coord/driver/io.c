@@ -59,7 +59,7 @@ static void run_txn(void *context, const struct ts_txn_part *parts, size_t count
 
 static uint64_t elapsed_ms(void *context) {
     const struct coord__cluster_io *own = context;
-    return own->time_stands_still ? 0 : ts_clock_monotonic_ns() / NS_PER_MS;
+    return own->is_clock_frozen ? 0 : ts_clock_monotonic_ns() / NS_PER_MS;
 }
 
 static void pause_ms(void *context, uint64_t ms) {

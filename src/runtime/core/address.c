@@ -252,7 +252,8 @@ static enum ts_address_error keep(const struct parts *parts, struct ts_bytes giv
     struct ts_bytes url = ts_bytes_of(writer->bytes, writer->len);
     struct ts_bytes text = url;
     struct ts_bytes end = TS_BYTES(".git");
-    /* All of them: an address that is submitted again must be the same target. */
+    /* Removes every .git at the end, so that the result, if it is submitted as an address, is the same
+     * target. */
     while (text.len > end.len && ts_bytes_equal(ts_bytes_skip(text, text.len - end.len), end) &&
            text.data[text.len - end.len - 1] != '/')
         text.len -= end.len;

@@ -1,6 +1,7 @@
 /*
- * A notice: findings came to a target, and receivers must be notified. It is written together with the target's record, so it exists exactly
- * if the change became visible, and removed when everybody has received it.
+ * A notice: findings came to a target, and receivers must be notified. It is written together with the
+ * target's record, so it exists exactly if the change became visible. It is removed when all receivers have
+ * it.
  *
  *     flip ──> waiting ──take (not before: until the taker must be done)──> sent to some or all ──> removed, or waiting again
  */
@@ -11,7 +12,7 @@
 
 enum { TS_FLEET_NOTICE_MAX = 3072, TS_NOTICE_SINKS = 8, TS_NOTICE_SINK_MAX = 32, TS_NOTICE_ID_LEN = 16 };
 
-/* Older ones are removed unsent. */
+/* Older notices are removed without being sent. */
 #define TS_NOTICE_KEPT_MS (UINT64_C(14) * 24 * 3600 * 1000)
 
 struct ts_fleet_notice {
@@ -23,7 +24,7 @@ struct ts_fleet_notice {
     struct ts_bytes address;
     struct ts_bytes selection;
     uint64_t tries;
-    uint64_t not_before_ms;                /* nobody tries earlier */
+    uint64_t not_before_ms;                /* no worker tries to send it earlier */
     struct ts_bytes done[TS_NOTICE_SINKS]; /* names of those who have received it */
     size_t done_count;
 };
@@ -32,7 +33,7 @@ size_t ts_fleet_notice_encode(const struct ts_fleet_notice *notice,
                               uint8_t ret_bytes[static TS_FLEET_NOTICE_MAX]);
 enum ts_fleet_error ts_fleet_notice_decode(struct ts_bytes bytes, struct ts_fleet_notice *ret_notice);
 
-/* The id that all repetitions have. */
+/* The id of a message. A repeated message has the same id. */
 struct ts_notice_id {
     uint8_t bytes[TS_NOTICE_ID_LEN];
 };

@@ -1,11 +1,12 @@
 /*
- * Schedules: which targets to scan, and how often. A schedule has due times at equal intervals, and one run for each due time that
- * a worker reaches.
+ * Schedules: which targets to scan, and how often. A schedule has due times at equal intervals, and one run
+ * for each due time that a worker reaches.
  *
  *     due ──begin──> begun (the list of targets and the rules are fixed) ──submit──> started (last_due_ms has moved)
  *
- * Each step replaces the record, with a check of its version. The id of the run depends on tenant, name and due time only, so any
- * number of workers may repeat the second step. Time is that of the store of the record.
+ * Each step replaces the record, with a check of its version. The id of the run depends on tenant, name and
+ * due time only, so any number of workers may repeat the second step. All times are by the clock of the store
+ * that has the record.
  */
 #ifndef TS_RUNTIME_CORE_FLEET_SCHEDULE_H
 #define TS_RUNTIME_CORE_FLEET_SCHEDULE_H
@@ -39,7 +40,7 @@ struct ts_schedule_list {
 
 struct ts_fleet_schedule {
     bool is_paused;
-    bool is_daily; /* for people: `first_ms` is at the wanted time of the day */
+    bool is_daily; /* shown to people as "daily": `first_ms` has the wanted time of day */
     uint64_t made_at_ms;
     uint64_t first_ms;    /* the first due time */
     uint64_t every_ms;    /* interval between due times */
@@ -69,7 +70,7 @@ struct ts_fleet_schedule {
     /* Why the last try to start a run failed. The next successful one clears it. */
     uint64_t failures; /* in a row */
     uint64_t failed_at_ms;
-    uint64_t again_at_ms; /* no earlier try */
+    uint64_t again_at_ms; /* the start is not tried again before this time */
     struct ts_bytes why;
 };
 
@@ -99,10 +100,11 @@ uint64_t ts_schedule_first_daily(uint64_t now_ms, uint64_t of_day_ms);
 struct ts_run_id ts_schedule_run(const struct ts_tenant_id *tenant, const struct ts_schedule_name *name,
                                  uint64_t due_ms);
 
-/* Notes that the run of the begun due time exists. */
+/* Records that the run of the begun due time was created. */
 void ts_schedule_started(struct ts_fleet_schedule *schedule);
 
-/* Notes that a try failed: the pause before the next one doubles from 5 seconds to 30 minutes. `why` is cut. */
+/* Records that a try failed: the pause before the next one doubles from 5 seconds to 30 minutes. `why` is
+ * cut. */
 void ts_schedule_failed(struct ts_fleet_schedule *schedule, uint64_t now_ms, struct ts_bytes why);
 
 /* ---- pages of a list ---- */

@@ -199,7 +199,7 @@ static void on_loss(void *context, enum ts_error_variant error, const struct ts_
     atomic_store(&job->progress.stop, true);
 }
 
-/* Asked by the job's own thread, and while a scan runs by a thread of the scan. */
+/* Called by the job's own thread or, while a scan runs, by a thread of the scan. */
 static bool must_stop(void *context) {
     const struct runtime__job *job = context;
     return atomic_load(&job->progress.stop);

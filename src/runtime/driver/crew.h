@@ -3,8 +3,8 @@
  *
  *     job ──claim──> unit (unit.h) ──> claim ──> … until nothing is left, or the worker is asked to stop
  *      │
- *      └─ nothing to claim: the job that finds all shards of a run ended completes the run, sweeps, and starts what is due by a
- *         schedule; then it waits
+ *      └─ nothing to claim: the job that finds all shards of a run ended completes the run, sweeps, and starts the
+ *         schedules that are due; then it waits
  *
  * Each job is a thread with its own session and keeper. One thread scans a small unit, and all processors
  * together scan a large one. So many small repositories, or one large repository, use the whole machine.

@@ -8,19 +8,20 @@
 #include <stdlib.h>
 
 enum {
-    IDLE_MS = 1000,        /* between two looks at the notices */
-    AT_ONCE = 64,          /* notices of one look */
-    HOLD_SPARE_MS = 10000, /* nobody else takes a notice for the time that all sinks may need, and this */
-    LAST_TRIES = 3,        /* when the worker ends */
+    IDLE_MS = 1000, /* between two passes over the notices */
+    AT_ONCE = 64,   /* notices in one pass */
+    /* a taken notice is held for the longest time that all sinks may need, plus this */
+    HOLD_SPARE_MS = 10000,
+    LAST_TRIES = 3, /* passes passes when the worker ends */
     RETRY_AFTER_MAX_S = 3600,
 };
 
 struct runtime__herald {
     struct runtime__crew *crew;
     pthread_t thread;
-    uint64_t failures; /* in a row, of this worker: receivers that are down are asked less often */
+    uint64_t failures; /* failures in a row of this worker: it asks less often while receivers are down */
     uint64_t waiting;
-    bool is_failing; /* the last look ended with a failure */
+    bool is_failing; /* the last pass ended with a failure */
     uint64_t pause_ms;
 };
 
@@ -80,7 +81,7 @@ static void tell_sink(struct telling *telling, size_t index) {
         report(telling, TS_CREW_EVENT_NOTIFY_FAILED, &answer, sink->name);
 }
 
-/* All sinks have it: the end. Otherwise it waits, and so does this worker. */
+/* Ends the notice if all sinks have received it. Otherwise the notice waits, and this worker waits, too. */
 static bool conclude(struct telling *telling, struct ts_infra_error *ret_error) {
     struct runtime__herald *herald = telling->herald;
     struct ts_coord *coord = herald->crew->options->coord;
@@ -102,7 +103,7 @@ static bool conclude(struct telling *telling, struct ts_infra_error *ret_error) 
         pause_ms = herald->pause_ms = asked_s * 1000;
     }
     if (runtime__is_asked_to_stop(herald->crew))
-        pause_ms = 0; /* others may continue at once */
+        pause_ms = 0; /* other workers may continue at once */
     return ts_notice_return(coord, &telling->taken, &telling->next, pause_ms, ret_error);
 }
 
@@ -131,7 +132,7 @@ static bool tell(struct telling *telling, const struct ts_notice_ref *ref, struc
     return conclude(telling, ret_error);
 }
 
-/* One look at the notices. A failure ends it: the next one is after a pause. */
+/* One pass over the notices. A failure ends it, and the next pass follows after a pause. */
 static bool look(struct runtime__herald *herald, struct ts_infra_error *ret_error) {
     const struct ts_crew_options *options = herald->crew->options;
     struct ts_notice_refs refs = {0};

@@ -1,11 +1,12 @@
 /*
- * Notifies people of findings that came: one thread of a worker that takes notices from the cluster, sends them, and ends them.
+ * Notifies people of findings that came: one thread of a worker that takes notices from the cluster, sends
+ * them, and ends them.
  *
- *     take (others leave it alone for a while) ──> send to each sink that has not received it ──> all have: end
- *                                                                                            └──> some have not: return, with a pause
+ *     take (no other worker may take it for a while) ──> send to each sink that has not received it ──> all have it: end
+ *                                                                                                   └──> some do not: return it, with a pause
  *
- * A notice is ended only after every sink of this worker has received it, so each of them receives it at least once, even if workers are
- * killed. All repetitions have the same id.
+ * A notice is ended only after every sink of this worker has received it, so each of them receives it at
+ * least once, even if workers are killed. A repeated message has the same id.
  */
 #ifndef TS_RUNTIME_DRIVER_HERALD_H
 #define TS_RUNTIME_DRIVER_HERALD_H
@@ -17,8 +18,8 @@ struct runtime__herald;
 /* Starts the thread. Returns NULL if that fails. */
 struct runtime__herald *runtime__herald_start(struct runtime__crew *crew);
 
-/* Call it when all jobs have ended. If the worker was not asked to stop, sends what is left, as long as that succeeds. Returns how many
- * notices still wait. Accepts NULL. */
+/* Call it when all jobs have ended. If the worker was not asked to stop, sends the remaining notices until
+ * one fails. Returns how many notices still wait. Accepts NULL. */
 uint64_t runtime__herald_finish(struct runtime__herald *herald);
 
 #endif

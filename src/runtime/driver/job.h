@@ -59,7 +59,8 @@ void runtime__report(struct runtime__crew *crew, const struct ts_crew_event *eve
 
 /* Waits for this time, or until the worker ends or is asked to stop. */
 void runtime__wait_ms(struct runtime__crew *crew, uint64_t ms);
-/* The same for a thread that outlives the jobs: until the worker is asked to stop. */
+/* The same for a thread that runs longer than the jobs: waits for this time, or until the worker is asked to
+ * stop. */
 void runtime__sleep_ms(const struct runtime__crew *crew, uint64_t ms);
 bool runtime__is_over(struct runtime__crew *crew);
 

@@ -45,7 +45,7 @@ size_t runtime__news_count(const struct runtime__news *news, const struct ts_not
     return count;
 }
 
-/* By severity from the highest, then by id: the same notice has the same body. */
+/* Orders by severity from the highest, then by id, so that the same notice always has the same body. */
 static int compare(const void *a, const void *b) {
     const struct runtime__noticed *one = a, *other = b;
     return one->severity != other->severity ? (int)other->severity - (int)one->severity
@@ -54,7 +54,7 @@ static int compare(const void *a, const void *b) {
 
 /* ---- JSON ---- */
 
-/* A path need not be UTF-8: then other bytes than ASCII are replaced. */
+/* If a path is not UTF-8, its bytes that are not ASCII are replaced. */
 static json_t *text_of(struct ts_bytes text) {
     if (ts_utf8_is_valid(text))
         return json_stringn_nocheck((const char *)text.data, text.len);

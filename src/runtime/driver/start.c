@@ -121,7 +121,8 @@ static bool next_unit(void *context, struct ts_fleet_unit *ret_unit) {
 
 /* ---- begin ---- */
 
-/* The list of this run: that of the schedule, or another one with what the forges list now. */
+/* Sets the list of this run: the schedule's list, or a new list with the repositories that the forges list
+ * now. */
 static bool settle_list(struct start *start, struct ts_schedule_list *ret_list) {
     const struct ts_fleet_schedule *schedule = &start->seen.schedule;
     *ret_list = schedule->list;
@@ -133,8 +134,8 @@ static bool settle_list(struct start *start, struct ts_schedule_list *ret_list) 
             store_failed(start));
 }
 
-/* If others have begun or changed the schedule meanwhile, a list that was stored for nothing is removed later, with those of killed
- * workers. */
+/* If another worker has begun or changed the schedule meanwhile, the list that was stored here is not used,
+ * and is removed later, like the lists of killed workers. */
 static bool begin(struct start *start, uint64_t due_ms) {
     struct ts_fleet_schedule next = start->seen.schedule;
     if (!settle_list(start, &next.begun))
@@ -222,9 +223,9 @@ static bool finish(struct start *start, struct ts_run_id run) {
     return true;
 }
 
-/* ---- all of them ---- */
+/* ---- all schedules ---- */
 
-/* Returns whether there is something to do. */
+/* Returns whether the schedule needs work. */
 static bool is_due(const struct ts_schedule_seen *seen, uint64_t *ret_due_ms) {
     if (seen->version == 0 || seen->is_damaged || seen->now_ms < seen->schedule.again_at_ms)
         return false;
@@ -258,7 +259,7 @@ static bool start_one(const struct ts_starter *starter, const struct ts_schedule
         const struct ts_run_id run = ts_schedule_run(&ref->tenant, &ref->name, due_ms);
         if (start->seen.schedule.has_begun || begin(start, due_ms))
             (void)finish(start, run);
-        /* A worker that has to stop is no failure. */
+        /* If the worker has to stop, that is not a failure of the schedule. */
         if (start->why[0] != '\0' && !is_stopped(starter))
             note_failure(start, run);
     }

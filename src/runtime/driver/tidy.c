@@ -20,7 +20,7 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-/* Waiting a little longer saves a sweep that comes just too early. */
+/* Waiting a little longer avoids a sweep that is just too early. */
 enum { SWEEP_LATER_MS = 100 };
 
 struct runs {
@@ -102,7 +102,7 @@ void runtime__sweep_later(struct runtime__crew *crew, uint64_t wait_ms) {
     pthread_mutex_unlock(&crew->lock);
 }
 
-/* Whether a sweep is due; then none is due any more. */
+/* Returns whether a sweep is due. If so, the caller must sweep, and no sweep is due any more. */
 static bool take_sweep(struct runtime__crew *crew) {
     pthread_mutex_lock(&crew->lock);
     const bool is_due = crew->sweep_at_ns != 0 && ts_clock_monotonic_ns() >= crew->sweep_at_ns;
@@ -175,7 +175,7 @@ static uint64_t start_due(struct runtime__job *job) {
     return starting.started;
 }
 
-/* ---- all of it ---- */
+/* ---- everything ---- */
 
 static bool tidy(struct runtime__job *job, uint64_t *ret_active) {
     struct runs runs = {.pin = ts_fleet_rules_pin(&job->crew->rules.rules)};

@@ -20,7 +20,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_US UINT64_C(1000)
 
-/* How long a sleep may take to notice that it must end. */
+/* While it sleeps, a job checks this often whether it must stop. */
 enum { SLEEP_MS = 20 };
 
 struct ts_unit_event runtime__failed(enum ts_durable_end end, const struct ts_durable_detail *detail) {
@@ -63,7 +63,7 @@ struct ts_unit_event runtime__stopped(const struct runtime__unit *unit) {
     return event_of(runtime__is_lost(unit) ? TS_UNIT_EVENT_LEASE_LOST : TS_UNIT_EVENT_ASKED_TO_STOP);
 }
 
-/* The lease is lost, and nothing of the unit runs any more. */
+/* Called when the unit of a lost lease has stopped: adds when the lease was lost, and how long stopping took. */
 static void add_stop(const struct runtime__job *job, struct ts_crew_event *event) {
     const uint64_t lost_ns = atomic_load(&job->lost_ns);
     if (event->kind != TS_CREW_EVENT_LOST || lost_ns == 0)
@@ -365,7 +365,8 @@ static void unit_init(struct runtime__unit *unit, struct runtime__job *job,
                      &(struct ts_durable_run){.number = guard->number, .rules = job->crew->rules.rules});
 }
 
-/* Other threads use it at the same time. If the worker is asked to stop, its own thread sets the flag again. */
+/* Other threads use the progress at the same time. If the worker is asked to stop, the worker's own thread
+ * sets the stop flag again. */
 static void progress_clear(struct ts_scan_progress *progress) {
     atomic_store(&progress->objects, 0);
     atomic_store(&progress->objects_total, 0);

@@ -137,7 +137,7 @@ static bool take(void *context, enum ts_durable_recall what, struct ts_bytes byt
     ts_unreachable("every kind is handled");
 }
 
-/* Without tips everything is read again, which only takes longer. */
+/* Without tips, the scan reads everything again, and only takes longer. */
 static void use_tips(const struct loading *loading) {
     if (loading->tips.len > 0 && !loading->is_damaged && !loading->has_no_tips && !loading->no_memory)
         ts_scan_earlier_tips(loading->earlier, ts_bytes_of(loading->tips.data, loading->tips.len),
@@ -358,8 +358,8 @@ static void run_scanner(struct runtime__unit *unit, const char *path, const stru
     runtime__step(unit, &event);
 }
 
-/* When a callback ends a scan, it sets the stop flag. The flag is cleared afterwards, unless the worker or
- * the keeper wants a stop, too: the worker sets the flag again, and the keeper is asked. */
+/* When a callback ends a scan, it sets the stop flag. The flag is cleared afterwards. If the worker wants a
+ * stop, too, it sets the flag again; whether the keeper wants one is checked here. */
 static void forget_refusal(struct runtime__unit *unit) {
     if (!unit->is_settled)
         return;

@@ -230,7 +230,7 @@ static struct ts_coord_call rows_of(const struct diff *diff, const struct about 
                                            .rows = rows}};
 }
 
-/* Continues after the first rows until the answer is known. */
+/* Reads more rows after the first ones until the answer is known. */
 static bool look_further(struct diff *diff, struct about *about, struct ts_fleet_range *range,
                          struct ts_rows *rows) {
     for (;;) {

@@ -22,11 +22,11 @@ struct ts_diff_query {
     uint64_t to;
 };
 
-/* A finding that came to a target, or went from it. Borrowed until visit returns. */
+/* A finding that was added to a target, or removed from it. Borrowed until visit returns. */
 struct ts_diff_entry {
     struct ts_fleet_finding id;
     struct ts_fleet_finding_record record;
-    bool came;          /* otherwise it went */
+    bool came;          /* false: it went */
     bool is_everywhere; /* came: no other target had it before; went: no other target has it now */
     struct ts_target_id target;
     struct ts_bytes address; /* of the target; empty: unknown */

@@ -28,7 +28,7 @@
 #include "runtime/core/reason.h"
 #include "runtime/core/unit_step.h"
 
-/* Batches stay below both limits. */
+/* A batch stays below both limits. */
 enum { TS_DURABLE_OPS_MAX = 1000 };
 #define TS_DURABLE_BYTES_MAX  ((size_t)4 << 20)
 
@@ -41,7 +41,8 @@ struct ts_item_receipt;       /* a part is durable */
 struct ts_unit_receipt;       /* the unit is done: flipped, or covered by this run or a later one */
 struct ts_checkpoint_receipt; /* the shard's cursor has moved */
 
-/* Asked between two calls to stores: the answer true ends the operation. `must` may be NULL: never. */
+/* Called between two calls to stores: if `must` returns true, the operation ends. If it is NULL, nothing ends
+ * the operation. */
 struct ts_durable_stop {
     bool (*must)(void *context);
     void *context;
@@ -91,7 +92,7 @@ void ts_durable_begin(struct ts_durable *durable, const struct ts_durable_run *r
 struct ts_durable_unit {
     struct ts_target_id id;
     struct ts_fleet_unit unit; /* borrowed until the next begin */
-    bool has_target;           /* the target was scanned completely before */
+    bool has_target;           /* an earlier scan of the target was complete */
     struct ts_fleet_target target;
 };
 

@@ -95,8 +95,8 @@ static inline bool durable__must_stop(struct ts_durable_stop stop) {
     return stop.must != NULL && stop.must(stop.context);
 }
 
-/* Adds the target's new record, with a check of its version, to the pending operations. Returns false when
- * memory runs out. */
+/* Adds the target's new record, and a check of the version of the old one, to the pending operations. Returns
+ * false when memory runs out. */
 bool durable__put_target(struct ts_durable *durable, const struct ts_fleet_target *target);
 
 /* The value of a mark of this unit's own rows. */

@@ -16,8 +16,8 @@
 
 struct ts_coord;
 
-/* The state of a finding: the decision of a person if there is one, otherwise what the source says. X(SUFFIX,
- * name) */
+/* The state of a finding: the decision of a person if there is one, otherwise what marks in the source say.
+ * X(SUFFIX, name) */
 #define TS_FLEET_FINDING_STATES(X)                                                                           \
     X(OPEN, "open")                                                                                          \
     X(FALSE_POSITIVE, "false-positive")                                                                      \

@@ -102,7 +102,8 @@ static bool read_notice(struct ts_coord *coord, const struct ts_notice_ref *ref,
     return done;
 }
 
-/* Replaces the notice in the version that was read; NULL removes it. ret_is_done is false if others have changed it, or may have. */
+/* Replaces the notice if it still has the version that was read; NULL removes it. ret_is_done is false if
+ * others have changed the notice, or may have changed it. */
 static bool replace(struct ts_coord *coord, const struct ts_notice_taken *taken,
                     const struct ts_fleet_notice *next, bool *ret_is_done, struct ts_infra_error *ret_error) {
     const struct ts_fleet_key key = ts_fleet_key_notice(&taken->ref.tenant, &taken->ref.key);
@@ -118,7 +119,7 @@ static bool replace(struct ts_coord *coord, const struct ts_notice_taken *taken,
     return result == TS_STORE_OK || result == TS_STORE_CHECK_FAILED || result == TS_STORE_UNKNOWN;
 }
 
-/* After a lost reply the notice waits until the time is over, and is taken again then. */
+/* If the reply is lost, the notice waits until its time is over; then it can be taken again. */
 bool ts_notice_take(struct ts_coord *coord, const struct ts_notice_ref *ref, uint64_t hold_ms,
                     struct ts_notice_taken *ret_taken, bool *ret_is_taken, struct ts_infra_error *ret_error) {
     uint64_t now_ms;
@@ -143,7 +144,7 @@ bool ts_notice_take(struct ts_coord *coord, const struct ts_notice_ref *ref, uin
     return true;
 }
 
-/* If the reply is lost, the notice is there or not: if it is, it is sent again. */
+/* If the reply is lost, the notice may still exist. Then it is sent again. */
 bool ts_notice_end(struct ts_coord *coord, const struct ts_notice_taken *taken,
                    struct ts_infra_error *ret_error) {
     bool is_done;
@@ -165,7 +166,7 @@ bool ts_notice_return(struct ts_coord *coord, const struct ts_notice_taken *take
     return good && replace(coord, taken, &next, &is_done, ret_error);
 }
 
-/* ---- what it is about ---- */
+/* ---- the findings of a notice ---- */
 
 enum { KEYS_EACH = 3, KEY_FINDING = 0, KEY_TRIAGE, KEY_SEEN };
 
@@ -181,7 +182,7 @@ struct gathering {
     } * known;
 };
 
-/* The ids that came: those of the pages of the change, up to the maximum. */
+/* Reads the ids of the findings that came from the pages of the change, up to the maximum. */
 static bool read_ids(struct ts_coord *coord, const struct ts_notice_taken *taken, struct gathering *gathering,
                      struct ts_infra_error *ret_error) {
     const struct ts_fleet_change_key of = {.run = taken->ref.key.run, .target = taken->ref.key.target};
@@ -212,7 +213,7 @@ static struct ts_bytes copy_text(char *to, size_t size, struct ts_bytes text) {
     return ts_bytes_of(to, len);
 }
 
-/* A damaged record is left out: the notice is about the others. */
+/* A damaged record is omitted; the notice then covers only the other findings. */
 static bool take_row(void *context, size_t index, const struct ts_row *row) {
     struct gathering *gathering = context;
     struct known *known = &gathering->known[index / KEYS_EACH];

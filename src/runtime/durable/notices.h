@@ -1,5 +1,6 @@
 /*
- * Notices of findings that came (runtime/core/fleet_notice.h): taking one, reading what it is about, and ending it.
+ * Notices of findings that came (runtime/core/fleet_notice.h): taking a notice, reading its findings, and
+ * ending it.
  *
  * On failure every function returns false, and ret_error says why.
  */
@@ -20,7 +21,7 @@ struct ts_notice_ref {
 struct ts_notice_refs {
     struct ts_notice_ref *list;
     size_t count, capacity;
-    size_t waiting; /* all notices, with those that nobody may take yet */
+    size_t waiting; /* number of all notices, including those that nobody may take yet */
 };
 
 /* Lists the notices that may be taken now, the oldest runs first, at most `limit`. Removes damaged and very old ones; with a limit of 0 it
@@ -37,8 +38,8 @@ struct ts_notice_taken {
     uint8_t bytes[TS_FLEET_NOTICE_MAX];
 };
 
-/* Takes a notice for this time, by the clock of its store: nobody else takes it meanwhile. ret_is_taken is false if somebody else has
- * it, or if it is gone. */
+/* Takes a notice for this time, by the clock of its store; no other worker can take it meanwhile.
+ * ret_is_taken is false if another worker has taken the notice, or if it no longer exists. */
 bool ts_notice_take(struct ts_coord *coord, const struct ts_notice_ref *ref, uint64_t hold_ms,
                     struct ts_notice_taken *ret_taken, bool *ret_is_taken, struct ts_infra_error *ret_error);
 
@@ -46,12 +47,13 @@ bool ts_notice_take(struct ts_coord *coord, const struct ts_notice_ref *ref, uin
 bool ts_notice_end(struct ts_coord *coord, const struct ts_notice_taken *taken,
                    struct ts_infra_error *ret_error);
 
-/* Returns it, with those who have received it, for another try after the pause. */
+/* Returns a taken notice, with the list of the sinks that have received it. After the pause it can be taken
+ * again. */
 bool ts_notice_return(struct ts_coord *coord, const struct ts_notice_taken *taken,
                       const struct ts_fleet_notice *notice, uint64_t pause_ms,
                       struct ts_infra_error *ret_error);
 
-/* A finding that came, as far as it is known now. */
+/* A finding that came, with the facts that are stored now. */
 struct ts_noticed {
     struct ts_fleet_finding id;
     struct ts_bytes rule;

@@ -85,7 +85,7 @@ bool ts_schedules_list(struct ts_coord *coord, const struct ts_tenant_id *tenant
     return good;
 }
 
-/* After a lost reply: whether the store has what was to be written. */
+/* After a lost reply: returns whether the write has reached the store. */
 static bool is_there(struct ts_coord *coord, const struct ts_fleet_key *key, struct ts_bytes value,
                      bool is_removal, struct ts_infra_error *ret_error) {
     const struct ts_bytes bytes = ts_fleet_key_bytes(key);
@@ -172,7 +172,7 @@ bool ts_listing_write(struct ts_coord *coord, const struct ts_schedule_ref *ref,
         return durable__no_room(ret_error);
     bool done = ts_entropy_fill(&list.id, sizeof list.id) ||
                 durable__say(ret_error, TS_INFRA_PERMANENT, "the system gives no random bytes");
-    list.id |= 1; /* 0 is no list */
+    list.id |= 1; /* 0 means no list */
     done = done && write_pages(coord, ref, next, context, memory, &list, ret_error);
     free(memory);
     if (done)

@@ -38,7 +38,7 @@ bool ts_schedules_list(struct ts_coord *coord, const struct ts_tenant_id *tenant
 
 enum ts_schedule_write {
     TS_SCHEDULE_WRITTEN,
-    TS_SCHEDULE_CHANGED, /* by others since it was read; nothing was written */
+    TS_SCHEDULE_CHANGED, /* others have changed it since it was read; nothing was written */
     TS_SCHEDULE_TOO_LONG,
     TS_SCHEDULE_NOT_WRITTEN, /* ret_error says why */
 };
@@ -50,10 +50,10 @@ enum ts_schedule_write ts_schedule_write(struct ts_coord *coord, const struct ts
 
 /* ---- lists ----
  *
- * Pages are written before the record that names them, under an id that nobody else uses. A list that no record
- * names any more, or ever named, is removed by the process that replaces the record: it collects the ids before
- * the replacement, and removes the lists after it. So a list whose writer has not replaced the record yet is not
- * removed, unless that replacement fails. */
+ * Pages are written before the record that names them, under an id that nobody else uses. The process that
+ * replaces the record also removes lists that no record names: it collects their ids before the replacement,
+ * and removes the lists after it. If the writer of a list has not replaced the record yet, its replacement
+ * then fails, so a list that is removed is never needed. */
 
 /* Returns false at the end of the list. */
 typedef bool ts_listing_next(void *context, struct ts_fleet_unit *ret_unit);

@@ -12,7 +12,8 @@
  * the lease. Its deadline is the store's time, read before the end of the lease, plus a limit: the duration
  * of the run's leases, at most TS_DURABLE_FOREIGN_MS. So the first sweep that finds the lease ended reads the
  * time of every store, and stores these times plus the limit in the mark. A sweep after these times removes
- * the rows. If all writes of a worker had answers, the worker knows this, and removes the rows at once.
+ * the rows. If a worker has received an answer to each of its writes, no batch can arrive late, and it
+ * removes the rows at once.
  *
  * An attempt whose lease has ended can never become current, but a current attempt may be replaced. So the
  * sweep first checks whether the lease has ended. It removes seen-in rows before the page that lists them,

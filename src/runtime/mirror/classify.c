@@ -82,12 +82,12 @@ static const struct own_row {
     {"cannot run ssh", TS_FLEET_WORKER_FAULT_NO_GIT},
 };
 
-/* What git says about an object that the mirror has, or should have: searched for after own_rows, because the transfer breaks off when git
- * gives up, and then git reports that, too. */
+/* Messages about an object that the mirror has, or should have. They are searched for after own_rows and
+ * before the other rows, because git then also ends the transfer, and reports that, too. */
 static const char *const damage_texts[] = {
     ") is corrupt", /* packed object … (stored in …) */
     "cannot read existing object",
-    "COLLISION FOUND", /* the received object is intact, ours is not */
+    "COLLISION FOUND", /* the received object is intact, but the stored one is not */
     "unresolved delta",
 };
 

@@ -66,7 +66,7 @@ static void setting(struct mirror__command *command, const char *name_and_value)
     mirror__command_word(command, name_and_value);
 }
 
-/* ---- what every call has ---- */
+/* ---- settings of every call ---- */
 
 static void put_settings(struct mirror__command *command, const struct ts_mirrors_options *options) {
     static const char *const fixed[] = {
@@ -96,7 +96,7 @@ static void put_settings(struct mirror__command *command, const struct ts_mirror
 
 static void put_variables(struct mirror__command *command, const struct ts_mirrors_options *options) {
     static const char *const fixed[] = {
-        "HOME=/dev/null", /* there is no .netrc */
+        "HOME=/dev/null", /* so that git finds no .netrc */
         "XDG_CONFIG_HOME=/dev/null",
         "LC_ALL=C",
         "GIT_CONFIG_NOSYSTEM=1",
@@ -121,9 +121,9 @@ static void put_variables(struct mirror__command *command, const struct ts_mirro
     variable(command, text(command, "GIT_ALLOW_PROTOCOL=%s", options->protocols));
 }
 
-/* ---- what the host needs ---- */
+/* ---- settings for the host ---- */
 
-/* For a shell: in single quotes, with the quotes inside written as '\''. */
+/* Quotes a text for a shell: in single quotes, with each single quote inside written as '\''. */
 static const char *quote(struct mirror__command *command, const char *value) {
     size_t quotes = 0;
     for (const char *at = value; *at != '\0'; at++)
@@ -146,7 +146,7 @@ static const char *quote(struct mirror__command *command, const char *value) {
     return quoted;
 }
 
-/* Uses only what the operator's file names: no agent, no default keys, no ~/.ssh. */
+/* ssh uses only the key and the hosts that the operator's file names: no agent, no default keys, no ~/.ssh. */
 static void put_ssh(struct mirror__command *command, const struct ts_mirror_host *host,
                     const struct ts_mirrors_options *options) {
     const char *known = host != NULL && host->known_hosts != NULL ? host->known_hosts : "/dev/null";

@@ -18,7 +18,7 @@
 
 enum { MIRROR__WORDS_MAX = 80, MIRROR__VARIABLES_MAX = 32 };
 
-/* The parts of the address that matter here; borrowed from it. */
+/* The parts of the address that decide how git is called. They borrow from the address. */
 struct mirror__address {
     struct ts_bytes scheme;
     struct ts_bytes host; /* with the port, if the address has one */

@@ -84,7 +84,7 @@ _Noreturn static void be_git(const struct mirror__git *git, const int ends[PIPES
     _exit(NO_GIT_STATUS);
 }
 
-/* Ends as git ends, or kills the group when the worker dies. */
+/* Waits for git, and ends with the same status or signal. If the worker dies, it kills the group. */
 _Noreturn static void be_guard(const struct mirror__git *git, const int ends[PIPES], pid_t worker) {
     (void)setpgid(0, 0);
     close_others(git, ends);
@@ -117,7 +117,7 @@ struct running {
     uint64_t end_ns;
 };
 
-/* The guard is reaped last, so that its process number cannot belong to another group before. */
+/* The guard is reaped last. Until then, no other process group can get its number. */
 static void kill_group(const struct running *running, enum mirror__git_end end) {
     if (running->result->end == MIRROR__GIT_EXITED)
         running->result->end = end;

@@ -4,11 +4,12 @@
  *     worker ──fork──> guard ──fork──> git ──> git-remote-https, ssh, index-pack, …
  *
  * The guard and everything after it are one process group. The group is killed when the caller is asked to
- * stop, when the time is over, and when the worker dies, which the kernel signals to the guard. All of them
- * inherit the lock of the mirror and one end of a pipe. So nobody else touches the mirror, and the call does
- * not return, before the last process of the group has gone.
+ * stop, when the time is over, and when the worker dies. The kernel signals the worker's death to the guard.
+ * All of them inherit the lock of the mirror and one end of a pipe. So nobody else touches the mirror, and
+ * the call does not return, before the last process of the group has gone.
  *
- * Output and messages are kept up to a limit. They may contain addresses: they are classified (classify.h), never logged.
+ * Output and messages are kept up to a limit. They may contain addresses: they are classified (classify.h),
+ * never logged.
  */
 #ifndef TS_RUNTIME_MIRROR_GIT_RUN_H
 #define TS_RUNTIME_MIRROR_GIT_RUN_H
@@ -27,7 +28,7 @@ struct mirror__git {
     int lock_fd;                    /* inherited; -1: none */
     int secret_fd;                  /* inherited; -1: none */
     uint64_t time_max_ms;
-    /* Bytes of the largest file that it may write; writing more is an error for git. 0: no limit. */
+    /* The largest file, in bytes, that git may write; a write beyond it fails. 0: no limit. */
     uint64_t file_max;
     size_t output_max; /* bytes of its standard output */
     const atomic_bool *stop;
@@ -37,7 +38,7 @@ enum mirror__git_end {
     MIRROR__GIT_EXITED,  /* `status` is its exit status */
     MIRROR__GIT_STOPPED, /* the caller was asked to stop */
     MIRROR__GIT_TIMED_OUT,
-    MIRROR__GIT_TOO_LARGE, /* its output is larger than output_max */
+    MIRROR__GIT_TOO_LARGE, /* git's output is larger than output_max */
     MIRROR__GIT_NO_PROCESS,
     MIRROR__GIT_NO_MEMORY,
     MIRROR__GIT_NO_GIT, /* the program cannot be run */

@@ -51,7 +51,7 @@ bool mirror__is_no_host(struct ts_bytes name, const atomic_bool *stop) {
     const uint64_t end_ns = ts_clock_monotonic_ns() + WAIT_NS;
     while (!atomic_load(&lookup->is_over) && !atomic_load(stop) && ts_clock_monotonic_ns() < end_ns)
         (void)nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
-    /* If the name can be resolved now, the host was missing for a moment: not a fault of this machine. */
+    /* If the name can be resolved now, the failure was temporary, and not a fault of this machine. */
     const bool is_known = atomic_load(&lookup->is_over) && lookup->error != EAI_AGAIN &&
                           lookup->error != EAI_SYSTEM && lookup->error != EAI_FAIL;
     drop(lookup);

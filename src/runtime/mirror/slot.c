@@ -74,7 +74,7 @@ bool mirror__slot_make_folders(const char *root, const struct mirror__slot *slot
     if (fd < 0)
         return false;
     (void)close(fd);
-    /* The file system ignores case, and would merge refs that differ only in case. */
+    /* The file system ignores case, so it would treat refs that differ only in case as one. */
     errno = EINVAL;
     return access(other, F_OK) != 0;
 }
@@ -119,7 +119,8 @@ bool mirror__slot_share(const struct mirror__slot *slot) {
     return locked == 0 && is_current(slot) && access(slot->path, F_OK) == 0;
 }
 
-/* Unlocks before it closes: a child that is being forked may have a copy of the descriptor for a moment. */
+/* Unlocks before it closes, because a child that is being forked may still have a copy of the descriptor for
+ * a moment. */
 void mirror__slot_unlock(struct mirror__slot *slot) {
     if (slot->fd < 0)
         return;

@@ -192,7 +192,7 @@ static void put_coordinator(struct text *text, const struct ts_txn_metrics *metr
                admission->waiting);
     put_single(text, &(struct metric){COUNTER, "coord_admitted", "Transactions admitted"},
                admission->total_admitted);
-    put_single(text, &(struct metric){COUNTER, "coord_rejected", "Transactions turned away by admission"},
+    put_single(text, &(struct metric){COUNTER, "coord_rejected", "Transactions refused by admission"},
                admission->total_rejected);
     put_single(text, &(struct metric){COUNTER, "coord_queued", "Transactions that waited for admission"},
                admission->total_queued);

@@ -34,7 +34,7 @@ static void the_clock_of_the_options_is_used(void **state) {
     ts_store_close(store);
 }
 
-static void a_fixed_time_stands_still_on_embedded_stores_only(void **state) {
+static void a_fixed_is_clock_frozen_on_embedded_stores_only(void **state) {
     (void)state;
     const struct ts_store_options options = {.now_ms = 5000};
     struct ts_store *store = NULL;
@@ -69,7 +69,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_stores_are_independent_of_each_other),
         cmocka_unit_test(the_clock_of_the_options_is_used),
-        cmocka_unit_test(a_fixed_time_stands_still_on_embedded_stores_only),
+        cmocka_unit_test(a_fixed_is_clock_frozen_on_embedded_stores_only),
         cmocka_unit_test(an_invalid_store_is_refused_without_showing_a_password),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

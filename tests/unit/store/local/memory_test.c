@@ -124,7 +124,7 @@ static void deadlines_use_the_given_clock(void **state) {
     assert_int_equal(call.lock_wait_us, 4);
 }
 
-static void time_stands_still_when_the_clock_goes_back(void **state) {
+static void is_clock_frozen_when_the_clock_goes_back(void **state) {
     (void)state;
     struct ts_call call = {.kind = TS_CALL_NOW};
     assert_int_equal(ts_store_run(store, &call), TS_STORE_OK);
@@ -222,7 +222,7 @@ int main(void) {
         TEST(versions_never_repeat_after_a_loss_of_power),
         TEST(a_restart_ends_calls_that_wait),
         TEST(deadlines_use_the_given_clock),
-        TEST(time_stands_still_when_the_clock_goes_back),
+        TEST(is_clock_frozen_when_the_clock_goes_back),
         TEST(before_is_looked_at_under_the_locks),
         TEST(stores_over_the_same_contents_share_locks_and_promises),
         TEST(a_store_is_fenced_while_another_continues),

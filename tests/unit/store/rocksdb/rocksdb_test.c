@@ -437,7 +437,7 @@ static void a_fixed_time_that_was_only_looked_at_does_not_last(void **state) {
     ts_store_close(store);
 }
 
-static void a_fixed_time_stands_still_and_is_never_earlier_than_before(void **state) {
+static void a_fixed_is_clock_frozen_and_is_never_earlier_than_before(void **state) {
     (void)state;
     const struct ts_store_options at_5000 = {.now_ms = 5000}, at_4999 = {.now_ms = 4999};
     struct ts_store *store = must_open(&at_5000);
@@ -483,7 +483,7 @@ int main(int argc, char **argv) {
         TEST(a_log_whose_tail_is_cut_opens_with_all_before),
         TEST(a_log_with_trailing_zeros_opens_completely),
         TEST(a_fixed_time_that_was_only_looked_at_does_not_last),
-        TEST(a_fixed_time_stands_still_and_is_never_earlier_than_before),
+        TEST(a_fixed_is_clock_frozen_and_is_never_earlier_than_before),
         TEST(a_stalled_write_is_busy_at_its_deadline_and_reported),
         TEST(a_full_disk_is_reported_and_loses_nothing),
     };
