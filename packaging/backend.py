@@ -60,8 +60,8 @@ def read(folder, name):
 
 
 def choose(sums):
-    """The wheel of this tree's version for this kind of machine. Versions on the way to that version
-    count."""
+    """The wheel of this tree's version for this kind of machine. A development version before that version is
+    accepted, too."""
     version = re.escape(number())
     pattern = re.compile(rf"([0-9a-f]{{64}})  (turnstone-{version}(?:\.dev\S*)?-py3-none-\w+_{platform.machine()}\.whl)")
     found = [row for row in (pattern.fullmatch(line) for line in sums.splitlines()) if row]

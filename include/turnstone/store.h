@@ -85,10 +85,10 @@ enum ts_store_fault {
 
 /* Whether trying again makes sense. */
 enum ts_store_retry {
-    TS_STORE_RETRY_NONE,  /* it would not help */
-    TS_STORE_RETRY_READ,  /* only after the caller has read and decided again */
-    TS_STORE_RETRY_SAME,  /* the same batch again */
-    TS_STORE_RETRY_LATER, /* the same batch again, but not soon: the store may need a long time */
+    TS_STORE_RETRY_NONE,  /* trying again does not help */
+    TS_STORE_RETRY_READ,  /* read again and decide again before the next try */
+    TS_STORE_RETRY_SAME,  /* try the same batch again */
+    TS_STORE_RETRY_LATER, /* try the same batch again, but later: the store may need a long time */
 };
 
 /*

@@ -212,8 +212,8 @@ struct ts_report {
     uint64_t limits_hit;   /* patterns that hit their step limit: the result is incomplete */
     bool has_baseline;
     uint64_t baseline_known; /* findings that are in the baseline: their is_new is false */
-    /* The tool whose report is used as baseline, and how many of its entries findings matched. NULL: the
-     * baseline is turnstone's own, and `gone` has the entries that were not found. */
+    /* The tool whose report is used as baseline, and the number of entries of that report that match a
+     * finding. NULL: the baseline is turnstone's own, and `gone` has the entries that were not found. */
     const char *baseline_tool;
     uint64_t baseline_matched;
     uint64_t baseline_unmatched;

@@ -32,7 +32,7 @@ const char *scan__assembly_mask_cstring(struct scan_assembly *a, const char *tex
 
 static void mask_rows(struct scan_assembly *a) {
     struct ts_report *report = &a->report;
-    a->pass->masks.late_steps = 0; /* these texts are few, and say why the rest is masked */
+    a->pass->masks.late_steps = 0; /* the remaining texts are few, and say why the others are masked */
     for (size_t i = 0; i < report->target_count; i++)
         report->targets[i].name = scan__assembly_mask(a, report->targets[i].name);
     for (size_t i = 0; i < report->rule_change_count; i++) {

@@ -61,7 +61,7 @@ static int compare_ids(const void *a, const void *b) {
     return ts_git_oid_compare(a, b);
 }
 
-/* Without them it is unknown whether the base has the findings. */
+/* Reports the missing blobs: without them it is unknown whether the base has the findings. */
 static void tell_missing(struct looking *l) {
     struct scan_staged *s = l->s;
     struct ts_git_fault fault;

@@ -11,8 +11,8 @@
 #define RECORD_LEN       46
 #define HEADER_LEN       30
 #define DEFLATED         8
-/* Flags that leave questions: encrypted, size after the content, patch data, strong encryption, encrypted
- * headers. */
+/* Flags of members that libarchive must read: encrypted, size after the content, patch data, strong
+ * encryption, encrypted headers. */
 #define FLAGS_OTHER      (0x0001 | 0x0008 | 0x0020 | 0x0040 | 0x2000)
 #define SIZE_MAX_32      UINT32_MAX         /* stands for a size that is stored elsewhere */
 #define CONTENT_MAX      ((size_t)16 << 20) /* memory for one member */

@@ -68,7 +68,7 @@ struct ts_sim_options {
     void *trace_context;
 };
 
-/* Defaults: they replace 0 steps, workers, shards or stores. */
+/* Returns the default options. ts_sim_run also uses them in place of 0 steps, workers, shards or stores. */
 struct ts_sim_options ts_sim_options_default(void);
 
 /* Operations of workers. X(SUFFIX, name) */

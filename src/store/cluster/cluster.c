@@ -158,7 +158,8 @@ static enum ts_store_result ask(void *context, uint32_t place, struct ts_call *c
     return ts_store_run(asking->cluster->stores[place], call);
 }
 
-/* If the other stores know that a server is an old one, its meta record is read again, from the new one. */
+/* If the other stores know that a server is an old primary, reads its meta record again, from the new
+ * primary. */
 static enum ts_store_result refuse_old_servers(struct ts_cluster *cluster,
                                                const struct ts_cluster_options *options,
                                                struct ts_store_error *ret_error) {

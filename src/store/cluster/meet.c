@@ -77,7 +77,8 @@ static enum ts_store_result check(const struct meet *meet, struct ts_store_error
     return TS_STORE_OK;
 }
 
-/* Records the new meeting in the past of one store. Returns true if it has met a store with a higher place. */
+/* Records the new meeting (meet.h) in the past of one store. Returns true if a store with a higher place
+ * takes part. */
 static bool note(struct meet *meet, size_t place, const bool *met) {
     struct store__past *past = &meet->pasts[place];
     bool has_higher = false;

@@ -32,8 +32,8 @@ static bool is_of_class(const char *sqlstate, const char *class) {
 }
 
 /*
- * The first line of a text of libpq or the server, safe for a message. They normally do not contain a
- * password. If a text contains one nevertheless, it is not shown at all.
+ * The first line of a text of libpq or the server, safe for a message. Such a text normally contains no
+ * password; if it does, it is not shown at all.
  */
 static const char *reason_of(const struct postgres_job *job, const char *text,
                              char ret_reason[static REASON_SIZE]) {

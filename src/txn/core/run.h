@@ -47,7 +47,7 @@ enum txn__wish {
     TXN__WISH_COMMIT,
     TXN__WISH_ABORT,
     TXN__WISH_FENCE,  /* txn__own_fence; resolvers only */
-    TXN__WISH_FORGET, /* delete the abort decision; only if the rule against that is disabled */
+    TXN__WISH_FORGET, /* delete the abort decision; only if a test has disabled the rule that forbids this */
 };
 
 enum txn__run_state {

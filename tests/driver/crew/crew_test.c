@@ -35,7 +35,7 @@ static void after_its_claim_a_small_clean_unit_costs_one_read_and_two_writes(voi
     victim_release(&worker);
 }
 
-/* After the claim the unit is read, and the next call is the first of the stage: it looks for known findings. */
+/* The calls after the claim: the unit is read; then the stage begins, and searches for known findings. */
 static void stop_at_the_stage(struct victim *victim, const struct ts_crew_event *event) {
     if (event->kind == TS_CREW_EVENT_CLAIMED)
         victim->at = atomic_load(&victim->reads) + atomic_load(&victim->writes) + 1;
@@ -146,7 +146,8 @@ static void die_in_the_stage(struct victim *victim, const struct ts_crew_event *
 /* Short leases, because the worker waits as long as a lease before it sweeps again. */
 enum { SHORT_MS = 2000, TRIES = 30 };
 
-/* Leaves rows that nobody sees. On a busy machine the lease may end before the stage: then again, with another run. */
+/* Leaves rows that nobody sees. On a busy machine the lease may end before the stage; then this tries again,
+ * with another run. */
 static void leave_rows(void) {
     struct victim dead;
     for (unsigned i = 0; i < TRIES && world_census().hidden == 0; i++) {
@@ -162,7 +163,7 @@ static void leave_rows(void) {
     assert_true(world_census().hidden > 0);
 }
 
-/* Waits for a condition as long as it takes, up to some minutes. */
+/* Waits until the condition holds, at most some minutes. */
 #define WAIT_WHILE(condition)                                                                                \
     for (unsigned i = 0; i < 6000 && (condition); i++)                                                       \
     usleep(50000)
@@ -194,7 +195,7 @@ static void a_worker_says_once_that_runs_are_pinned_to_other_rules(void **state)
     victim_init(&worker, &key);
     worker.options.once = false;
     victim_start(&worker);
-    WAIT_WHILE(atomic_load(&worker.reads) < 10); /* it looks several times */
+    WAIT_WHILE(atomic_load(&worker.reads) < 10); /* the worker has read several times */
     atomic_store(&worker.progress.stop, true);
     victim_join(&worker);
     assert_int_equal(victim_count(&worker, TS_CREW_EVENT_PINNED), 1);

@@ -70,7 +70,7 @@ static void add_daily(void) {
 
 /* A worker that only starts what is due. */
 struct racer {
-    struct victim victim; /* its calls, and what happens to them */
+    struct victim victim; /* calls of the worker, and the disturbance of one of them */
     struct ts_starter starter;
     unsigned started, failed;
     pthread_t thread;
@@ -185,7 +185,7 @@ static void any_number_of_workers_start_one_run_for_a_due_time(void **state) {
             victim_release(&racers[i].victim);
         }
         free(racers);
-        /* The last of them may have met a change of another one; the next pass completes the start. */
+        /* The last worker may have met a change by another one. Then the next pass completes the start. */
         started += start_undisturbed();
         assert_int_equal(started, 1);
         assert_int_equal(start_undisturbed(), 0);
@@ -206,7 +206,7 @@ static void at_every_call(enum harm harm) {
         (void)race(&racer);
         is_reached = atomic_load(&racer.victim.reads) + atomic_load(&racer.victim.writes) > at;
         victim_release(&racer.victim);
-        /* A lost read may look like a failure of the schedule: its pause is over. */
+        /* A lost read may count as a failure of the schedule, so its pause is removed. */
         if (look()->schedule.again_at_ms != 0) {
             struct ts_fleet_schedule next = look()->schedule;
             next.again_at_ms = 0;
@@ -239,7 +239,7 @@ static void end_and_delete(struct ts_run_id run) {
     assert_int_equal(ts_coord_delete_run(world.coord, &query, &deleted, &detail), TS_DELETE_RUN_OK);
 }
 
-/* The run's id is free again then, but its due time is not. */
+/* Then the run's id is free again, but no second run starts for the due time. */
 static void a_worker_that_sleeps_until_the_run_is_deleted_does_not_start_it_again(void **state) {
     (void)state;
     unsigned at = 0;
@@ -301,7 +301,7 @@ static void old_runs_are_deleted_when_they_have_ended(void **state) {
             .op_id = {1}};
         struct ts_coord_outcome outcome;
         struct ts_coord_detail detail = {0};
-        if (day != 1) /* this one stays active, and the later ones stay with it */
+        if (day != 1) /* this run stays active, so the later ones are not deleted either */
             assert_int_equal(ts_coord_cancel_run(world.coord, op, &outcome, &detail), TS_RUN_TRANSITION_OK);
         if (!world_pass_ms(TS_SCHEDULE_DAY_MS))
             return;

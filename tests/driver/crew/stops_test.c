@@ -73,7 +73,7 @@ static struct ts_run_id submit_one(const char *address) {
 
 static void count_loss(const struct victim *victim, struct tally *tallies) {
     const struct ts_crew_event *lost = victim_last(victim, TS_CREW_EVENT_LOST);
-    if (lost == NULL || lost->stop_us == 0) /* it was over before the renewal */
+    if (lost == NULL || lost->stop_us == 0) /* the unit ended before the renewal */
         return;
     struct tally *tally = &tallies[lost->stage];
     if (tally->count == LOSSES_MAX)

@@ -25,7 +25,7 @@ static void die(struct victim *victim) {
     atomic_store(&victim->progress.stop, true);
 }
 
-/* Disturbs the worker before the call, and returns the disturbance that must follow the call. */
+/* Applies disturbances that come before a call. Returns the disturbance that must follow the call. */
 static enum harm begin(struct victim *victim, atomic_uint *counter) {
     const unsigned number = atomic_load(&victim->reads) + atomic_load(&victim->writes);
     atomic_fetch_add(counter, 1);

@@ -52,7 +52,7 @@ void victim_release(struct victim *victim);
 /* Works in the thread of the caller, or in another one. */
 void victim_work(struct victim *victim);
 void victim_start(struct victim *victim);
-bool victim_wait(struct victim *victim); /* until it is paused, or over: then false */
+bool victim_wait(struct victim *victim); /* waits until the victim is paused; false: it has ended */
 void victim_resume(struct victim *victim);
 void victim_join(struct victim *victim);
 

@@ -23,7 +23,7 @@ struct recalled {
 };
 struct recalled recall(struct worker *worker);
 
-/* Ends the lease of the worker, which does not notice. */
+/* Ends the lease of the worker, and the worker does not notice that. */
 void lose_lease(struct worker *worker);
 
 /* Runs the unit from the read to the end, as the core's state machine decides, even if single writes fail. */

@@ -24,7 +24,7 @@ import tempfile
 import time
 
 USER = "turnstone"
-LOCKED_USER = "locked"  # must give the password that a test sets for it
+LOCKED_USER = "locked"  # this user must give the password that a test sets
 _PR_SET_PDEATHSIG = 1
 _template = None
 

@@ -58,14 +58,14 @@ class Origin:
         elif kind == "plain":
             self.commit({f"plain{self.version % 5}.txt": f"{self.seed} {self.version}\n"})
         elif kind == "force":
-            git(self.path, "update-ref", "refs/heads/main", f"refs/heads/main~{source.randint(1, 2)}")  # no change without such a commit
+            git(self.path, "update-ref", "refs/heads/main", f"refs/heads/main~{source.randint(1, 2)}")  # without such a commit git changes nothing
         elif git(self.path, "update-ref", "-d", "refs/heads/side").returncode != 0 or source.random() < 0.5:
             git(self.path, "update-ref", "refs/heads/side", "refs/heads/main")
         return kind
 
 
 class Storm:
-    """The world, and everything that happens to it. Numbers of what has happened are in `counts`."""
+    """The world and its events. `counts` has the number of events of each kind."""
 
     def __init__(self, seed, repositories=60, plant=None, servers=None):
         self.source = random.Random(seed)
@@ -86,7 +86,7 @@ class Storm:
             server.create(f"storm{i}")
         self.fleet = Fleet(",".join(server.url(f"storm{i}") for i, server in enumerate(self.servers)))
         self.workers = []
-        self.paused = {}  # process: time at which it continues
+        self.paused = {}  # for each paused process: the time at which it continues
         self.started = 0
         self.triaged = {}
         self.unexpected = []
@@ -142,7 +142,7 @@ class Storm:
             self.paused[worker] = time.monotonic() + self.source.uniform(2, 3) * LEASE_MS / 1000
             self.counts["pauses"] += 1
 
-    # ---- what happens to the world ----
+    # ---- events ----
 
     def restart(self):
         server = self.source.choice(self.servers)
@@ -170,7 +170,7 @@ class Storm:
                     file.seek(self.source.randrange(size))
                     file.write(bytes(64))
             else:
-                # Replaced, not cut in place: no disk takes pages away that a process has mapped.
+                # The file is replaced and not truncated in place, because no disk error removes pages that a process has mapped.
                 with open(name, "rb") as file, open(name + ".cut", "wb") as other:
                     other.write(file.read(size // 2))
                 os.rename(name + ".cut", name)
@@ -227,12 +227,12 @@ class Storm:
         if self.fleet.run("findings", "triage", chosen, "--state", state, "--reason", "storm", "--by", "ada").status == 0:
             self.triaged[chosen] = state
         else:
-            self.triaged[chosen] = None  # unknown: the decision may have been stored
+            self.triaged[chosen] = None  # None: the decision may have been stored
 
     # ---- time ----
 
     def blow(self, seconds):
-        """Everything in turns, each with its own mean distance in time. Slow commands run beside."""
+        """Runs all kinds of events, each with its own mean interval. Slow commands run in parallel."""
         beside = []
 
         def apart(what):
@@ -250,13 +250,13 @@ class Storm:
         if hasattr(self.servers[0], "fail_over"):
             due[self.fail_over] = begun + seconds / 2
         self.submit()
-        # On a busy machine nothing may have happened yet to a mirror, or on the full disk: then it takes longer.
+        # On a busy machine, no mirror may be damaged yet, or the full disk not used; then the storm takes longer.
         while time.monotonic() < begun + seconds or (self.is_unfinished() and time.monotonic() < begun + 5 * seconds):
             self.crew()
             now = time.monotonic()
             for what in [one for one, moment in due.items() if moment <= now]:
                 what()
-                # Killing keeps its pace on a busy machine: at least one for each second that has passed.
+                # Workers are killed at the usual rate even on a busy machine: at least one per second.
                 due[what] = (due[what] + 0.8 if what == self.kill else now + turns[what] * self.source.uniform(0.5, 1.5)) \
                     if what in turns else float("inf")
             time.sleep(0.02)
@@ -276,8 +276,8 @@ class Storm:
         self.workers = []
 
     def read_bytes(self):
-        """Bytes that workers have read, as far as they could say: a killed one says nothing about the time since its last part. And
-        how many leases were lost."""
+        """The bytes that workers have reported as read (a killed worker does not report those since its last part), and
+        the number of lost leases."""
         total, lost = 0, 0
         for name in glob.glob("logs/*"):
             if name.endswith(".err"):

@@ -33,7 +33,7 @@ def listed(fleet):
 
 
 def rows(fleet):
-    """Rows that belong to one attempt: the kind, the target and the page of each, sorted. An attempt too many shows."""
+    """Rows that belong to one attempt: the kind, the target and the page of each, sorted. An extra attempt shows in the list."""
     found = []
     for kind in "kowse":
         for line in fleet.ok("store", "scan", f"0x0066{ord(kind):02x}", "--json").splitlines():
@@ -87,14 +87,14 @@ def bytes_are_bounded(storm, read_once, per_second):
 
 def check(storm):
     fleet, last = storm.fleet, storm.counts["runs"] + 1
-    work(fleet, "quiet.log", "mirrors", storm.plant)  # what the storm has left undone
-    if not any(storm.triaged.values()):  # on a slow machine there may have been nothing to decide yet
+    work(fleet, "quiet.log", "mirrors", storm.plant)  # finish the work that the storm has left
+    if not any(storm.triaged.values()):  # on a slow machine there may have been no finding to decide about
         storm.triage()
         holds(any(storm.triaged.values()), "no decision")
     fleet.submit(last, "list")
     work(fleet, "quiet.log", "mirrors", storm.plant)
     time.sleep(LEASE_MS / 1000 + 0.5)
-    work(fleet, "quiet.log", "mirrors", storm.plant)  # nothing to do but to sweep
+    work(fleet, "quiet.log", "mirrors", storm.plant)  # only sweeping is left to do
     for number in range(1, last + 1):
         is_parked_as_planted(storm, number)
     fleet.is_clean()

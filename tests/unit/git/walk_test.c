@@ -730,8 +730,8 @@ static void a_watch_ends_work_on_a_long_history(void **state) {
     ts_git_set_free(set);
 
     struct ts_git_occurrences found;
-    /* The order of times asks twice, and so does the search for trees; the selection asks once, and each tree that is
-     * compared. */
+    /* Expected calls of the watch: two by the ordering of times, two by the search for trees, one by the
+     * selection, and one for each compared tree. */
     for (unsigned max = 0; max < 6; max++) {
         patience = (struct patience){.max = max};
         graph->has_order = false;

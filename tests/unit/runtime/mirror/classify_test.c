@@ -58,13 +58,13 @@ static void a_damaged_mirror_is_not_a_broken_transfer(void **state) {
     };
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
         assert_reason(said[i], TS_UNIT_MIRROR_DAMAGED);
-    /* The same of the origin is no reason to clone again. */
+    /* The same messages about the origin are no reason to clone again. */
     assert_reason("remote: fatal: packed object 62c2 (stored in ./a.pack) is corrupt\n"
                   "remote: aborting due to possible repository corruption on the remote side.\n",
                   TS_UNIT_DAMAGED_ORIGIN);
     assert_reason("fatal: remote error: well\nfatal: pack has 1 unresolved delta\nfatal: early EOF\n",
                   TS_UNIT_BROKEN_OFF);
-    /* Then a fetch into a mirror takes the mirror for damaged (sync.c). */
+    /* After such a message, a fetch into a mirror treats the mirror as damaged (sync.c). */
     assert_reason("fatal: fetch-pack: invalid index-pack output\n", TS_UNIT_UNCLASSIFIED);
 }
 
