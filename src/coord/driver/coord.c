@@ -80,6 +80,19 @@ struct ts_coord *ts_coord_new_over(const struct ts_coord_io *io, const struct ts
     return coord;
 }
 
+struct ts_coord *ts_coord_new_stoppable(struct ts_coord *coord, const struct ts_coord_stop *stop) {
+    struct ts_coord *own = new_with(&coord->options, coord__draw(coord));
+    if (own == NULL)
+        return NULL;
+    own->io = coord->io;
+    if (coord->io.context != &coord->cluster_io)
+        return own;
+    own->cluster_io = coord->cluster_io;
+    own->cluster_io.stop = (struct ts_txn_stop){stop->must, stop->context};
+    own->io = coord__io_over_cluster(&own->cluster_io);
+    return own;
+}
+
 static void free_work(struct coord__work *work, uint32_t place_count) {
     if (work == NULL)
         return;

@@ -74,6 +74,19 @@ struct ts_coord *ts_coord_new(struct ts_cluster *cluster, struct ts_coordinator 
 /* The same over the caller's own functions: for simulations. Copies io. */
 struct ts_coord *ts_coord_new_over(const struct ts_coord_io *io, const struct ts_coord_options *options);
 
+/* Asked while an operation waits for a store. The answer true is final. */
+struct ts_coord_stop {
+    bool (*must)(void *context);
+    void *context;
+};
+
+/*
+ * The same coordination for one user who may have to stop, such as a worker that has lost its lease while a store does not answer. When it
+ * must stop, its calls in progress end within 20 ms, as if their time were over, and further ones end likewise. Others are not
+ * affected. Over the caller's own functions nothing is stopped. `coord` must outlive it. Returns NULL when memory runs out.
+ */
+struct ts_coord *ts_coord_new_stoppable(struct ts_coord *coord, const struct ts_coord_stop *stop);
+
 /* No operation may be in progress, and all sessions must be freed. Accepts NULL. */
 void ts_coord_free(struct ts_coord *coord);
 

@@ -14,7 +14,8 @@
 /* The maximum number of parallel calls of an operation over all stores. */
 enum { AT_ONCE = 64 };
 
-static void wait_for_all(struct ts_coord_call *calls, size_t count) {
+/* Waits until all are done. If the caller must stop, ends the others as if their time were over, and returns false. */
+static bool wait_for_all(const struct ts_txn_stop *stop, struct ts_coord_call *calls, size_t count) {
     struct ts_call *pending[AT_ONCE];
     for (;;) {
         size_t left = 0;
@@ -23,8 +24,13 @@ static void wait_for_all(struct ts_coord_call *calls, size_t count) {
                 pending[left++] = &calls[i].call;
         }
         if (left == 0)
-            return;
-        ts_store_wait(pending, left, 0);
+            return true;
+        ts_store_wait(pending, left, stop->must != NULL ? ts_clock_monotonic_ns() + TS_TXN_STOP_NS : 0);
+        if (!ts_txn_must_stop(stop))
+            continue;
+        for (size_t i = 0; i < left; i++)
+            ts_store_cancel(pending[i]);
+        return false;
     }
 }
 
@@ -36,9 +42,13 @@ static void run_at_once(const struct coord__cluster_io *own, struct ts_coord_cal
         calls[i].call.deadline_ns = deadline_ns;
         ts_txn_read_start(own->coordinator, calls[i].place, &calls[i].call, &permits[i]);
     }
-    wait_for_all(calls, count);
-    for (size_t i = 0; i < count; i++)
-        ts_txn_read_end(own->coordinator, calls[i].place, &calls[i].call, &permits[i]);
+    const bool are_answered = wait_for_all(&own->stop, calls, count);
+    for (size_t i = 0; i < count; i++) {
+        if (are_answered)
+            ts_txn_read_end(own->coordinator, calls[i].place, &calls[i].call, &permits[i]);
+        else
+            ts_txn_read_cancelled(own->coordinator, calls[i].place, &permits[i]);
+    }
 }
 
 static void run_calls(void *context, struct ts_coord_call *calls, size_t count) {
@@ -52,7 +62,7 @@ static void run_txn(void *context, const struct ts_txn_part *parts, size_t count
                     struct ts_txn_result *ret_result) {
     const struct coord__cluster_io *own = context;
     static const struct ts_txn_options options = {.system = true};
-    ts_txn_run_parts(own->coordinator, parts, count, &options, ret_result);
+    ts_txn_run_parts_until(own->coordinator, parts, count, &options, &own->stop, ret_result);
     if (ts_failpoint_loses_reply())
         ret_result->outcome = TS_TXN_UNKNOWN;
 }
@@ -63,7 +73,9 @@ static uint64_t elapsed_ms(void *context) {
 }
 
 static void pause_ms(void *context, uint64_t ms) {
-    (void)context;
+    const struct coord__cluster_io *own = context;
+    if (ts_txn_must_stop(&own->stop))
+        return;
     struct timespec pause = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000 * NS_PER_MS)};
     while (nanosleep(&pause, &pause) != 0)
         continue;

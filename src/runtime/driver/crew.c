@@ -205,6 +205,13 @@ static bool must_stop(void *context) {
     return atomic_load(&job->progress.stop);
 }
 
+/* A call to a store that does not answer ends when the lease is lost. If the worker is asked to stop, it waits: a part may still be stored, and the
+ * lease handed back. */
+static bool is_lost(void *context) {
+    const struct runtime__job *job = context;
+    return ts_coord_keeper_is_lost(job->keeper);
+}
+
 static bool job_init(struct runtime__crew *crew, unsigned number) {
     struct runtime__job *job = &crew->jobs[number];
     const struct ts_crew_options *options = crew->options;
@@ -218,15 +225,16 @@ static bool job_init(struct runtime__crew *crew, unsigned number) {
     if (len < 0 || (size_t)len >= sizeof name ||
         !ts_worker_id_from_text(ts_bytes_of(name, (size_t)len), &who.worker))
         return false;
-    job->session = ts_coord_session_new(options->coord, &who);
     job->keeper = ts_coord_keeper_new(options->coord,
                                       &(struct ts_coord_keeper_options){.on_loss = on_loss, .context = job});
-    if (job->session == NULL || job->keeper == NULL)
+    job->coord = ts_coord_new_stoppable(options->coord, &(struct ts_coord_stop){is_lost, job});
+    if (job->keeper == NULL || job->coord == NULL)
         return false;
-    job->durable = ts_durable_new(&(struct ts_durable_options){.coord = options->coord,
-                                                               .session = job->session,
-                                                               .tenant = options->tenant,
-                                                               .stop = {must_stop, job}});
+    job->session = ts_coord_session_new(job->coord, &who);
+    if (job->session == NULL)
+        return false;
+    job->durable = ts_durable_new(&(struct ts_durable_options){
+        .coord = job->coord, .session = job->session, .tenant = options->tenant, .stop = {must_stop, job}});
     return job->durable != NULL;
 }
 
@@ -296,8 +304,9 @@ static void crew_release(struct runtime__crew *crew) {
         if (job->has_thread)
             pthread_join(job->thread, NULL);
         ts_durable_free(job->durable);
-        ts_coord_keeper_free(job->keeper);
         ts_coord_session_free(job->session);
+        ts_coord_free(job->coord);
+        ts_coord_keeper_free(job->keeper);
     }
     free(crew->jobs);
     ts_fleet_rules_set_release(&crew->rules);

@@ -20,6 +20,7 @@ struct runtime__job {
     unsigned number;
     pthread_t thread;
     bool has_thread;
+    struct ts_coord *coord; /* ends its calls when the lease is lost; for everything except the keeper */
     struct ts_coord_session *session;
     struct ts_coord_keeper *keeper;
     struct ts_durable *durable;

@@ -290,6 +290,26 @@ static void cancel_all(struct txn__active *active) {
     }
 }
 
+/* The caller must stop: ends the calls, except those that free locks. */
+static void cancel_for_stop(struct txn__active *active) {
+    for (size_t i = 0; i < active->attempt.run.count; i++) {
+        const enum txn__wish wish = active->attempt.members[i].flying;
+        if (wish == TXN__WISH_NONE || is_cleaning_up(wish) || active->attempt.calls[i].done)
+            continue;
+        active->wait.stopped = true;
+        ts_store_cancel(&active->attempt.calls[i]);
+    }
+}
+
+/* When a wait ends, even if nothing has happened. 0: no time. */
+static uint64_t wait_until_ns(const struct txn__active *active, uint64_t now_us, uint64_t stall_us) {
+    const uint64_t stall_ns = stall_us > now_us ? stall_us * 1000 : 0;
+    if (active->request.stop.must == NULL)
+        return stall_ns;
+    const uint64_t ask_ns = now_us * 1000 + TS_TXN_STOP_NS;
+    return stall_ns == 0 || ask_ns < stall_ns ? ask_ns : stall_ns;
+}
+
 static void wait_for_some(struct ts_coordinator *coordinator, struct txn__active *active) {
     size_t count = 0;
     for (size_t i = 0; i < active->attempt.run.count; i++) {
@@ -308,7 +328,9 @@ static void wait_for_some(struct ts_coordinator *coordinator, struct txn__active
     uint64_t stall_us = node->since_us + coordinator->config.deadlock.timeout_us;
     pthread_mutex_unlock(&coordinator->lock);
 
-    ts_store_wait(active->attempt.waiting, count, stall_us > now_us ? stall_us * 1000 : 0);
+    ts_store_wait(active->attempt.waiting, count, wait_until_ns(active, now_us, stall_us));
+    if (ts_txn_must_stop(&active->request.stop))
+        cancel_for_stop(active);
     if (txn__now_us() < stall_us)
         return;
     pthread_mutex_lock(&coordinator->lock);
@@ -343,10 +365,10 @@ static bool collect(struct ts_coordinator *coordinator, struct txn__active *acti
     return any;
 }
 
-/* Called when a store did not answer: waits before the next try, or gives up when the time is over. */
+/* Called when a store did not answer: waits before the next try, or gives up when the time is over or the caller must stop. */
 static void pause_or_give_up(const struct ts_coordinator *coordinator, struct txn__active *active) {
     uint64_t end_us = active->timing.begun_us + coordinator->config.timeouts.total_us;
-    if (txn__now_us() + PAUSE_US >= end_us) {
+    if (txn__now_us() + PAUSE_US >= end_us || ts_txn_must_stop(&active->request.stop)) {
         txn__run_give_up(&active->attempt.run);
         return;
     }

@@ -14,6 +14,7 @@
 #include "txn/core/marks.h"
 #include "txn/core/plan.h"
 #include "txn/core/run.h"
+#include "txn/driver/stop.h"
 #include "txn/guard/adaptive.h"
 #include "txn/guard/admission.h"
 #include "txn/guard/breaker.h"
@@ -71,6 +72,7 @@ struct txn__request {
     struct ts_txn_breaker_permit *permits; /* permits of the circuit breakers of these stores */
     bool record;
     bool degrade;
+    struct ts_txn_stop stop;
     uint32_t retries;
     bool met_locks;      /* take locks in order: an attempt met a lock, or there is only one */
     bool only_conflicts; /* every attempt so far met a conflict */
@@ -122,6 +124,7 @@ struct txn__wait {
     struct ts_txn_deadlock_node deadlock;
     bool watched; /* the detector has its node */
     bool deadlocked;
+    bool stopped; /* its calls were cancelled because it must stop */
     char deadlock_text[240];
 };
 

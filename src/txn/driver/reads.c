@@ -27,14 +27,24 @@ void ts_txn_read_start(struct ts_coordinator *coordinator, uint32_t place, struc
         turn_away(coordinator, place, call);
 }
 
+static void report(struct ts_coordinator *coordinator, uint32_t place, enum ts_txn_breaker_report how,
+                   struct ts_txn_breaker_permit *permit) {
+    const uint64_t now_us = txn__now_us();
+    pthread_mutex_lock(&coordinator->lock);
+    ts_txn_breaker_report(&coordinator->breakers[place], permit, how, now_us);
+    pthread_mutex_unlock(&coordinator->lock);
+}
+
 void ts_txn_read_end(struct ts_coordinator *coordinator, uint32_t place, const struct ts_call *call,
                      struct ts_txn_breaker_permit *permit) {
     ts_assert(call->done);
     const struct ts_txn_cause cause = ts_txn_cause_of_store(call);
-    const enum ts_txn_breaker_report report =
-        call->error.result == TS_STORE_OK ? TS_TXN_BREAKER_SUCCESS : ts_txn_breaker_report_of(&cause);
-    const uint64_t now_us = txn__now_us();
-    pthread_mutex_lock(&coordinator->lock);
-    ts_txn_breaker_report(&coordinator->breakers[place], permit, report, now_us);
-    pthread_mutex_unlock(&coordinator->lock);
+    report(coordinator, place,
+           call->error.result == TS_STORE_OK ? TS_TXN_BREAKER_SUCCESS : ts_txn_breaker_report_of(&cause),
+           permit);
+}
+
+void ts_txn_read_cancelled(struct ts_coordinator *coordinator, uint32_t place,
+                           struct ts_txn_breaker_permit *permit) {
+    report(coordinator, place, TS_TXN_BREAKER_TURNED_AWAY, permit);
 }

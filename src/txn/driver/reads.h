@@ -16,4 +16,8 @@ void ts_txn_read_start(struct ts_coordinator *coordinator, uint32_t place, struc
 void ts_txn_read_end(struct ts_coordinator *coordinator, uint32_t place, const struct ts_call *call,
                      struct ts_txn_breaker_permit *permit);
 
+/* Call it instead of ts_txn_read_end if the caller has cancelled the call. That says nothing about the store. */
+void ts_txn_read_cancelled(struct ts_coordinator *coordinator, uint32_t place,
+                           struct ts_txn_breaker_permit *permit);
+
 #endif

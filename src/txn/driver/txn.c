@@ -339,6 +339,20 @@ static void blame_what_ended_retries(struct txn__active *active, enum ts_txn_ret
              ts_txn_retry_decision_name(decision));
 }
 
+/* Returns false if the caller must stop. */
+static bool back_off(const struct ts_txn_stop *stop, uint64_t backoff_us) {
+    const uint64_t end_us = txn__now_us() + backoff_us;
+    const uint64_t most_us = stop->must != NULL ? TS_TXN_STOP_NS / 1000 : UINT64_MAX;
+    for (uint64_t now_us = txn__now_us(); now_us < end_us && !ts_txn_must_stop(stop);
+         now_us = txn__now_us()) {
+        const uint64_t us = end_us - now_us < most_us ? end_us - now_us : most_us;
+        const struct timespec pause = {.tv_sec = (time_t)(us / 1000000),
+                                       .tv_nsec = (long)(us % 1000000 * 1000)};
+        nanosleep(&pause, NULL);
+    }
+    return !ts_txn_must_stop(stop);
+}
+
 /* Returns whether to try again, after waiting for the backoff. */
 static bool again(struct ts_coordinator *coordinator, struct txn__active *active, struct ts_txn_retry *retry,
                   bool once) {
@@ -359,11 +373,7 @@ static bool again(struct ts_coordinator *coordinator, struct txn__active *active
     }
     active->request.retries = retry->retries;
     ts_txn_breakdown_add(&active->timing.latency, TS_TXN_BREAKDOWN_RETRY_BACKOFF, backoff_us);
-    struct timespec pause = {.tv_sec = (time_t)(backoff_us / 1000000),
-                             .tv_nsec = (long)(backoff_us % 1000000 * 1000)};
-    while (backoff_us > 0 && nanosleep(&pause, &pause) != 0)
-        continue;
-    return true;
+    return back_off(&active->request.stop, backoff_us);
 }
 
 /* Runs all attempts. Returns false when the last one could not even begin. */
@@ -507,11 +517,12 @@ static void report_to_breakers(struct ts_coordinator *coordinator, struct txn__a
                                uint64_t now_us) {
     const struct txn__run *run = &active->attempt.run;
     bool committed = admitted && is_committed(active);
-    enum ts_txn_breaker_report report = committed   ? TS_TXN_BREAKER_SUCCESS
-                                        : !admitted ? TS_TXN_BREAKER_TURNED_AWAY
-                                        : active->attempt.cause.kind == TS_TXN_CAUSE_NONE
-                                            ? TS_TXN_BREAKER_TURNED_AWAY
-                                            : ts_txn_breaker_report_of(&active->attempt.cause);
+    enum ts_txn_breaker_report report =
+        committed   ? TS_TXN_BREAKER_SUCCESS
+        : !admitted ? TS_TXN_BREAKER_TURNED_AWAY
+        : active->attempt.cause.kind == TS_TXN_CAUSE_NONE || active->wait.stopped
+            ? TS_TXN_BREAKER_TURNED_AWAY
+            : ts_txn_breaker_report_of(&active->attempt.cause);
     /* Handles a failure to register on the decider, before the first call of an attempt. */
     size_t to_blame = run->count > 0 && run->failed_member < run->count ? run->failed_member : 0;
     for (size_t i = 0; i < active->request.plan.part_count; i++)
@@ -581,6 +592,8 @@ static struct txn__active *begin(struct ts_coordinator *coordinator, const struc
     active->timing.begun_us = txn__now_us();
     active->request.record = options->record;
     active->request.degrade = options->degrade;
+    active->request.stop = (struct ts_txn_stop){0};
+    active->wait.stopped = false;
     active->timing.stall_us = active->timing.phase_lock_us = 0;
     active->attempt.cause = (struct ts_txn_cause){.kind = TS_TXN_CAUSE_NONE};
     active->attempt.text[0] = active->attempt.id[0] = '\0';
@@ -704,15 +717,15 @@ static const char *check_part(const struct ts_coordinator *coordinator, const st
     return NULL;
 }
 
-void ts_txn_apply(struct ts_coordinator *coordinator, const struct ts_txn_part *part,
-                  const struct ts_txn_options *options, struct ts_txn_result *ret_result) {
-    static const struct ts_txn_options defaults;
-    options = options == NULL ? &defaults : options;
+static void apply_until(struct ts_coordinator *coordinator, const struct ts_txn_part *part,
+                        const struct ts_txn_options *options, const struct ts_txn_stop *stop,
+                        struct ts_txn_result *ret_result) {
     /* Only a recorded outcome needs a copy of the operations, with their places. */
     struct txn__active *active =
         begin(coordinator, options, options->record ? part->batch.count : 0, ret_result);
     if (active == NULL)
         return;
+    active->request.stop = *stop;
     size_t op;
     const char *wrong = check_part(coordinator, part, options->system, &op);
     if (wrong != NULL) {
@@ -727,20 +740,34 @@ void ts_txn_apply(struct ts_coordinator *coordinator, const struct ts_txn_part *
     run_planned(coordinator, active, options, ret_result);
 }
 
+static const struct ts_txn_options default_options;
+static const struct ts_txn_stop never;
+
+void ts_txn_apply(struct ts_coordinator *coordinator, const struct ts_txn_part *part,
+                  const struct ts_txn_options *options, struct ts_txn_result *ret_result) {
+    apply_until(coordinator, part, options == NULL ? &default_options : options, &never, ret_result);
+}
+
 void ts_txn_run_parts(struct ts_coordinator *coordinator, const struct ts_txn_part *parts, size_t count,
                       const struct ts_txn_options *options, struct ts_txn_result *ret_result) {
-    static const struct ts_txn_options defaults;
-    options = options == NULL ? &defaults : options;
+    ts_txn_run_parts_until(coordinator, parts, count, options, &never, ret_result);
+}
+
+void ts_txn_run_parts_until(struct ts_coordinator *coordinator, const struct ts_txn_part *parts, size_t count,
+                            const struct ts_txn_options *options, const struct ts_txn_stop *stop,
+                            struct ts_txn_result *ret_result) {
+    options = options == NULL ? &default_options : options;
     size_t op_count = 0;
     for (size_t i = 0; i < count; i++)
         op_count += parts[i].batch.count;
     if (count == 1) {
-        ts_txn_apply(coordinator, parts, options, ret_result);
+        apply_until(coordinator, parts, options, stop, ret_result);
         return;
     }
     struct txn__active *active = begin(coordinator, options, op_count, ret_result);
     if (active == NULL)
         return;
+    active->request.stop = *stop;
     size_t op = 0;
     const char *wrong = flatten(coordinator, active, parts, count, options->system, &op);
     if (wrong != NULL) {

@@ -1,6 +1,6 @@
 /*
- * A worker that loses its lease stops within 100 ms, whatever it does at that moment: it waits for a server, reads history or
- * contents, or finds the places of findings.
+ * A worker that loses its lease stops within 100 ms, whatever it does at that moment: it waits for a server or a store, reads history
+ * or contents, or finds the places of findings.
  *
  * The run is cancelled as soon as its target is claimed, and the keeper learns it at the first renewal. The worker begins its work a random time
  * after the claim, so that the renewal comes at a random moment of the work. Delays are processor time, so that other load of the machine does not
@@ -12,6 +12,8 @@
 
 #include "os/clock.h"
 #include "runtime/driver/submit.h"
+#include "turnstone/cluster.h"
+#include "txn/guard/txn_config.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -44,13 +46,17 @@ static unsigned wanted_losses(void) {
     return text != NULL ? (unsigned)strtoul(text, NULL, 10) : LOSSES;
 }
 
+static void cancel(struct ts_run_id run) {
+    struct ts_coord_outcome outcome;
+    struct ts_coord_detail detail = {0};
+    const struct ts_end_run_op op = {.tenant = world.tenant, .run = run, .op_id = {run.v}};
+    assert_int_equal(ts_coord_cancel_run(world.coord, op, &outcome, &detail), TS_RUN_TRANSITION_OK);
+}
+
 static void begin_later(struct victim *victim, const struct ts_crew_event *event) {
     if (event->kind != TS_CREW_EVENT_CLAIMED)
         return;
-    struct ts_coord_outcome outcome;
-    struct ts_coord_detail detail = {0};
-    const struct ts_end_run_op op = {.tenant = world.tenant, .run = event->run, .op_id = {event->run.v}};
-    assert_int_equal(ts_coord_cancel_run(world.coord, op, &outcome, &detail), TS_RUN_TRANSITION_OK);
+    cancel(event->run);
     usleep((useconds_t)(1000 * ts_prng_below(&prng, RENEWAL_MS)));
     (void)victim;
 }
@@ -183,8 +189,67 @@ static void a_lost_lease_ends_every_stage_of_a_scan(void **state) {
     assert_true(all_losses(tallies) >= wanted_losses());
 }
 
+/* A promise that locks the target's record, so that the flip waits. */
+static const char held[] = "held";
+
+static struct ts_store *home_of(const struct ts_target_id *target) {
+    const uint32_t place = ts_coord_target_home(ts_coord_router(world.coord), target->bytes).v;
+    return ts_cluster_store(world.cluster, place);
+}
+
+static void hold_the_target(struct victim *victim, const struct ts_crew_event *event) {
+    if (event->kind != TS_CREW_EVENT_CLAIMED)
+        return;
+    const struct ts_fleet_key record = ts_fleet_key_target(&world.tenant, &event->target);
+    const struct ts_op put = {.kind = TS_OP_PUT, .key = ts_fleet_key_bytes(&record), .value = TS_BYTES("?")};
+    struct ts_call promise = {.kind = TS_CALL_PREPARE, .gid = held, .batch = {&put, 1}};
+    assert_int_equal(ts_store_run(home_of(&event->target), &promise), TS_STORE_OK);
+    cancel(event->run);
+    (void)victim;
+}
+
+/* Returns whether the worker was in the middle of its work. On a busy machine the renewal may come earlier. */
+static bool lose_in_a_call(struct ts_coord *coord) {
+    struct victim victim;
+    submit_with(next_run(), &(struct ts_run_config){.lease_duration_ms = SHORT_LEASE_MS});
+    victim_init(&victim, &key);
+    victim.options.coord = coord;
+    victim.on_event = hold_the_target;
+    victim_work(&victim);
+    const struct ts_crew_event *lost = victim_last(&victim, TS_CREW_EVENT_LOST);
+    assert_non_null(lost);
+    struct ts_call abort = {.kind = TS_CALL_ABORT, .gid = held};
+    assert_int_equal(ts_store_run(home_of(&lost->target), &abort), TS_STORE_OK);
+    const bool is_executing = strcmp(lost->phase, "executing") == 0;
+    victim_release(&victim);
+    return is_executing;
+}
+
+/* The timeouts are hours. A worker that does not stop is ended by the time limit of the test. */
+static void a_lost_lease_ends_a_call_to_a_store(void **state) {
+    (void)state;
+    const uint64_t hours_us = UINT64_C(10) * 3600 * 1000000;
+    struct ts_txn_config config;
+    struct ts_coordinator *coordinator;
+    struct ts_txn_error_detail detail;
+    bool was_executing = false;
+    ts_txn_config_init(&config);
+    config.timeouts.lock_validate_us = config.timeouts.total_us = config.timeouts.retry_ceiling_us = hours_us;
+    config.breaker.probe_timeout_us = config.deadlock.timeout_us = hours_us;
+    assert_int_equal(ts_coordinator_open(world.cluster, &config, &coordinator, &detail), TS_TXN_ERROR_OK);
+    struct ts_coord *coord = ts_coord_new(world.cluster, coordinator, NULL);
+    assert_non_null(coord);
+    make_repository("small.git", 3, 0);
+    for (unsigned i = 0; i < TRIES_PER_LOSS && !was_executing; i++)
+        was_executing = lose_in_a_call(coord);
+    assert_true(was_executing);
+    ts_coord_free(coord);
+    ts_coordinator_close(coordinator);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_lost_lease_ends_a_call_to_a_store, kit_setup, kit_teardown),
         cmocka_unit_test_setup_teardown(a_lost_lease_ends_a_fetch, kit_setup, kit_teardown),
         cmocka_unit_test_setup_teardown(a_lost_lease_ends_every_stage_of_a_scan, kit_setup, kit_teardown),
     };
