@@ -37,7 +37,7 @@ function(ts_late_library name library target)
     target_include_directories(ts_${name}_late SYSTEM INTERFACE
         $<TARGET_PROPERTY:${target},INTERFACE_INCLUDE_DIRECTORIES>)
     set_property(GLOBAL APPEND_STRING PROPERTY TS_LATE_LIBRARIES "${name} ${library}\n")
-    # Like for a linked library: the program of the build folder searches for it where it was found.
+    # As for a linked library, the program in the build folder searches for the library where CMake found it.
     get_filename_component(folder ${library} DIRECTORY)
     if(NOT folder IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
         list(APPEND CMAKE_BUILD_RPATH ${folder})
