@@ -5,12 +5,14 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
 from fleet import Fleet, events, finish, is_stopped, repositories, resume, scanned, wait_until  # noqa: E402
-from program import complains  # noqa: E402
+from https import CA, Answering, Server, without_proxy  # noqa: E402
+from program import PROGRAM, complains  # noqa: E402
 from repo import Repo, github_token  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
@@ -144,6 +146,75 @@ def invariant_7_logs_metrics_traces_and_errors_hold_no_names_and_no_secrets():
     for name, text in texts.items():
         holds(len(text) > 10, f"{name} is empty")
         equal(re.findall(forbidden, text), [], f"{name}: {text}")
+
+
+class Unfriendly(Answering):
+    """A forge that refuses the token, a receiver that fails, and a git server that has no repository; their answers have names."""
+
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        return self.say(401 if self.path.startswith("/api/") else 404, b'{"message":"planted answer"}', [("X-Planted", "planted")])
+
+    def do_POST(self):
+        self.server.asked.append(self.path)
+        self.rfile.read(int(self.headers["Content-Length"]))
+        return self.say(500, b"planted answer", [("X-Planted", "planted")])
+
+
+def private(name, text):
+    with open(name, "w") as file:
+        file.write(text)
+    os.chmod(name, 0o600)
+
+
+@test
+def invariant_7_a_failing_forge_receiver_and_git_server_are_not_named():
+    repo = Repo("planted-path")
+    repo.write("planted-file.env", f"TOKEN={github_token('planted')}\n")
+    ids = [repo.commit("planted message")]
+    fleet = Fleet()
+    with Server(Unfriendly) as server:
+        host = f"127.0.0.1:{server.server_port}"
+        private("planted-credentials", f"[{host}]\nca = {CA}\nuser = planted-user\npassword = planted-password\n")
+        private("planted-tokens", f"{host} planted-token\n")
+        private("planted-secret", "planted secret of a webhook\n")
+        private("planted-notify", f"[hook]\nwebhook = https://{host}/planted-hook\nsecret-file = planted-secret\nca = {CA}\n"
+                                  "[ticket]\ncommand = cat > /dev/null; exit 3 # planted-command\n")
+        texts = {"submission": fleet.ok("run", "create", "--run", "1", "--select", "all", "--targets", "-", stdin=f"{repo.path}\nhttps://{host}/planted/mirror.git\n"),
+                 "schedule": fleet.ok("schedule", "add", "planted-schedule", "--every", "1h", "--targets", f"gitea://{host}/planted-owner").replace("planted-schedule", "")}
+        status, out, err = fleet.work("--log", "log", "--metrics", "metrics", "--waterfall", "--mirrors", "planted-mirrors", "--credentials", "planted-credentials",
+                                      "--tokens", "planted-tokens", "--ca", CA, "--notify", "planted-notify", env=without_proxy())
+        equal(status, 0, err)
+        asked = " ".join(server.asked)
+        holds("/planted-hook" in asked and "/planted/mirror" in asked and "/planted-owner" in asked, asked)
+    texts.update({"stdout": out, "stderr": err, "log": pathlib.Path("log").read_text(), "metrics": pathlib.Path("metrics").read_text()})
+    kinds = {one["event"] for one in events("log")}
+    holds({"done", "parked", "schedule_failed", "notify_failed"} <= kinds, kinds)
+    forbidden = "|".join(["planted", github_token("planted"), re.escape(host), re.escape(os.getcwd()), *(one[:10] for one in ids)])
+    for name, text in texts.items():
+        holds(len(text) > 10, f"{name} is empty")
+        equal(re.findall(forbidden, text), [], f"{name}: {text}")
+
+
+@test
+def invariant_8_a_request_that_is_submitted_again_makes_no_second_run():
+    paths = repositories("repos", 3)
+    os.symlink("repos", "again")
+    pathlib.Path("list").write_text("again/repo2\nrepos/repo0\nagain/repo1/.git\nrepos/repo2/\n")
+    fleet = Fleet()
+    create = ("run", "create", "--request", "nightly", "--select", "all", "--json", "--targets")
+    first = json.loads(fleet.ok(*create, "repos"))
+    others = [subprocess.Popen([PROGRAM, *create, "list", "--cluster", fleet.urls, "--wait", "60"], stdout=subprocess.PIPE, text=True)
+              for _ in range(3)]
+    for other in others:
+        again = json.loads(other.communicate(timeout=120)[0])
+        equal((other.returncode, again["run"], again["targets"]), (0, first["run"], 3), again)
+    finish(fleet, first["run"], paths)
+    shown = fleet.show(first["run"])
+    again = json.loads(fleet.ok(*create, "repos"))
+    equal((again["run"], fleet.show(first["run"])), (first["run"], shown), "the run that has ended")
+    equal(len(fleet.ok("run", "list", "--json").splitlines()), 1, "runs")
+    equal(fleet.work()[1], "0 done, 0 parked, 0 released, 0 lost\n")
 
 
 @test
