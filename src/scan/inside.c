@@ -110,21 +110,36 @@ bool scan__inside_path(struct ts_arena *arena, struct ts_bytes outer, struct ts_
 
 /* ---- findings of members ---- */
 
-static bool is_inner(const struct scan_look *look, uint32_t finding) {
-    for (size_t i = look->inner_first; i < look->inner_count; i++)
-        if (look->inner[i] == finding)
-            return true;
-    return false;
+static int compare_findings(const void *a, const void *b) {
+    uint32_t left = *(const uint32_t *)a;
+    uint32_t right = *(const uint32_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* Sorts the findings of the members, each once. */
+static void sort_inner(struct scan_look *look) {
+    uint32_t *inner = look->inner + look->inner_first;
+    size_t count = look->inner_count - look->inner_first;
+    size_t kept = 0;
+    qsort(inner, count, sizeof *inner, compare_findings);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || inner[kept - 1] != inner[i])
+            inner[kept++] = inner[i];
+    look->inner_count = look->inner_first + kept;
 }
 
 size_t scan__inside_settle(struct scan_look *look, struct scan_hit *hits, size_t count) {
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!is_inner(look, hits[i].finding))
-            hits[kept++] = hits[i];
+    size_t kept = count;
+    if (look->inner_count > look->inner_first) {
+        sort_inner(look);
+        kept = 0;
+        for (size_t i = 0; i < count; i++)
+            if (bsearch(&hits[i].finding, look->inner + look->inner_first,
+                        look->inner_count - look->inner_first, sizeof *look->inner, compare_findings) == NULL)
+                hits[kept++] = hits[i];
+    }
     for (size_t i = 0; look->depth > 0 && i < kept; i++)
-        if (!is_inner(look, hits[i].finding) &&
-            TS_GROW(look->inner, look->inner_capacity, look->inner_count + 1))
+        if (TS_GROW(look->inner, look->inner_capacity, look->inner_count + 1))
             look->inner[look->inner_count++] = hits[i].finding;
     return kept;
 }
@@ -182,6 +197,7 @@ static bool begin_member(void *ctx, struct ts_bytes name) {
     m->member.evidence = 0;
     m->len = 0;
     m->window = (struct scan_window){.at = 0};
+    m->look->inner_first = m->look->inner_count; /* it has no members so far */
     return true;
 }
 

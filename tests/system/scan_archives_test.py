@@ -174,6 +174,16 @@ def a_secret_of_a_member_is_not_reported_for_the_archive_too():
 
 
 @test
+def a_secret_in_several_members_has_a_place_in_each():
+    inner = zipped({"b.env": env(1), "c.env": env(2)}, zipfile.ZIP_STORED)
+    put("f/x.zip", zipped({"a.env": env(1), "in.zip": inner, "large.env": b"filler\n" * 800000 + env(1), "z.env": env(2)}, zipfile.ZIP_STORED))
+    found = report("--dir", "f", status=FINDINGS)
+    equal([path for path, _, _ in places(found)], [f"x.zip!/{name}" for name in ("a.env", "in.zip!/b.env", "in.zip!/c.env", "large.env", "z.env")])
+    put("f/.turnstone.yml", b"allow:\n  - paths: ['x.zip!/a.env', 'x.zip!/in.zip!/**', 'x.zip!/large.env']\n")
+    equal([path for path, _, _ in places(report("--dir", "f", status=FINDINGS))], ["x.zip!/z.env"], "one place is allowed, another is not")
+
+
+@test
 def large_members_and_large_archives_come_in_windows():
     filler = os.urandom(1 << 20).hex().encode()
     lines = b"\n".join(filler[i:i + 99] for i in range(0, len(filler), 99)) + b"\n"
