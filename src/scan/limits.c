@@ -107,11 +107,17 @@ static bool is_stopped(struct scan_pass *pass) {
 }
 
 bool scan__is_past_end(struct scan_pass *pass) {
-    if (pass->limits.look_until_ns != 0 && is_past(pass->limits.end_ns))
-        return true;
+    struct scan_limits *limits = &pass->limits;
+    if (atomic_load_explicit(&limits->is_past_end, memory_order_relaxed))
+        return true; /* asking the clock again for each text takes longer than the texts */
     /* A scan with parts belongs to a worker, which discards the report. */
     uint64_t grace_ns = pass->options->parts == NULL ? STOP_GRACE_NS : 0;
-    return is_stopped(pass) && ts_clock_processor_ns() >= atomic_load(&pass->limits.stopped_ns) + grace_ns;
+    bool is_past_end =
+        (limits->look_until_ns != 0 && is_past(limits->end_ns)) ||
+        (is_stopped(pass) && ts_clock_processor_ns() >= atomic_load(&limits->stopped_ns) + grace_ns);
+    if (is_past_end)
+        atomic_store(&limits->is_past_end, true);
+    return is_past_end;
 }
 
 bool scan__is_over(struct scan_pass *pass) {

@@ -28,7 +28,8 @@ struct scan_limits {
     struct ts_git_repo *repo;        /* repository of the current target; NULL: it is not a repository */
     atomic_uint_fast64_t stopped_ns; /* CPU time when placing noticed the signal; 0: not yet */
     atomic_bool is_late;
-    atomic_bool is_swollen; /* the current target exceeds the ratio */
+    atomic_bool is_past_end; /* no time is left, not even for placing */
+    atomic_bool is_swollen;  /* the current target exceeds the ratio */
     atomic_bool is_placing;
     atomic_uint_fast64_t work; /* work on the target: scanned bytes, plus a fraction of the rebuilt bytes */
     atomic_uint_fast64_t work_max;

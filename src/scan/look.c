@@ -14,6 +14,8 @@
 /* The maximum memory that is kept for deltas: half a MiB for each held base, and an eighth of that for its
  * landmarks. */
 #define RAW_MAX         4096
+/* A stopped scan judges this many more matches of a content, which takes about a millisecond. */
+#define JUDGED_LATE     100
 
 struct scan_raw {
     bool is_unknown;
@@ -204,6 +206,10 @@ static bool is_worth_carrying(const struct scan_base *base) {
 
 bool scan__look_is_cut(const struct scan_look *look) {
     return look->options.stop != NULL && atomic_load(look->options.stop);
+}
+
+bool scan__look_judges_on(const struct scan_look *look, size_t *late) {
+    return !scan__look_is_cut(look) || ++*late <= JUDGED_LATE;
 }
 
 static bool find_raw(struct scan_look *look, struct ts_bytes bytes, const struct scan_base *base) {
@@ -413,7 +419,8 @@ static bool report(struct scan_look *look, const struct scan_content *content, s
     struct scan_lines lines;
     scan__lines_init(&lines, bytes);
     size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
+    size_t late = 0;
+    for (size_t i = 0; i < count && scan__look_judges_on(look, &late); i++)
         kept += scan__look_judge(look, bytes, &look->settled[i], &lines, &look->found[kept]);
     kept_content.is_whole = look->is_whole && !look->too_many && !look->no_memory && kept == count;
     kept = scan__inside_settle(look, look->found, kept);

@@ -12,7 +12,8 @@
  * of them. A match that belongs to two windows is found twice, and settling removes one of them.
  *
  * Matches are judged while their window is in memory, and settled when all are known. Until then, the field
- * `depends`, which only deltas need, holds the index of the match's hit.
+ * `depends`, which only deltas need, holds the index of the match's hit. If the scan is stopped before the last window,
+ * the matches so far are settled when the windows are freed.
  */
 #include "inside.h"
 #include "look_impl.h"
@@ -29,6 +30,8 @@
 #define ARCHIVE_HELD ((size_t)1 << 20)
 
 struct scan_windows {
+    struct scan_look_options options; /* those of the look, which may be in use when the windows are freed */
+    struct scan_content content;
     struct ts_match *matches;
     size_t count;
     size_t match_capacity;
@@ -40,6 +43,7 @@ struct scan_windows {
     enum scan_archive_kind kind;
     struct scan_pile archive; /* the archive's bytes so far: members are read at the end. Unused for NONE */
     bool is_archive_lost;
+    bool is_reported;
     bool too_many;
     bool no_memory;  /* memory ran out in one of the windows so far */
     bool is_lacking; /* a part of the content was not scanned, or not kept */
@@ -53,9 +57,37 @@ size_t scan__look_overlap(const struct scan_profile *profile) {
     return 2 * margin_of(profile) + ts_detector_reach(profile->rules->detector);
 }
 
+/* Settles the matches, and puts the hits of those that are left into ret_hits, which has room for all. */
+static size_t settle(struct scan_windows *windows, struct scan_hit *ret_hits) {
+    size_t count = ts_matches_settle(&windows->options.profile->rules->set, windows->matches, windows->count);
+    for (size_t i = 0; i < count; i++)
+        ret_hits[i] = windows->hits[windows->matches[i].depends.from];
+    return count;
+}
+
+static bool was_stopped(const struct scan_windows *windows) {
+    const struct scan_look_options *options = &windows->options;
+    return (options->stop != NULL && atomic_load(options->stop)) ||
+           (options->inside != NULL && scan__was_stopped(options->inside->pass));
+}
+
+/* Contents that end early for another reason may be scanned again. */
+static void report_stopped(struct scan_windows *windows) {
+    if (windows->is_reported || windows->count == 0 || !was_stopped(windows))
+        return;
+    struct scan_hit *hits = malloc(windows->count * sizeof *hits);
+    size_t count = hits != NULL ? settle(windows, hits) : 0;
+    windows->content.is_whole = false;
+    windows->content.evidence = 0;
+    if (count > 0)
+        scan__hits_add(windows->options.hits, &windows->content, hits, count);
+    free(hits);
+}
+
 void scan__windows_free(struct scan_windows *windows) {
     if (windows == NULL)
         return;
+    report_stopped(windows);
     if (windows->kind != SCAN_ARCHIVE_NONE)
         scan__pile_release(&windows->archive);
     free(windows->matches);
@@ -124,8 +156,13 @@ static bool judge_all(struct scan_look *look, const struct scan_window *window,
     qsort(look->raw, look->raw_count, sizeof *look->raw, compare_places);
     struct scan_lines lines = lines_at(windows, window);
     bool done = true;
+    size_t late = 0;
     for (size_t i = 0; i < look->raw_count && done; i++) {
         struct scan_hit hit;
+        if (!scan__look_judges_on(look, &late)) {
+            windows->is_lacking = true;
+            break;
+        }
         if (!belongs(&look->raw[i], window, margin))
             continue;
         if (scan__look_judge(look, window->bytes, &look->raw[i], &lines, &hit))
@@ -137,13 +174,12 @@ static bool judge_all(struct scan_look *look, const struct scan_window *window,
 }
 
 static bool report(struct scan_look *look, const struct scan_content *content, struct scan_windows *windows) {
-    size_t count = ts_matches_settle(&look->options.profile->rules->set, windows->matches, windows->count);
-    if (count == 0)
+    windows->is_reported = true;
+    if (windows->count == 0)
         return true;
-    if (!TS_GROW(look->found, look->found_capacity, count))
+    if (!TS_GROW(look->found, look->found_capacity, windows->count))
         return false;
-    for (size_t i = 0; i < count; i++)
-        look->found[i] = windows->hits[windows->matches[i].depends.from];
+    size_t count = settle(windows, look->found);
     struct scan_content kept = *content;
     kept.is_whole = look->is_whole;
     if (windows->kind != SCAN_ARCHIVE_NONE)
@@ -162,6 +198,7 @@ static struct scan_windows *begin(struct scan_look *look, const struct scan_cont
     struct scan_windows *w = calloc(1, sizeof *w);
     if (w == NULL)
         return NULL;
+    w->options = look->options;
     w->line = 1;
     w->kind = scan__inside_kind(look, content, window->bytes, window->is_last);
     if (w->kind != SCAN_ARCHIVE_NONE)
@@ -227,6 +264,7 @@ enum scan_look_result scan__look_window(struct scan_look *look, const struct sca
         *windows = begin(look, content, window);
     if (*windows == NULL)
         return SCAN_LOOK_NO_MEMORY;
+    (*windows)->content = *content;
     keep_archive(look, content, window, *windows);
     if (!window->is_last)
         return look_at_window(look, content, window, *windows);

@@ -31,8 +31,7 @@ static bool is_spent(const struct scan_masks *masks) {
     return masks->steps > masks->steps_max;
 }
 
-/* Returns true if no time is left for any text. */
-static bool is_over(struct scan_masks *masks) {
+bool scan__masks_is_over(struct scan_masks *masks) {
     bool is_over = masks->is_late && masks->late_steps > STEPS_ALL_LATE;
     masks->is_cut = masks->is_cut || is_over;
     return is_over;
@@ -158,7 +157,7 @@ bool scan__masks_find(struct scan_masks *masks, struct ts_bytes text, bool *ret_
     memset(ret_masked, false, text.len * sizeof *ret_masked);
     if (masks->prints.count == 0 || text.len < SCAN_PRINT_MIN)
         return false;
-    if (is_over(masks) || !make_room(masks, text.len)) {
+    if (scan__masks_is_over(masks) || !make_room(masks, text.len)) {
         memset(ret_masked, true, text.len * sizeof *ret_masked);
         return true;
     }
@@ -182,7 +181,8 @@ bool scan__masks_find(struct scan_masks *masks, struct ts_bytes text, bool *ret_
 bool scan__masks_touch(struct scan_masks *masks, struct ts_bytes text) {
     if (masks->prints.count == 0 || text.len < SCAN_PRINT_MIN)
         return false;
-    return is_over(masks) || !make_room(masks, text.len) || scan__masks_find(masks, text, masks->masked);
+    return scan__masks_is_over(masks) || !make_room(masks, text.len) ||
+           scan__masks_find(masks, text, masks->masked);
 }
 
 struct ts_bytes scan__masks_apply(struct scan_masks *masks, struct ts_arena *arena, struct ts_bytes text) {
@@ -191,7 +191,7 @@ struct ts_bytes scan__masks_apply(struct scan_masks *masks, struct ts_arena *are
     const struct ts_bytes mask = TS_BYTES(TS_REPORT_MASK);
     size_t kept = 0;
     size_t runs = 0;
-    for (size_t i = 0; !is_over(masks) && masks->capacity >= text.len && i < text.len; i++) {
+    for (size_t i = 0; !scan__masks_is_over(masks) && masks->capacity >= text.len && i < text.len; i++) {
         kept += !masks->masked[i];
         runs += masks->masked[i] && (i == 0 || !masks->masked[i - 1]);
     }

@@ -40,6 +40,9 @@ void scan__masks_release(struct scan_masks *masks);
  * masked completely. Returns false when memory runs out. */
 bool scan__masks_reserve(struct scan_masks *masks);
 
+/* Returns true if no time is left for any text, so that every text is masked completely. */
+bool scan__masks_is_over(struct scan_masks *masks);
+
 /* Sets for each byte of the text whether it is masked, and returns true if any byte is. If memory or steps
  * run out, all bytes are masked. */
 bool scan__masks_find(struct scan_masks *masks, struct ts_bytes text, bool *ret_masked);

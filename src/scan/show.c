@@ -355,6 +355,8 @@ static struct ts_span shown_part(const struct line *line) {
 size_t scan__excerpt(struct ts_bytes around, struct scan_masks *masks,
                      char ret_text[static SCAN_EXCERPT_SIZE]) {
     struct line line;
+    if (masks != NULL && scan__masks_is_over(masks))
+        return put(ret_text, 0, TS_BYTES(MASK));
     bool sound = read_line(around, &line);
     ts_assert(sound);
     (void)add_masks(&line, masks);

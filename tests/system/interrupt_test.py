@@ -5,6 +5,7 @@ Nothing here depends on how fast the machine is: a scan with --ungated has minut
 terminal shows.
 """
 import fcntl
+import io
 import json
 import os
 import random
@@ -13,6 +14,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import termios
 import time
@@ -115,18 +117,11 @@ def processor_seconds(process):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-@test
-def a_signal_ends_a_scan_in_the_middle_of_a_content():
-    words = random.Random(2)
-    with open("one.txt", "w") as file:
-        for i in range(100_000):
-            file.write(f"{words.getrandbits(64):x} = {words.getrandbits(40):x}\n")
-            if i == 100:
-                file.write(f"{github_token(1)}\n")
+def interrupted(*arguments):
+    """Interrupts a scan when it has its rules and is in the middle of its content. Returns the processor time after the signal."""
     started = time.monotonic()
-    process = subprocess.Popen([PROGRAM, "scan", "--no-state", "--ungated", "--output", "report.json", "one.txt"],
-                               stderr=subprocess.DEVNULL)
-    # Starting takes less than that; this content alone takes several times as much.
+    process = subprocess.Popen([PROGRAM, "scan", "--no-state", "--output", "report.json", *arguments], stderr=subprocess.DEVNULL)
+    # Starting takes less than that; the content alone takes several times as much.
     while processor_seconds(process) < (4 if IS_SANITIZED else 0.8):
         holds(process.poll() is None and time.monotonic() - started < 300, "the scan ended by itself")
         time.sleep(0.01)
@@ -135,10 +130,42 @@ def a_signal_ends_a_scan_in_the_middle_of_a_content():
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     equal(process.returncode, 4)
-    after = usage.ru_utime + usage.ru_stime - before
-    holds(after < (1 if IS_SANITIZED else 0.1), f"{after:.2f} s of processor time after the signal")
-    equal(len(report()["findings"]), 1)
     holds(report()["summary"]["is_stopped"], report()["summary"])
+    return usage.ru_utime + usage.ru_stime - before
+
+
+def ends_soon(*arguments):
+    after = interrupted(*arguments)
+    holds(after < (1 if IS_SANITIZED else 0.1), f"{after:.2f} s of processor time after the signal")
+    return report()["findings"]
+
+
+@test
+def a_signal_ends_a_scan_in_the_middle_of_a_content():
+    words = random.Random(2)
+    with open("one.txt", "w") as file:
+        for i in range(100_000):
+            file.write(f"{words.getrandbits(64):x} = {words.getrandbits(40):x}\n")
+            if i == 100:
+                file.write(f"{github_token(1)}\n")
+    equal(len(ends_soon("--ungated", "one.txt")), 1)
+
+
+@test
+def a_signal_ends_a_scan_in_the_middle_of_a_large_file_or_an_archive():
+    words = random.Random(4)
+    matches = "".join(f"password = 'a{words.getrandbits(80):x}'\n" for _ in range(2000)).encode()
+    with open("large.txt", "wb") as file:
+        file.write(matches * 600)
+    text = "".join(f"{words.getrandbits(64):x} = {words.getrandbits(40):x}\n" for _ in range(300))
+    with tarfile.open("a.tar.gz", "w:gz", compresslevel=1) as archive:
+        for i in range(3000):
+            member = f"{github_token(i)}\n{text}".encode()
+            entry = tarfile.TarInfo(f"{i}.txt")
+            entry.size = len(member)
+            archive.addfile(entry, io.BytesIO(member))
+    for name, *options in ("large.txt",), ("a.tar.gz", "--ungated"):
+        holds(len(ends_soon(name, *options)) > 0, name)
 
 
 @test

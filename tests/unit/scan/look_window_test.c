@@ -1,5 +1,6 @@
 /* A content that is scanned in windows has the same hits as when it is scanned whole. */
 #include "kit.h"
+#include "look_impl.h"
 
 #include "base/prng.h"
 
@@ -118,17 +119,49 @@ static void a_content_that_ends_with_a_window_is_not_cut(void **state) {
     assert_int_equal(kit_hit(&kit, 0, 0)->at, sizeof bytes - 16);
 }
 
-static void windows_that_end_early_leave_nothing(void **state) {
-    (void)state;
+static void look_at_the_first_of_two_windows(struct scan_windows **windows) {
     struct scan_content content = {.kind = SCAN_CONTENT_FILE};
-    struct scan_windows *windows = NULL;
     static uint8_t bytes[200000];
     memset(bytes, ' ', sizeof bytes);
     memcpy(bytes + 100, "tok_q7w3e9r1t5y2", 16);
     struct scan_window window = {.bytes = ts_bytes_of(bytes, sizeof bytes)};
-    assert_int_equal(scan__look_window(&kit.look, &content, &window, &windows), SCAN_LOOK_OK);
+    assert_int_equal(scan__look_window(&kit.look, &content, &window, windows), SCAN_LOOK_OK);
+}
+
+static void windows_that_end_early_leave_nothing(void **state) {
+    (void)state;
+    struct scan_windows *windows = NULL;
+    look_at_the_first_of_two_windows(&windows);
     scan__windows_free(windows);
     assert_int_equal(kit_content_count(&kit), 0);
+}
+
+static void windows_of_a_stopped_scan_leave_what_they_have(void **state) {
+    (void)state;
+    atomic_bool stop = false;
+    struct scan_windows *windows = NULL;
+    kit.look.options.stop = &stop;
+    look_at_the_first_of_two_windows(&windows);
+    atomic_store(&stop, true);
+    scan__windows_free(windows);
+    assert_int_equal(kit_content_count(&kit), 1);
+    assert_int_equal(kit_hit(&kit, 0, 0)->at, 100);
+    assert_false(kit_content(&kit, 0)->is_whole);
+}
+
+/* More matches than these are not judged after the signal, because that takes too long. */
+static void a_stopped_scan_judges_only_a_few_more_matches(void **state) {
+    (void)state;
+    atomic_bool stop = false;
+    size_t late = 0;
+    kit.look.options.stop = &stop;
+    for (size_t i = 0; i < 1000; i++)
+        assert_true(scan__look_judges_on(&kit.look, &late));
+    atomic_store(&stop, true);
+    size_t judged = 0;
+    while (scan__look_judges_on(&kit.look, &late))
+        judged++;
+    assert_in_range(judged, 1, 1000);
 }
 
 /* The secret is in the first window, and the second window has none. The success of the second must not hide
@@ -172,6 +205,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(windows_and_the_whole_have_the_same_hits, begin, end),
         cmocka_unit_test_setup_teardown(a_content_that_ends_with_a_window_is_not_cut, begin, end),
         cmocka_unit_test_setup_teardown(windows_that_end_early_leave_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(windows_of_a_stopped_scan_leave_what_they_have, begin, end),
+        cmocka_unit_test_setup_teardown(a_stopped_scan_judges_only_a_few_more_matches, begin, end),
         cmocka_unit_test_setup_teardown(a_window_without_memory_is_reported_with_the_last_one, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
