@@ -207,11 +207,21 @@ static void put_rule(struct ts_out *out, const struct ts_rule *rule) {
     ts_out_put_cstring(out, "}}");
 }
 
+/* "0.1.0.dev53+g01234" is "0.1.0-dev53+g01234" there. */
+static void put_semantic_version(struct ts_out *out, const char *version) {
+    char semantic[100];
+    snprintf(semantic, sizeof semantic, "%s", version);
+    char *dev = strstr(semantic, ".dev");
+    if (dev != NULL)
+        *dev = '-';
+    put_member(out, ", \"semanticVersion\": ", semantic);
+}
+
 static void put_tool(const struct report_job *job, const struct rules *rules) {
     struct ts_out *out = job->out;
     put_member(out,
                "      \"tool\": {\"driver\": {\"name\": \"turnstone\", \"version\": ", job->options->version);
-    put_member(out, ", \"semanticVersion\": ", job->options->version);
+    put_semantic_version(out, job->options->version);
     ts_out_put_cstring(out, ", \"rules\": [");
     for (size_t i = 0; i < rules->count; i++) {
         ts_out_put_cstring(out, ts_json_separator(i, ","));

@@ -352,14 +352,29 @@ static enum ts_git_error find_wanted(struct scan_visit *visit, struct ts_git_gra
     return TS_GIT_OK;
 }
 
-/* If an object is missing without a fault, the user named a wrong id. */
-static enum ts_scan_outcome git_failure(const struct ts_git_fault *fault, struct ts_scan_error *ret_error) {
+/* If an object is missing without a fault, the user named its id: a wrong one, or one that this clone lacks. */
+static enum ts_scan_outcome refuse_id(struct scan_visit *visit, const struct ts_git_oid *oid,
+                                      struct ts_scan_error *ret_error) {
+    char hex[TS_GIT_OID_HEX_SIZE];
+    (void)ts_git_oid_format(visit->target->hash, oid, hex);
+    if (!ts_git_repo_is_shallow(visit->repo))
+        return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "%s: unknown commit; 'git fetch' gets new ones", hex);
+    scan__fault(
+        &visit->pass->faults,
+        "%s: not in this clone, which is shallow; fetch the history with 'git fetch --unshallow', or in CI with 'fetch-depth: 0'",
+        hex);
+    return TS_SCAN_DONE;
+}
+
+static enum ts_scan_outcome git_failure(struct scan_visit *visit, const struct ts_git_fault *fault,
+                                        struct ts_scan_error *ret_error) {
     char line[400];
-    enum ts_scan_outcome outcome = fault->error == TS_GIT_MISSING ? TS_SCAN_BAD_TARGET : TS_SCAN_FAILED;
-    (void)scan__fail(ret_error, outcome, "%s", ts_git_fault_describe(fault, line, sizeof line));
+    if (fault->error == TS_GIT_MISSING)
+        return refuse_id(visit, &fault->oid, ret_error);
+    (void)scan__fail(ret_error, TS_SCAN_FAILED, "%s", ts_git_fault_describe(fault, line, sizeof line));
     ret_error->git = fault->error;
     ret_error->os_error = fault->os_error;
-    return outcome;
+    return TS_SCAN_FAILED;
 }
 
 /* Parts have ids without kinds, so every selected blob that was not visited counts as known. */
@@ -545,7 +560,7 @@ static enum ts_scan_outcome scan_whole(struct scan_visit *visit, const struct sc
     if (error == TS_GIT_MOVED) /* the user named this commit */
         options->faults.take(options->faults.ctx, &fault);
     else if (error != TS_GIT_OK && error != TS_GIT_STOPPED) /* findings before a stop are masked, too */
-        return git_failure(&fault, ret_error);
+        return git_failure(visit, &fault, ret_error);
     if (visit->pass->options->parts == NULL || !scan__is_stopped(visit->pass))
         finish(visit, visit->before.contents, false);
     return TS_SCAN_DONE;

@@ -409,6 +409,7 @@ def revisions_are_those_of_git():
                         (":/!x", "regular expression"), ("main@{tea time}", "not a date"), (":/", "not a revision"), ("HEAD:a.txt", "not a revision"), ("HEAD^{tree}", "not a revision"),
                         ("nothing@{now}", "reflog"), ("nothing~1", "unknown ref"), ("HEAD@{", "not a revision")):
         complains(USAGE, parts, "scan", "repo", "--commit", name)
+    complains(USAGE, f"{'12' * 20}: unknown commit; 'git fetch' gets new ones", "scan", "repo", "--range", f"{'12' * 20}..HEAD")
     complains(USAGE, "not a range", "scan", "repo", "--range", "HEAD")
     complains(USAGE, "unknown ref", "scan", "repo", "--range", "nothing..HEAD")
     complains(USAGE, "cannot be combined", "scan", "repo", "--range", "HEAD^!", "--since", "2026-01-01")
@@ -452,7 +453,8 @@ def a_shallow_clone_without_the_parents_says_so_and_how_to_get_them():
     url = "file://" + os.path.abspath("repo")
     subprocess.run(["git", "clone", "-q", "--depth", "1", "--no-single-branch", url, "shallow"], check=True, env=repo.environment())
     for arguments in (("--commit", "HEAD"), ("--range", "HEAD^!"), ("--range", "origin/side..HEAD"), ("--range", "origin/side...HEAD"),
-                      ("--since", "2020-01-01"), ("--commit", "HEAD~1"), ("--range", "HEAD~1..HEAD")):
+                      ("--since", "2020-01-01"), ("--commit", "HEAD~1"), ("--range", "HEAD~1..HEAD"),
+                      ("--range", f"{commits['copy']}..HEAD"), ("--commit", commits["first"])):  # CI names commits by their ids
         result = run("scan", "shallow", *arguments)
         equal(result.status, INCOMPLETE, f"{arguments}: {result}")
         holds("fetch-depth: 0" in result.out and "git fetch --unshallow" in result.out, result)

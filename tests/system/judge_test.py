@@ -142,7 +142,10 @@ def junit_skips_what_does_not_fail_the_scan():
 @test
 def reports_of_other_programs_point_at_the_place_in_head():
     two_secrets()
-    results = json.loads(run("scan", "repo", "--format", "sarif").out)["runs"][0]["results"]
+    found = json.loads(run("scan", "repo", "--format", "sarif").out)["runs"][0]
+    results, driver = found["results"], found["tool"]["driver"]
+    equal(driver["version"], run("--version").out.split()[1])
+    holds(re.fullmatch(r"\d+\.\d+\.\d+(-[\w.-]+)?(\+[\w.-]+)?", driver["semanticVersion"]), f"as https://semver.org has it: {driver['semanticVersion']}")
     places = {one["message"]["text"].rsplit(" ", 1)[1]: one["locations"][0]["physicalLocation"] for one in results}
     equal(places[shown("kept")]["artifactLocation"]["uri"], "new.txt")
     equal(places[shown("kept")]["region"]["startLine"], 3)
