@@ -123,11 +123,17 @@ static bool part_matches(struct ts_bytes body, struct ts_bytes part) {
     return i == body.len || (i + 1 == body.len && body.data[i] == '*');
 }
 
+/* "deploy.zip!" in "deploy.zip!/etc/app.env" is an archive. */
+static struct ts_bytes without_mark(struct ts_bytes part) {
+    return part.len > 1 && part.data[part.len - 1] == '!' ? ts_bytes_of(part.data, part.len - 1) : part;
+}
+
 static bool any_part_matches(struct ts_bytes body, struct ts_bytes path, bool only_below) {
     for (struct ts_bytes rest = path;;) {
         const uint8_t *slash = memchr(rest.data, '/', rest.len);
         struct ts_bytes part = ts_bytes_of(rest.data, slash ? (size_t)(slash - rest.data) : rest.len);
-        if ((slash ? slash > path.data : !only_below) && part_matches(body, part))
+        if ((slash ? slash > path.data : !only_below) &&
+            (part_matches(body, part) || (slash && part_matches(body, without_mark(part)))))
             return true;
         if (!slash)
             return false;
@@ -160,7 +166,7 @@ bool ts_glob_matches(const char *pattern, const char *path) {
     if (rows.here[rows.len] && !only_below)
         return true;
     for (size_t j = 1; j < rows.len; j++)
-        if (rows.here[j] && path[j] == '/')
+        if (rows.here[j] && (path[j] == '/' || (path[j] == '!' && path[j + 1] == '/')))
             return true;
     return false;
 }

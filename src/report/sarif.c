@@ -14,6 +14,7 @@
 #include "os/out_json.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

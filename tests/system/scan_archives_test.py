@@ -179,8 +179,10 @@ def a_secret_in_several_members_has_a_place_in_each():
     put("f/x.zip", zipped({"a.env": env(1), "in.zip": inner, "large.env": b"filler\n" * 800000 + env(1), "z.env": env(2)}, zipfile.ZIP_STORED))
     found = report("--dir", "f", status=FINDINGS)
     equal([path for path, _, _ in places(found)], [f"x.zip!/{name}" for name in ("a.env", "in.zip!/b.env", "in.zip!/c.env", "large.env", "z.env")])
-    put("f/.turnstone.yml", b"allow:\n  - paths: ['x.zip!/a.env', 'x.zip!/in.zip!/**', 'x.zip!/large.env']\n")
+    put("f/.turnstone.yml", b"allow:\n  - paths: ['x.zip!/a.env', 'x.zip!/in.zip', 'x.zip!/large.env']\n")
     equal([path for path, _, _ in places(report("--dir", "f", status=FINDINGS))], ["x.zip!/z.env"], "one place is allowed, another is not")
+    put("f/.turnstone.yml", b"allow:\n  - paths: ['*.zip']\n")
+    equal(places(report("--dir", "f", status=CLEAN)), [], "an archive is like a folder")
 
 
 @test

@@ -136,6 +136,13 @@ static void globs_match_as_described(void **state) {
         {"**", "x/y", true},
         {"[]a]", "]", true},
         {"a[", "a[", false},
+        {"x.zip", "d/x.zip!/a.c", true},
+        {"*.zip", "d/x.zip!/a.c", true},
+        {"d/*.zip", "d/x.zip!/y.gz!/y", true},
+        {"d/x.zip", "d/x.zip!", false},
+        {"x.zip/", "x.zip!/a.c", true},
+        {"x.zip!/a.c", "x.zip!/a.c", true},
+        {"x.zip!/a.c", "x.zip!/b.c", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (ts_glob_matches(cases[i].pattern, cases[i].path) != cases[i].matches)
@@ -162,7 +169,7 @@ static void simple_patterns_match_like_others(void **state) {
             snprintf(other + strlen(other), 4, simple[i] == 'a' ? "[a]" : "%c", simple[i]);
         len = ts_prng_below(&prng, sizeof path);
         for (size_t i = 0; i < len; i++)
-            path[i] = "aabb/"[ts_prng_below(&prng, 5)];
+            path[i] = "aabb/!"[ts_prng_below(&prng, 6)];
         path[len] = '\0';
         bool expected = ts_glob_matches(other, path);
         matches += expected;
