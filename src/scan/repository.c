@@ -358,7 +358,8 @@ static enum ts_scan_outcome refuse_id(struct scan_visit *visit, const struct ts_
     char hex[TS_GIT_OID_HEX_SIZE];
     (void)ts_git_oid_format(visit->target->hash, oid, hex);
     if (!ts_git_repo_is_shallow(visit->repo))
-        return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "%s: unknown commit; 'git fetch' gets new ones", hex);
+        return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "%s: unknown commit; 'git fetch' gets new ones",
+                          hex);
     scan__fault(
         &visit->pass->faults,
         "%s: not in this clone, which is shallow; fetch the history with 'git fetch --unshallow', or in CI with 'fetch-depth: 0'",

@@ -233,7 +233,7 @@ def all_refs_is_the_default_and_others_select():
     equal(found_names("repo", "--commit", commits["c"], "--commit", commits["a"]), "ac")
     complains(USAGE, "unknown branch 'v1'", "scan", "repo", "--branch", "v1")
     complains(USAGE, "unknown ref", "scan", "repo", "--ref", "nothing")
-    complains(USAGE, "not in the repository", "scan", "repo", "--commit", "0" * 40)
+    complains(USAGE, "unknown commit", "scan", "repo", "--commit", "0" * 40)
 
 
 @test
