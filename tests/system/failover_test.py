@@ -16,6 +16,7 @@ from tap import equal, holds, main, test  # noqa: E402
 
 OPTIONS = {"max_prepared_transactions": 64, "fsync": False, "settings": "log_min_messages = panic"}
 SECONDS = int(os.environ.get("TURNSTONE_STORM_SECONDS", "20"))
+SEED = os.environ.get("TURNSTONE_STORM_SEED", "failover")
 
 
 def put(urls, key, value):
@@ -29,7 +30,7 @@ def value_of(urls, key):
 
 @test
 def a_storm_in_which_a_standby_takes_over_loses_and_repeats_nothing():
-    storm = Storm("failover", repositories=24, servers=[Pair(**OPTIONS), Server(**OPTIONS)])
+    storm = Storm(SEED, repositories=24, servers=[Pair(**OPTIONS), Server(**OPTIONS)])
     try:
         storm.blow(SECONDS)
         storm.calm()
