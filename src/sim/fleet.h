@@ -120,7 +120,7 @@ struct sim__fleet {
     uint32_t repo_count;
     struct fleet__run runs[FLEET_RUNS];
     struct fleet__worker *workers;
-    uint64_t push_odds, damage_percent, stop_percent; /* drawn from the seed */
+    uint64_t push_odds, gone_odds, damage_percent, stop_percent; /* drawn from the seed */
 
     /* The contents of the stores. */
     struct fleet__shard shards[FLEET_RUNS][FLEET_TARGETS_MAX];

@@ -63,9 +63,20 @@ static void push_somewhere(struct sim__world *world) {
     sim__event(world, "pushes", index, repo->state_count, repo->states[repo->state_count - 1]);
 }
 
+/* The runs that have not finished it park it. */
+static void remove_some_repo(struct sim__world *world) {
+    const uint32_t index = (uint32_t)sim__below(world, world->fleet->repo_count);
+    world->fleet->repos[index].is_gone = true;
+    sim__event(world, "is gone", index);
+}
+
 static void disturb(struct sim__world *world) {
-    if (!world->calm && sim__odds(world, world->fleet->push_odds))
+    if (world->calm)
+        return;
+    if (sim__odds(world, world->fleet->push_odds))
         push_somewhere(world);
+    if (sim__odds(world, world->fleet->gone_odds))
+        remove_some_repo(world);
 }
 
 /* ---- beginning and end ---- */
@@ -88,6 +99,7 @@ static bool begin(struct sim__world *world) {
     fleet->workers = calloc(world->options.workers, sizeof *fleet->workers);
     fleet->repo_count = world->options.shards;
     fleet->push_odds = sim__chance(world, 50) ? 100 : 400;
+    fleet->gone_odds = sim__chance(world, 50) ? 0 : 15;
     fleet->damage_percent = sim__chance(world, 50) ? 5 : 25;
     fleet->stop_percent = sim__chance(world, 50) ? 0 : 4;
     world->temper = (struct sim__temper){.slow = sim__chance(world, 30) ? 80 : 30};

@@ -3,12 +3,13 @@
 #include "runtime/durable/durable.h"
 
 #include "durable_impl.h"
+#include "os/grow.h"
 #include "runtime/core/plant.h"
 
 #include <stdlib.h>
 
 /* Pages have up to 1 MiB, so reading more of them in one call might exceed its time limit. */
-enum { PAGES_AT_ONCE = 16 };
+enum { PAGES_AT_ONCE = 16, MARKS_AT_ONCE = 256 };
 
 struct ts_durable *ts_durable_new(const struct ts_durable_options *options) {
     struct ts_durable *durable = calloc(1, sizeof *durable);
@@ -286,7 +287,7 @@ enum ts_durable_end ts_durable_read(struct ts_durable *durable, struct ts_durabl
     const enum ts_durable_end end = durable__read_keys(durable, durable->home, keys, 2, ret_detail);
     if (end != TS_DURABLE_OK)
         return end;
-    durable->is_staged = false;
+    durable->is_staged = durable->has_doubtful_hits = false;
     if (!take_rows(durable))
         return durable__failed(TS_UNIT_DAMAGED_RECORD, ret_detail);
     *ret_unit = (struct ts_durable_unit){.id = durable->id,
@@ -300,9 +301,13 @@ enum ts_durable_end ts_durable_read(struct ts_durable *durable, struct ts_durabl
 
 struct recall {
     struct ts_durable *durable;
+    struct ts_attempt *marked; /* leases of other runs whose pages of hits have a mark */
+    size_t marked_count, marked_capacity;
     bool (*visit)(void *context, enum ts_durable_recall what, struct ts_bytes bytes);
     void *context;
+    enum ts_durable_recall what;
     bool is_enough;
+    bool no_memory;
 };
 
 static bool are_same(const struct ts_fleet_rules *a, const struct ts_fleet_rules *b) {
@@ -313,17 +318,29 @@ static void hand_over(struct recall *recall, enum ts_durable_recall what, struct
     recall->is_enough = !recall->visit(recall->context, what, bytes);
 }
 
+static bool is_marked(const struct recall *recall, const struct ts_attempt *lease) {
+    for (size_t i = 0; i < recall->marked_count; i++) {
+        const struct ts_attempt *marked = &recall->marked[i];
+        if (marked->run == lease->run && marked->shard == lease->shard && marked->fence == lease->fence)
+            return true;
+    }
+    return false;
+}
+
 /* Pages of hits that neither the target's record nor this run needs are not used, because a sweep may remove
- * them at any time. */
+ * them at any time. The same applies to pages of other runs that have a mark: their flip may never have come. */
 static void visit_hits(struct recall *recall, const struct ts_row *row) {
-    const struct ts_durable *durable = recall->durable;
+    struct ts_durable *durable = recall->durable;
     struct ts_fleet_hits_key key;
     if (!ts_fleet_key_is_hits(row->key, &key))
         return;
     const bool is_of_target = durable->has_target && are_same(&key.rules, &durable->target.rules);
     if (are_same(&key.rules, &durable->run.rules)) {
-        if (is_of_target || key.lease.run == durable->run.number)
+        const bool is_own = key.lease.run == durable->run.number;
+        if (is_own || (is_of_target && !is_marked(recall, &key.lease)))
             hand_over(recall, TS_DURABLE_HITS, row->value);
+        else
+            durable->has_doubtful_hits = durable->has_doubtful_hits || is_of_target;
     } else if (is_of_target) {
         hand_over(recall, TS_DURABLE_OTHER_HITS, row->value);
     }
@@ -344,10 +361,10 @@ static void visit_tips(struct recall *recall, const struct ts_row *row) {
     recall->is_enough = true;
 }
 
-static void visit_row(struct recall *recall, enum ts_durable_recall what, const struct ts_row *row) {
-    switch (what) {
+static void visit_row(struct recall *recall, const struct ts_row *row) {
+    switch (recall->what) {
     case TS_DURABLE_KNOWN:
-        hand_over(recall, what, row->value);
+        hand_over(recall, TS_DURABLE_KNOWN, row->value);
         return;
     case TS_DURABLE_HITS:
     case TS_DURABLE_OTHER_HITS:
@@ -386,27 +403,65 @@ static bool has_tips(const struct ts_durable *durable) {
                0;
 }
 
-enum ts_durable_end ts_durable_recall(struct ts_durable *durable, enum ts_durable_recall what,
-                                      bool (*visit)(void *context, enum ts_durable_recall what,
-                                                    struct ts_bytes bytes),
-                                      void *context, struct ts_durable_detail *ret_detail) {
-    if (what == TS_DURABLE_TIPS && !has_tips(durable))
-        return TS_DURABLE_OK;
-    struct recall recall = {.durable = durable, .visit = visit, .context = context};
-    struct ts_fleet_range range = range_of(durable, what);
+/* Reads a range, a few rows at a time, until `take` says that it is enough. */
+static enum ts_durable_end read_range(struct recall *recall, struct ts_fleet_range range, size_t at_once,
+                                      void (*take)(struct recall *recall, const struct ts_row *row),
+                                      struct ts_durable_detail *ret_detail) {
+    struct ts_durable *durable = recall->durable;
     for (;;) {
         if (durable__must_stop(durable->options.stop))
             return TS_DURABLE_STOPPED;
-        const enum ts_durable_end end =
-            durable__scan(durable, durable->home, &range, PAGES_AT_ONCE, ret_detail);
+        const enum ts_durable_end end = durable__scan(durable, durable->home, &range, at_once, ret_detail);
         if (end != TS_DURABLE_OK)
             return end;
-        for (size_t i = 0; i < durable->rows.count && !recall.is_enough; i++)
-            visit_row(&recall, what, &durable->rows.rows[i]);
+        for (size_t i = 0; i < durable->rows.count && !recall->is_enough; i++)
+            take(recall, &durable->rows.rows[i]);
         struct ts_fleet_key last;
-        if (recall.is_enough || durable->rows.count < PAGES_AT_ONCE ||
+        if (recall->is_enough || durable->rows.count < at_once ||
             !ts_fleet_key_of_bytes(durable->rows.rows[durable->rows.count - 1].key, &last))
             return TS_DURABLE_OK;
         ts_fleet_range_skip(&range, &last);
     }
+}
+
+static void take_mark(struct recall *recall, const struct ts_row *row) {
+    struct ts_fleet_waste_key key;
+    if (!ts_fleet_key_is_waste(row->key, &key) || key.waste != TS_WASTE_HITS ||
+        key.attempt.run == recall->durable->run.number)
+        return;
+    recall->no_memory = !TS_GROW(recall->marked, recall->marked_capacity, recall->marked_count + 1);
+    if (!recall->no_memory)
+        recall->marked[recall->marked_count++] = key.attempt;
+    recall->is_enough = recall->no_memory;
+}
+
+/* The marks are read before the pages: a mark that comes later belongs to pages that no sweep has seen yet. */
+static enum ts_durable_end read_marks(struct recall *recall, struct ts_durable_detail *ret_detail) {
+    struct ts_durable *durable = recall->durable;
+    durable->has_doubtful_hits = false;
+    if (!durable->has_target)
+        return TS_DURABLE_OK;
+    const enum ts_durable_end end =
+        read_range(recall, ts_fleet_range_waste_of(&durable->id), MARKS_AT_ONCE, take_mark, ret_detail);
+    return recall->no_memory ? durable__no_memory(ret_detail) : end;
+}
+
+enum ts_durable_end ts_durable_recall(struct ts_durable *durable, enum ts_durable_recall what,
+                                      bool (*visit)(void *context, enum ts_durable_recall what,
+                                                    struct ts_bytes bytes),
+                                      void *context, struct ts_durable_detail *ret_detail) {
+    struct recall recall = {.durable = durable, .what = what, .visit = visit, .context = context};
+    enum ts_durable_end end = TS_DURABLE_OK;
+    if (what == TS_DURABLE_TIPS && !has_tips(durable))
+        return TS_DURABLE_OK;
+    if (what == TS_DURABLE_TIPS && durable->has_doubtful_hits) {
+        hand_over(&recall, TS_DURABLE_NO_TIPS, ts_bytes_of(NULL, 0));
+        return TS_DURABLE_OK;
+    }
+    if (what == TS_DURABLE_HITS)
+        end = read_marks(&recall, ret_detail);
+    if (end == TS_DURABLE_OK)
+        end = read_range(&recall, range_of(durable, what), PAGES_AT_ONCE, visit_row, ret_detail);
+    free(recall.marked);
+    return end;
 }

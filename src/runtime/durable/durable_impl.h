@@ -46,8 +46,9 @@ struct ts_durable {
     bool has_staged_mark;                 /* some of its rows are in the store, with a mark */
     struct ts_unit_receipt *unit_receipt; /* room for it */
     struct ts_checkpoint_receipt *checkpoint_receipt;
-    bool has_waste; /* marks of this target may exist */
-    bool is_unsure; /* a write of this lease on another store was not answered */
+    bool has_waste;         /* marks of this target may exist */
+    bool has_doubtful_hits; /* the last recall has left out pages of hits that a sweep may remove */
+    bool is_unsure;         /* a write of this lease on another store was not answered */
 
     /* Room for pages and summaries: TS_FLEET_PAGE_MAX bytes. */
     uint8_t *page;

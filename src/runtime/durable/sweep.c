@@ -6,7 +6,8 @@
  *     staged   rows of the attempt                    its lease is over for good, and it is not the current attempt
  *     old      rows of the attempt                    likewise
  *     known    known pages of the lease               the shard is Done, or the run has ended
- *     hits     pages of hits of earlier rules         likewise, and the target has other rules
+ *     hits     pages of hits of the lease             likewise, and no flip of its run is the current one
+ *              all pages of hits of earlier rules     likewise, and the target has other rules
  *
  * Rows on other stores are written without a check of the lease, so a batch may still arrive after the end of
  * the lease. Its deadline is the store's time, read before the end of the lease, plus a limit: the duration
@@ -14,6 +15,9 @@
  * time of every store, and stores these times plus the limit in the mark. A sweep after these times removes
  * the rows. If a worker has received an answer to each of its writes, no batch can arrive late, and it
  * removes the rows at once.
+ *
+ * Only flips of their own run rely on pages of hits that have a mark (durable.c), so every batch that removes such pages checks the mark.
+ * When that run has flipped the target, the pages stay, and the mark goes.
  *
  * An attempt whose lease has ended can never become current, but a current attempt may be replaced. So the
  * sweep first checks whether the lease has ended. It removes seen-in rows before the page that lists them,
@@ -330,6 +334,36 @@ static bool sweep_known(struct sweep *sweep) {
     return del_range(sweep, range, NULL) && del_mark(sweep);
 }
 
+/* Removes the lease's pages of hits, as long as its mark has not changed. */
+static bool sweep_hits_of_lease(struct sweep *sweep) {
+    const struct ts_attempt *lease = &sweep->key.attempt;
+    const struct ts_fleet_key mark =
+        ts_fleet_key_waste(&sweep->key.target, &sweep->key.attempt, sweep->key.waste);
+    struct ts_fleet_range range = {
+        .from = ts_fleet_key_hits(&sweep->key.target, &sweep->waste.rules, lease, 0),
+        .to = ts_fleet_key_hits(&sweep->key.target, &sweep->waste.rules, lease, UINT32_MAX)};
+    for (;;) {
+        bool refused = false;
+        if (!scan(sweep, sweep->home, &range, PAGES_AT_ONCE, &sweep->rows) ||
+            !durable__batch_check(&sweep->batches[sweep->home], &mark, sweep->mark_version))
+            return false;
+        struct ts_fleet_key key;
+        for (size_t i = 0; i < sweep->rows.count; i++) {
+            if (!ts_fleet_key_of_bytes(sweep->rows.rows[i].key, &key) || !del(sweep, sweep->home, &key))
+                return false;
+        }
+        const bool is_end = sweep->rows.count < PAGES_AT_ONCE;
+        if ((is_end && !del(sweep, sweep->home, &mark)) || !flush(sweep, sweep->home, &refused))
+            return false;
+        if (refused)
+            return keep(sweep);
+        sweep->swept.marks += is_end;
+        if (is_end)
+            return true;
+        ts_fleet_range_skip(&range, &key);
+    }
+}
+
 /* A later run's flip relies only on its own pages, and makes this check of the target's version fail. */
 static bool sweep_hits(struct sweep *sweep) {
     struct ts_fleet_target target;
@@ -342,10 +376,12 @@ static bool sweep_hits(struct sweep *sweep) {
         return keep(sweep);
     if (!read_target(sweep, &target, &version))
         return false;
-    if (version == 0)
-        return keep(sweep);
-    if (memcmp(&target.rules, &sweep->waste.rules, sizeof target.rules) == 0)
+    const bool has_these_rules =
+        version != 0 && memcmp(&target.rules, &sweep->waste.rules, sizeof target.rules) == 0;
+    if (has_these_rules && target.attempt.run == sweep->key.attempt.run)
         return del_mark(sweep);
+    if (has_these_rules || version == 0)
+        return sweep_hits_of_lease(sweep);
     const struct ts_fleet_key target_key = ts_fleet_key_target(&sweep->tenant, &sweep->key.target);
     struct ts_fleet_range range = ts_fleet_range_hits(&sweep->key.target, &sweep->waste.rules);
     bool is_left = false;

@@ -174,101 +174,6 @@ static void another_worker_continues_from_the_parts_of_a_lost_one(void **state) 
     free_report(&made);
 }
 
-static void hits_of_other_rules_are_not_used_and_are_removed(void **state) {
-    (void)state;
-    const struct ts_target_id target = world_target(1);
-    struct made_report made;
-    struct worker worker;
-    make_report(&made, 0, 1, 1);
-    uint64_t run = world_make_run(&target, 1);
-    begin(&worker, world.run, run, &rules);
-    part(&worker, 0, 3);
-    struct ts_durable_scan scan = scan_of(&made);
-    scan.has_hits = true;
-    finish(&worker, scan);
-    worker_free(&worker);
-
-    run = world_make_run(&target, 1);
-    begin(&worker, world.run, run, &other_judging);
-    struct recalled recalled = recall(&worker);
-    assert_int_equal(recalled.pages[TS_DURABLE_HITS], 0);
-    assert_int_equal(recalled.pages[TS_DURABLE_OTHER_HITS], 3);
-    part(&worker, 0, 2);
-    finish(&worker, scan);
-    worker_free(&worker);
-    expect_garbage_free(1, 1);
-    assert_int_equal(world_census().hits, 2);
-
-    run = world_make_run(&target, 1);
-    begin(&worker, world.run, run, &other_rules);
-    recalled = recall(&worker);
-    assert_int_equal(recalled.pages[TS_DURABLE_HITS], 0);
-    assert_int_equal(recalled.pages[TS_DURABLE_OTHER_HITS], 0);
-    assert_int_equal(recalled.pages[TS_DURABLE_TIPS],
-                     0); /* other rules have not scanned what the tips reach */
-    finish(&worker, scan_of(&made));
-    worker_free(&worker);
-    free_report(&made);
-    expect_garbage_free(1, 1);
-    assert_int_equal(world_census().hits, 0);
-}
-
-/* Two later runs have the rules of the pages that a sweep is about to remove. The second relies on these pages. */
-static struct made_report two_runs_report;
-static struct worker relying;
-static unsigned relied_pages;
-
-static void two_runs_with_the_earlier_rules(void) {
-    const struct ts_target_id target = world_target(1);
-    scan_target(1, &two_runs_report, &rules);
-    const uint64_t run = world_make_run(&target, 1);
-    begin(&relying, world.run, run, &rules);
-    relied_pages = recall(&relying).pages[TS_DURABLE_HITS];
-}
-
-/* The runs come at each moment of the sweep in turn. */
-static void a_sweep_never_removes_hits_that_another_scan_relies_on(void **state) {
-    (void)state;
-    bool is_over = false, was_kept = false, was_removed = false;
-    make_report(&two_runs_report, 0, 1, 1);
-    for (unsigned at = 0; !is_over; at++) {
-        const struct ts_checkpoint_receipt *checkpoint;
-        struct worker worker;
-        struct ts_durable_swept swept;
-        struct ts_infra_error error;
-        (void)world_fresh(NULL);
-        const struct ts_target_id target = world_target(1);
-        uint64_t run = world_make_run(&target, 1);
-        struct ts_durable_scan scan = scan_of(&two_runs_report);
-        scan.has_hits = true;
-        begin(&worker, world.run, run, &rules);
-        part(&worker, 0, 3);
-        finish(&worker, scan);
-        worker_free(&worker);
-        run = world_make_run(&target, 1);
-        begin(&worker, world.run, run, &other_rules);
-        must(ts_durable_stage(worker.durable, &scan, &worker.detail), &worker);
-        must(ts_durable_flip(worker.durable, &worker.receipt, &worker.detail), &worker);
-        must(ts_durable_complete(worker.durable, worker.receipt, &checkpoint, &worker.detail), &worker);
-        worker_free(&worker);
-        world.between = two_runs_with_the_earlier_rules;
-        world.spared_reads = at;
-        assert_true(
-            ts_durable_sweep(world.coord, &world.tenant, (struct ts_durable_stop){0}, &swept, &error));
-        is_over = world.between != NULL;
-        world.between = NULL;
-        if (is_over)
-            continue;
-        finish(&relying, scan);
-        worker_free(&relying);
-        assert_int_equal(world_census().hits, relied_pages);
-        was_kept = was_kept || relied_pages == 3;
-        was_removed = was_removed || relied_pages == 0;
-    }
-    free_report(&two_runs_report);
-    assert_true(was_kept && was_removed);
-}
-
 /* ---- faults ---- */
 
 /* Runs a unit with parts. Each of its writes is lost once as a request and once as a reply. */
@@ -481,8 +386,6 @@ int main(int argc, char **argv) {
         TEST(nothing_new_moves_the_run_number_and_nothing_else),
         TEST(a_unit_that_a_later_run_has_finished_is_covered),
         TEST(another_worker_continues_from_the_parts_of_a_lost_one),
-        TEST(hits_of_other_rules_are_not_used_and_are_removed),
-        TEST(a_sweep_never_removes_hits_that_another_scan_relies_on),
         TEST(invariant_8_after_a_lost_write_the_result_is_exact),
         TEST(rows_of_a_write_without_an_answer_are_not_removed_at_once),
         TEST(invariant_1_a_worker_without_its_lease_writes_nothing),
