@@ -46,17 +46,17 @@ enum {
 };
 
 /* A set of objects: bit n is object n. */
-typedef uint64_t fleet__objects;
+typedef uint64_t sim__fleet_objects;
 
-struct fleet__repo {
+struct sim__fleet_repo {
     struct ts_target_id id;
-    fleet__objects states[FLEET_STATES_MAX]; /* the objects that each state of the refs reaches */
-    uint32_t state_count;                    /* the last one is the current state */
-    fleet__objects lost;                     /* objects that the origin does not have */
-    bool is_gone;                            /* the repository no longer exists */
+    sim__fleet_objects states[FLEET_STATES_MAX]; /* the objects that each state of the refs reaches */
+    uint32_t state_count;                        /* the last one is the current state */
+    sim__fleet_objects lost;                     /* objects that the origin does not have */
+    bool is_gone;                                /* the repository no longer exists */
 };
 
-struct fleet__run {
+struct sim__fleet_run {
     struct ts_run_id id;
     uint32_t rules;
     struct ts_run_config config;
@@ -66,7 +66,7 @@ struct fleet__run {
 };
 
 /* The fields of a shard's record that the checks need. */
-struct fleet__shard {
+struct sim__fleet_shard {
     uint64_t version; /* 0: none */
     uint32_t place;
     uint64_t id;
@@ -77,80 +77,80 @@ struct fleet__shard {
     size_t cursor;        /* length of its key: 0 none, then T, then T ff */
 };
 
-struct fleet__target {
+struct sim__fleet_target {
     uint64_t version; /* 0: no record */
     struct ts_fleet_target record;
 };
 
 /* One row of a store about a target; for a page of occurrences, one finding. */
-struct fleet__row {
+struct sim__fleet_row {
     uint8_t kind; /* the letter of its key */
     uint32_t target;
     struct ts_attempt attempt;
     uint64_t version;
     uint32_t finding;
-    uint64_t count;         /* seen in: occurrences */
-    fleet__objects objects; /* occurrences */
-    uint8_t waste;          /* for a mark: its kind */
-    bool is_swept;          /* a mark that a sweep has seen */
-    uint8_t rules;          /* for pages of hits: the rules */
+    uint64_t count;             /* seen in: occurrences */
+    sim__fleet_objects objects; /* occurrences */
+    uint8_t waste;              /* for a mark: its kind */
+    bool is_swept;              /* a mark that a sweep has seen */
+    uint8_t rules;              /* for pages of hits: the rules */
 };
 
-struct fleet__place {
-    struct fleet__row *rows;
+struct sim__fleet_place {
+    struct sim__fleet_row *rows;
     size_t count, capacity;
     uint64_t version; /* the highest version of its rows at the last check */
     uint64_t promises;
     bool has_finding[FLEET_FINDINGS];
 };
 
-struct fleet__mirror {
+struct sim__fleet_mirror {
     bool exists;
     uint32_t state;
-    fleet__objects missing;
+    sim__fleet_objects missing;
 };
 
 /* The disk of a worker: mirrors, which survive a crash of its process. */
-struct fleet__worker {
-    struct fleet__mirror mirrors[FLEET_TARGETS_MAX];
+struct sim__fleet_worker {
+    struct sim__fleet_mirror mirrors[FLEET_TARGETS_MAX];
 };
 
 struct sim__fleet {
-    struct fleet__repo repos[FLEET_TARGETS_MAX];
+    struct sim__fleet_repo repos[FLEET_TARGETS_MAX];
     uint32_t repo_count;
-    struct fleet__run runs[FLEET_RUNS];
-    struct fleet__worker *workers;
+    struct sim__fleet_run runs[FLEET_RUNS];
+    struct sim__fleet_worker *workers;
     uint64_t push_odds, gone_odds, damage_percent, stop_percent; /* drawn from the seed */
 
     /* The contents of the stores. */
-    struct fleet__shard shards[FLEET_RUNS][FLEET_TARGETS_MAX];
-    struct fleet__target targets[FLEET_TARGETS_MAX];
-    struct fleet__place places[TS_SIM_STORES_MAX];
+    struct sim__fleet_shard shards[FLEET_RUNS][FLEET_TARGETS_MAX];
+    struct sim__fleet_target targets[FLEET_TARGETS_MAX];
+    struct sim__fleet_place places[TS_SIM_STORES_MAX];
     struct ts_rows raw;
 };
 
 /* ---- repositories (fleet_world.c) ---- */
 
-bool fleet__finds(uint32_t rules, uint32_t object);
-uint32_t fleet__finding_of(uint32_t object);
-struct ts_fleet_finding fleet__finding_id(uint32_t finding);
-void fleet__refs_digest(uint32_t target, uint32_t state, uint8_t ret_refs[static 32]);
-static inline fleet__objects fleet__bit(uint32_t object) {
+bool sim__fleet_finds(uint32_t rules, uint32_t object);
+uint32_t sim__fleet_finding_of(uint32_t object);
+struct ts_fleet_finding sim__fleet_finding_id(uint32_t finding);
+void sim__fleet_refs_digest(uint32_t target, uint32_t state, uint8_t ret_refs[static 32]);
+static inline sim__fleet_objects sim__fleet_bit(uint32_t object) {
     return UINT64_C(1) << object;
 }
 
 /* ---- checks (fleet_check.c, fleet_visible.c) ---- */
 
-void fleet__check(struct sim__world *world, uint32_t place);
-void fleet__check_restarted(struct sim__world *world, uint32_t place);
+void sim__fleet_check(struct sim__world *world, uint32_t place);
+void sim__fleet_check_restarted(struct sim__world *world, uint32_t place);
 /* Checks all targets, by the rows that were read last. */
-void fleet__check_visible(struct sim__world *world);
+void sim__fleet_check_visible(struct sim__world *world);
 /* At the end: checks that no garbage is left. */
-void fleet__check_end(struct sim__world *world);
-bool fleet__is_clean(const struct sim__world *world); /* there are no promises and no waste marks */
+void sim__fleet_check_end(struct sim__world *world);
+bool sim__fleet_is_clean(const struct sim__world *world); /* there are no promises and no waste marks */
 
 /* ---- workers (fleet_worker.c, fleet_unit.c) ---- */
 
-void fleet__worker_main(void *context);
+void sim__fleet_worker_main(void *context);
 
 #endif

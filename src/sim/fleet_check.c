@@ -17,7 +17,7 @@ enum { HEAD = 3 };
 struct look {
     struct sim__world *world;
     struct sim__fleet *fleet;
-    struct fleet__place *place;
+    struct sim__fleet_place *place;
     uint64_t now_ms;
     uint64_t before; /* versions up to this one existed before */
     bool restarted;
@@ -64,7 +64,7 @@ static void look_at_run(struct look *look, const struct ts_row *row) {
     const uint32_t index = run_of(look->fleet, record.run.v);
     if (index == FLEET_RUNS)
         return;
-    struct fleet__run *run = &look->fleet->runs[index];
+    struct sim__fleet_run *run = &look->fleet->runs[index];
     if (run->status != record.status)
         sim__event(look->world, "run", index, (uint64_t)record.status, record.number);
     run->number = record.number;
@@ -72,8 +72,8 @@ static void look_at_run(struct look *look, const struct ts_row *row) {
 }
 
 /* Checks what the change of a shard's record means for its owner and for the target. */
-static void check_shard(struct look *look, uint32_t run, uint32_t target, const struct fleet__shard *before,
-                        const struct fleet__shard *now) {
+static void check_shard(struct look *look, uint32_t run, uint32_t target,
+                        const struct sim__fleet_shard *before, const struct sim__fleet_shard *now) {
     const bool moved = now->cursor != before->cursor || now->status != before->status;
     const bool is_own = now->fence == before->fence;
     if (now->fence < before->fence)
@@ -85,7 +85,7 @@ static void check_shard(struct look *look, uint32_t run, uint32_t target, const 
         sim__broken(look->world, "stale owner", "the shard of target %u moved after the end of its lease",
                     (unsigned)target);
     const bool is_past = now->status == TS_SHARD_DONE || now->cursor > TS_TARGET_ID_LEN;
-    const struct fleet__target *of = &look->fleet->targets[target];
+    const struct sim__fleet_target *of = &look->fleet->targets[target];
     if (is_past && (of->version == 0 || of->record.run_number < look->fleet->runs[run].number))
         sim__broken(look->world, "frontier", "run %u moved past target %u, whose result is not durable",
                     (unsigned)run, (unsigned)target);
@@ -107,17 +107,17 @@ static void look_at_shard(struct look *look, const struct ts_row *row, uint32_t 
         sim__broken(look->world, "record", "a shard that nobody made");
         return;
     }
-    struct fleet__shard *shard = &look->fleet->shards[run][target];
+    struct sim__fleet_shard *shard = &look->fleet->shards[run][target];
     if (shard->version == row->version)
         return;
-    const struct fleet__shard now = {.version = row->version,
-                                     .place = place,
-                                     .id = record.key.shard.v,
-                                     .status = record.status,
-                                     .reason = record.park_reason,
-                                     .fence = record.fence.v,
-                                     .deadline_ms = record.has_holder ? record.holder.deadline.ms : 0,
-                                     .cursor = record.cursor.has_key ? record.cursor.last_key.len : 0};
+    const struct sim__fleet_shard now = {.version = row->version,
+                                         .place = place,
+                                         .id = record.key.shard.v,
+                                         .status = record.status,
+                                         .reason = record.park_reason,
+                                         .fence = record.fence.v,
+                                         .deadline_ms = record.has_holder ? record.holder.deadline.ms : 0,
+                                         .cursor = record.cursor.has_key ? record.cursor.last_key.len : 0};
     if (!look->restarted)
         check_shard(look, run, target, shard, &now);
     *shard = now;
@@ -126,7 +126,7 @@ static void look_at_shard(struct look *look, const struct ts_row *row, uint32_t 
 /* ---- targets ---- */
 
 /* The shard of this target in the run with this number; NULL: there is none. */
-static const struct fleet__shard *shard_of(const struct look *look, uint32_t target, uint64_t number) {
+static const struct sim__fleet_shard *shard_of(const struct look *look, uint32_t target, uint64_t number) {
     for (uint32_t run = 0; run < FLEET_RUNS; run++) {
         if (look->fleet->runs[run].number == number && number != 0)
             return &look->fleet->shards[run][target];
@@ -134,14 +134,14 @@ static const struct fleet__shard *shard_of(const struct look *look, uint32_t tar
     return NULL;
 }
 
-static bool is_held(const struct look *look, const struct fleet__shard *shard) {
+static bool is_held(const struct look *look, const struct sim__fleet_shard *shard) {
     return shard != NULL && shard->version != 0 && shard->status == TS_SHARD_ACTIVE &&
            shard->deadline_ms > look->now_ms;
 }
 
 static void check_flip(struct look *look, uint32_t target, const struct ts_fleet_target *before,
                        const struct ts_fleet_target *now) {
-    const struct fleet__shard *shard = shard_of(look, target, now->run_number);
+    const struct sim__fleet_shard *shard = shard_of(look, target, now->run_number);
     if (now->run_number < before->run_number)
         sim__broken(look->world, "run number", "run %llu replaced the result of run %llu of target %u",
                     (unsigned long long)now->run_number, (unsigned long long)before->run_number,
@@ -167,7 +167,7 @@ static void look_at_target(struct look *look, const struct ts_row *row) {
         sim__broken(look->world, "record", "the record of a target cannot be read");
         return;
     }
-    struct fleet__target *of = &look->fleet->targets[target];
+    struct sim__fleet_target *of = &look->fleet->targets[target];
     if (of->version == row->version)
         return;
     sim__event(look->world, "flipped", target, record.run_number, ts_be64_load(record.refs + 8),
@@ -179,8 +179,8 @@ static void look_at_target(struct look *look, const struct ts_row *row) {
 
 /* ---- rows about targets ---- */
 
-static void keep(struct look *look, const struct fleet__row *row) {
-    struct fleet__place *place = look->place;
+static void keep(struct look *look, const struct sim__fleet_row *row) {
+    struct sim__fleet_place *place = look->place;
     if (!TS_GROW(place->rows, place->capacity, place->count + 1)) {
         sim__broken(look->world, "memory", "there is none left");
         return;
@@ -189,13 +189,13 @@ static void keep(struct look *look, const struct fleet__row *row) {
 }
 
 /* A row of the home store is written under the lease that its key names. */
-static void check_writer(struct look *look, const struct fleet__row *row) {
+static void check_writer(struct look *look, const struct sim__fleet_row *row) {
     /* Marks of replaced rows name the replaced attempt, and a sweep may write into any mark. */
     const bool is_of_others =
         row->kind == 'w' && (row->waste == TS_WASTE_OLD || row->waste == TS_WASTE_HITS || row->is_swept);
     if (row->version <= look->before || row->kind == 'e' || is_of_others || look->restarted)
         return;
-    const struct fleet__shard *shard = shard_of(look, row->target, row->attempt.run);
+    const struct sim__fleet_shard *shard = shard_of(look, row->target, row->attempt.run);
     if (!is_held(look, shard) || shard->fence != row->attempt.fence)
         sim__broken(look->world, "stale owner", "a row '%c' of target %u was written without a valid lease",
                     row->kind, (unsigned)row->target);
@@ -208,7 +208,7 @@ static bool finding_number(const struct ts_fleet_finding *id, uint32_t *ret_find
 }
 
 /* Each finding of a page becomes a separate row. */
-static bool keep_page(struct look *look, struct fleet__row row, struct ts_bytes page) {
+static bool keep_page(struct look *look, struct sim__fleet_row row, struct ts_bytes page) {
     struct ts_fleet_page_reader reader;
     struct ts_fleet_item item;
     if (ts_fleet_page_open(page, &reader) != TS_FLEET_OK)
@@ -227,7 +227,8 @@ static bool keep_page(struct look *look, struct fleet__row row, struct ts_bytes 
         case TS_FLEET_ITEM_PLACE: {
             if (item.place.object.len == 0)
                 return false;
-            const fleet__objects object = fleet__bit(item.place.object.data[item.place.object.len - 1]);
+            const sim__fleet_objects object =
+                sim__fleet_bit(item.place.object.data[item.place.object.len - 1]);
             if ((row.objects & object) != 0)
                 sim__broken(look->world, "extra finding", "an occurrence is in a page twice");
             row.objects |= object;
@@ -246,7 +247,7 @@ static bool keep_page(struct look *look, struct fleet__row row, struct ts_bytes 
 }
 
 /* Keys consist of a letter, the target, sometimes rules and judging, and an attempt or a lease. */
-static bool key_parts(const struct ts_row *row, size_t rules_len, struct fleet__row *ret_row,
+static bool key_parts(const struct ts_row *row, size_t rules_len, struct sim__fleet_row *ret_row,
                       const struct sim__fleet *fleet) {
     const size_t at = HEAD + TS_TARGET_ID_LEN + rules_len;
     if (row->key.len < at + TS_ATTEMPT_LEN)
@@ -256,7 +257,7 @@ static bool key_parts(const struct ts_row *row, size_t rules_len, struct fleet__
     return ret_row->target != FLEET_TARGETS_MAX;
 }
 
-static bool look_at_seen(struct look *look, const struct ts_row *raw, struct fleet__row *row) {
+static bool look_at_seen(struct look *look, const struct ts_row *raw, struct sim__fleet_row *row) {
     struct ts_fleet_seen_key key;
     struct ts_fleet_seen seen;
     if (!ts_fleet_key_is_seen(raw->key, &key) || ts_fleet_seen_decode(raw->value, &seen) != TS_FLEET_OK ||
@@ -269,7 +270,7 @@ static bool look_at_seen(struct look *look, const struct ts_row *raw, struct fle
 }
 
 /* Each id of a change becomes a row of its own; count is 1 for one that came, otherwise 0. */
-static bool keep_change(struct look *look, const struct ts_row *raw, struct fleet__row row) {
+static bool keep_change(struct look *look, const struct ts_row *raw, struct sim__fleet_row row) {
     struct ts_fleet_change_key key;
     struct ts_fleet_change change;
     if (!ts_fleet_key_is_change(raw->key, &key) ||
@@ -300,7 +301,7 @@ static bool look_at_notice(const struct look *look, const struct ts_row *raw) {
            target_of(look->fleet, key.target.bytes) != FLEET_TARGETS_MAX;
 }
 
-static bool look_at_mark(const struct ts_row *raw, struct fleet__row *row) {
+static bool look_at_mark(const struct ts_row *raw, struct sim__fleet_row *row) {
     struct ts_fleet_waste waste;
     if (ts_fleet_waste_decode(raw->value, &waste) != TS_FLEET_OK)
         return false;
@@ -310,7 +311,7 @@ static bool look_at_mark(const struct ts_row *raw, struct fleet__row *row) {
 }
 
 static bool look_at_fleet_row(struct look *look, const struct ts_row *raw) {
-    struct fleet__row row = {.kind = raw->key.len > HEAD ? raw->key.data[2] : 0, .version = raw->version};
+    struct sim__fleet_row row = {.kind = raw->key.len > HEAD ? raw->key.data[2] : 0, .version = raw->version};
     bool is_good = false;
     switch (row.kind) {
     case 't':
@@ -379,11 +380,11 @@ static void look_at_runs(struct look *look) {
 }
 
 static void look_at_shards(struct look *look, uint32_t place) {
-    struct fleet__shard *shards = &look->fleet->shards[0][0];
+    struct sim__fleet_shard *shards = &look->fleet->shards[0][0];
     /* A restart may undo a change that was not durable, and so remove the record. */
     for (size_t i = 0; look->restarted && i < (size_t)FLEET_RUNS * FLEET_TARGETS_MAX; i++) {
         if (shards[i].place == place)
-            shards[i] = (struct fleet__shard){0};
+            shards[i] = (struct sim__fleet_shard){0};
     }
     const struct ts_rows *raw = &look->fleet->raw;
     for (size_t i = 0; i < raw->count && !sim__is_broken(look->world); i++) {
@@ -425,13 +426,13 @@ static void check(struct sim__world *world, uint32_t place, bool restarted) {
     if (!sim__is_broken(world) && read_rows(&look, place, 'c'))
         look_at_shards(&look, place);
     if (!sim__is_broken(world))
-        fleet__check_visible(world);
+        sim__fleet_check_visible(world);
 }
 
-void fleet__check(struct sim__world *world, uint32_t place) {
+void sim__fleet_check(struct sim__world *world, uint32_t place) {
     check(world, place, false);
 }
 
-void fleet__check_restarted(struct sim__world *world, uint32_t place) {
+void sim__fleet_check_restarted(struct sim__world *world, uint32_t place) {
     check(world, place, true);
 }

@@ -9,19 +9,19 @@
 
 enum { OID_LEN = 20 };
 
-static struct sim__world *world_of(const struct fleet__unit *unit) {
+static struct sim__world *world_of(const struct sim__fleet_unit *unit) {
     return unit->worker->actor.world;
 }
 
-static struct fleet__repo *repo_of(const struct fleet__unit *unit) {
+static struct sim__fleet_repo *repo_of(const struct sim__fleet_unit *unit) {
     return &world_of(unit)->fleet->repos[unit->target];
 }
 
-static struct fleet__mirror *mirror_of(const struct fleet__unit *unit) {
+static struct sim__fleet_mirror *mirror_of(const struct sim__fleet_unit *unit) {
     return &world_of(unit)->fleet->workers[unit->worker->number].mirrors[unit->target];
 }
 
-static fleet__objects reach_of(const struct fleet__unit *unit) {
+static sim__fleet_objects reach_of(const struct sim__fleet_unit *unit) {
     return repo_of(unit)->states[unit->state];
 }
 
@@ -70,7 +70,7 @@ static struct ts_unit_event answered(enum ts_error_variant variant, const struct
 
 /* Lets time pass, and simulates the keeper: it renews the lease, and notices its end. Like the keeper of a
  * paused process, it may be late. Returns false when the worker knows that the lease is lost. */
-static bool pass_time(struct fleet__unit *unit, uint64_t ms) {
+static bool pass_time(struct sim__fleet_unit *unit, uint64_t ms) {
     struct sim__world *world = world_of(unit);
     struct ts_coord_session *session = unit->worker->session;
     sim__sleep(&unit->worker->actor, sim__below(world, ms));
@@ -88,14 +88,14 @@ static bool pass_time(struct fleet__unit *unit, uint64_t ms) {
     return error == TS_RENEW_OK || error == TS_RENEW_BACKEND_ERROR;
 }
 
-static bool is_asked_to_stop(struct fleet__unit *unit) {
+static bool is_asked_to_stop(struct sim__fleet_unit *unit) {
     struct sim__world *world = world_of(unit);
     return !world->calm && sim__chance(world, world->fleet->stop_percent);
 }
 
 /* ---- read, sync, scan ---- */
 
-static struct ts_unit_event read_target(struct fleet__unit *unit) {
+static struct ts_unit_event read_target(struct sim__fleet_unit *unit) {
     struct ts_durable_unit found;
     struct ts_durable_detail detail = {0};
     const enum ts_durable_end end = ts_durable_read(unit->durable, &found, &detail);
@@ -115,10 +115,10 @@ static struct ts_unit_event read_target(struct fleet__unit *unit) {
 }
 
 /* A new clone has everything that the origin has. An old mirror may have been damaged meanwhile. */
-static struct ts_unit_event sync(struct fleet__unit *unit, bool repair) {
+static struct ts_unit_event sync(struct sim__fleet_unit *unit, bool repair) {
     struct sim__world *world = world_of(unit);
-    struct fleet__repo *repo = repo_of(unit);
-    struct fleet__mirror *mirror = mirror_of(unit);
+    struct sim__fleet_repo *repo = repo_of(unit);
+    struct sim__fleet_mirror *mirror = mirror_of(unit);
     if (!pass_time(unit, 300))
         return event(TS_UNIT_EVENT_LEASE_LOST);
     if (repo->is_gone)
@@ -128,21 +128,21 @@ static struct ts_unit_event sync(struct fleet__unit *unit, bool repair) {
     if (repair || !mirror->exists)
         mirror->missing = repo->lost;
     else if (!world->calm && sim__chance(world, world->fleet->damage_percent))
-        mirror->missing |= fleet__bit((uint32_t)sim__below(world, FLEET_OBJECTS));
+        mirror->missing |= sim__fleet_bit((uint32_t)sim__below(world, FLEET_OBJECTS));
     mirror->exists = true;
     unit->state = repo->state_count - 1;
     sim__event(world, "syncs", unit->worker->number, unit->target, unit->state, repair);
     struct ts_unit_event synced = event(TS_UNIT_EVENT_SYNCED);
-    fleet__refs_digest(unit->target, unit->state, synced.refs);
+    sim__fleet_refs_digest(unit->target, unit->state, synced.refs);
     return synced;
 }
 
 /* A page of known objects or of hits is a list of their numbers. */
 static bool add_page(void *context, enum ts_durable_recall what, struct ts_bytes bytes) {
     (void)what; /* there is only one judging */
-    fleet__objects *objects = context;
+    sim__fleet_objects *objects = context;
     for (size_t i = 0; i < bytes.len; i++)
-        *objects |= fleet__bit(bytes.data[i]);
+        *objects |= sim__fleet_bit(bytes.data[i]);
     return true;
 }
 
@@ -157,7 +157,7 @@ static bool add_tips(void *context, enum ts_durable_recall what, struct ts_bytes
 
 /* The results of earlier scans: known objects, hits, and the objects that the tips of the last complete scan
  * reach. */
-static bool recall(struct fleet__unit *unit, struct ts_unit_event *ret_event) {
+static bool recall(struct sim__fleet_unit *unit, struct ts_unit_event *ret_event) {
     struct ts_durable_detail detail = {0};
     struct sim__world *world = world_of(unit);
     uint64_t tips = UINT64_MAX;
@@ -180,23 +180,23 @@ static bool recall(struct fleet__unit *unit, struct ts_unit_event *ret_event) {
     return true;
 }
 
-static void look_at(struct fleet__unit *unit, uint32_t object) {
-    if ((mirror_of(unit)->missing & fleet__bit(object)) != 0)
-        unit->missed |= fleet__bit(object);
-    else if (fleet__finds(world_of(unit)->fleet->runs[unit->run].rules, object))
-        unit->hits |= fleet__bit(object);
+static void look_at(struct sim__fleet_unit *unit, uint32_t object) {
+    if ((mirror_of(unit)->missing & sim__fleet_bit(object)) != 0)
+        unit->missed |= sim__fleet_bit(object);
+    else if (sim__fleet_finds(world_of(unit)->fleet->runs[unit->run].rules, object))
+        unit->hits |= sim__fleet_bit(object);
     else
-        unit->known |= fleet__bit(object);
+        unit->known |= sim__fleet_bit(object);
 }
 
-static struct ts_unit_event scan(struct fleet__unit *unit, bool continues) {
+static struct ts_unit_event scan(struct sim__fleet_unit *unit, bool continues) {
     struct sim__world *world = world_of(unit);
     struct ts_unit_event event_of_recall;
     if (!continues && !recall(unit, &event_of_recall))
         return event_of_recall;
     for (uint32_t object = 0; object < FLEET_OBJECTS; object++) {
-        const fleet__objects done = unit->known | unit->hits | unit->missed;
-        if ((reach_of(unit) & ~done & fleet__bit(object)) == 0)
+        const sim__fleet_objects done = unit->known | unit->hits | unit->missed;
+        if ((reach_of(unit) & ~done & sim__fleet_bit(object)) == 0)
             continue;
         if (sim__chance(world, 40) && !pass_time(unit, 150))
             return event(TS_UNIT_EVENT_LEASE_LOST);
@@ -218,22 +218,22 @@ struct page {
     struct ts_bytes bytes;
 };
 
-static struct ts_durable_pages page_of(struct page *page, fleet__objects objects) {
+static struct ts_durable_pages page_of(struct page *page, sim__fleet_objects objects) {
     size_t len = 0;
     for (uint32_t i = 0; i < FLEET_OBJECTS; i++) {
-        if ((objects & fleet__bit(i)) != 0)
+        if ((objects & sim__fleet_bit(i)) != 0)
             page->objects[len++] = (uint8_t)i;
     }
     page->bytes = ts_bytes_of(page->objects, len);
     return (struct ts_durable_pages){&page->bytes, len > 0 ? 1 : 0};
 }
 
-static struct ts_unit_event part(struct fleet__unit *unit) {
+static struct ts_unit_event part(struct sim__fleet_unit *unit) {
     struct ts_durable_detail detail = {0};
     struct page known, hits;
-    const fleet__objects all = unit->known | unit->hits;
+    const sim__fleet_objects all = unit->known | unit->hits;
     /* Known objects are those with nothing found, so either half of a part may be lost. */
-    const fleet__objects listed = runtime__is_planted(TS_FLEET_PLANT_SPLIT) ? all : unit->known;
+    const sim__fleet_objects listed = runtime__is_planted(TS_FLEET_PLANT_SPLIT) ? all : unit->known;
     const struct ts_durable_part wanted = {.known = page_of(&known, listed & ~unit->durable_objects),
                                            .hits = page_of(&hits, unit->hits & ~unit->durable_objects),
                                            .objects = (uint64_t)__builtin_popcountll(all)};
@@ -262,9 +262,9 @@ struct paper {
     char objects[FLEET_OBJECTS][2 * OID_LEN + 1];
 };
 
-static void add_finding(struct paper *paper, uint32_t finding, fleet__objects objects, size_t *at) {
+static void add_finding(struct paper *paper, uint32_t finding, sim__fleet_objects objects, size_t *at) {
     struct ts_report_finding *entry = &paper->findings[paper->report.finding_count];
-    const struct ts_fleet_finding id = fleet__finding_id(finding);
+    const struct ts_fleet_finding id = sim__fleet_finding_id(finding);
     *entry = (struct ts_report_finding){.rule = &rule,
                                         .confidence = TS_CONFIDENCE_HIGH,
                                         .is_new = true,
@@ -272,7 +272,7 @@ static void add_finding(struct paper *paper, uint32_t finding, fleet__objects ob
                                         .occurrences = &paper->occurrences[*at]};
     (void)ts_hex_encode(ts_bytes_of(id.bytes, sizeof id.bytes), entry->id.text);
     for (uint32_t i = 0; i < FLEET_OBJECTS; i++) {
-        if ((objects & fleet__bit(i)) == 0 || fleet__finding_of(i) != finding)
+        if ((objects & sim__fleet_bit(i)) == 0 || sim__fleet_finding_of(i) != finding)
             continue;
         uint8_t oid[OID_LEN] = {0};
         oid[OID_LEN - 1] = (uint8_t)i;
@@ -291,7 +291,7 @@ static void add_finding(struct paper *paper, uint32_t finding, fleet__objects ob
         paper->report.finding_count++;
 }
 
-static void write_report(struct paper *paper, fleet__objects objects) {
+static void write_report(struct paper *paper, sim__fleet_objects objects) {
     *paper = (struct paper){0};
     paper->target = (struct ts_report_target){.name = TS_BYTES("sim"), .outcome = TS_REPORT_TARGET_SCANNED};
     paper->report = (struct ts_report){
@@ -301,7 +301,7 @@ static void write_report(struct paper *paper, fleet__objects objects) {
         add_finding(paper, finding, objects, &at);
 }
 
-static struct ts_unit_event stage_and_flip(struct fleet__unit *unit, const struct ts_unit_wish *wish) {
+static struct ts_unit_event stage_and_flip(struct sim__fleet_unit *unit, const struct ts_unit_wish *wish) {
     struct ts_durable_detail detail = {0};
     unit->receipt = NULL;
     if (!wish->is_new)
@@ -319,14 +319,14 @@ static struct ts_unit_event stage_and_flip(struct fleet__unit *unit, const struc
                                      .has_hits = unit->hits != 0,
                                      .with_faults = wish->with_faults,
                                      .n = wish->n};
-    fleet__refs_digest(unit->target, unit->state, result.refs);
+    sim__fleet_refs_digest(unit->target, unit->state, result.refs);
     enum ts_durable_end end = ts_durable_stage(unit->durable, &result, &detail);
     if (end == TS_DURABLE_OK)
         end = ts_durable_flip(unit->durable, &unit->receipt, &detail);
     return ended(end, &detail, TS_UNIT_EVENT_FLIPPED);
 }
 
-static struct ts_unit_event look_up(struct fleet__unit *unit) {
+static struct ts_unit_event look_up(struct sim__fleet_unit *unit) {
     struct ts_durable_detail detail = {0};
     struct ts_unit_event looked_up = event(TS_UNIT_EVENT_LOOKED_UP);
     const enum ts_durable_end end =
@@ -336,9 +336,9 @@ static struct ts_unit_event look_up(struct fleet__unit *unit) {
 
 /* A planted mistake: a checkpoint that checks neither the lease nor the cursor of the shard. It may come
  * late. */
-static void move_cursor_freely(struct fleet__unit *unit) {
+static void move_cursor_freely(struct sim__fleet_unit *unit) {
     struct sim__world *world = world_of(unit);
-    const struct fleet__shard *shard = &world->fleet->shards[unit->run][unit->target];
+    const struct sim__fleet_shard *shard = &world->fleet->shards[unit->run][unit->target];
     const struct ts_coord_target_keys keys = ts_coord_target_keys_of(repo_of(unit)->id.bytes);
     uint8_t key[19] = {0, 'c', 's'}, value[TS_RECORD_MAX];
     struct ts_shard_record record;
@@ -363,7 +363,7 @@ static void move_cursor_freely(struct fleet__unit *unit) {
     ts_rows_release(&rows);
 }
 
-static struct ts_unit_event checkpoint(struct fleet__unit *unit) {
+static struct ts_unit_event checkpoint(struct sim__fleet_unit *unit) {
     struct ts_durable_detail detail = {0};
     const struct ts_checkpoint_receipt *receipt;
     if (runtime__is_planted(TS_FLEET_PLANT_FREECURSOR)) {
@@ -374,7 +374,7 @@ static struct ts_unit_event checkpoint(struct fleet__unit *unit) {
                  TS_UNIT_EVENT_CHECKPOINTED);
 }
 
-static struct ts_unit_event complete(struct fleet__unit *unit) {
+static struct ts_unit_event complete(struct sim__fleet_unit *unit) {
     struct ts_durable_detail detail = {0};
     const struct ts_checkpoint_receipt *receipt;
     return ended(ts_durable_complete(unit->durable, unit->receipt, &receipt, &detail), &detail,
@@ -383,7 +383,7 @@ static struct ts_unit_event complete(struct fleet__unit *unit) {
 
 /* ---- the end of the lease ---- */
 
-static struct ts_unit_event park(struct fleet__unit *unit, struct ts_unit_error error) {
+static struct ts_unit_event park(struct sim__fleet_unit *unit, struct ts_unit_error error) {
     struct ts_coord_session *session = unit->worker->session;
     struct ts_coord_outcome outcome;
     struct ts_coord_detail detail = {0};
@@ -394,7 +394,7 @@ static struct ts_unit_event park(struct fleet__unit *unit, struct ts_unit_error 
     return answered(ts_park_error_variant(parked), &detail, TS_UNIT_EVENT_PARKED);
 }
 
-static struct ts_unit_event release(struct fleet__unit *unit, enum ts_blame blame) {
+static struct ts_unit_event release(struct sim__fleet_unit *unit, enum ts_blame blame) {
     struct ts_coord_session *session = unit->worker->session;
     struct ts_coord_outcome outcome;
     struct ts_coord_detail detail = {0};
@@ -405,7 +405,7 @@ static struct ts_unit_event release(struct fleet__unit *unit, enum ts_blame blam
     return answered(ts_release_error_variant(released), &detail, TS_UNIT_EVENT_RELEASED);
 }
 
-static struct ts_unit_event sleep_for(struct fleet__unit *unit, uint64_t ms) {
+static struct ts_unit_event sleep_for(struct sim__fleet_unit *unit, uint64_t ms) {
     if (is_asked_to_stop(unit))
         return event(TS_UNIT_EVENT_ASKED_TO_STOP);
     return event(pass_time(unit, ms + 1) ? TS_UNIT_EVENT_SLEPT : TS_UNIT_EVENT_LEASE_LOST);
@@ -413,7 +413,7 @@ static struct ts_unit_event sleep_for(struct fleet__unit *unit, uint64_t ms) {
 
 /* ---- wishes ---- */
 
-static struct ts_unit_event carry_out(struct fleet__unit *unit, const struct ts_unit_wish *wish) {
+static struct ts_unit_event carry_out(struct sim__fleet_unit *unit, const struct ts_unit_wish *wish) {
     switch (wish->kind) {
     case TS_WISH_READ:
         return read_target(unit);
@@ -444,7 +444,7 @@ static struct ts_unit_event carry_out(struct fleet__unit *unit, const struct ts_
     return event(TS_UNIT_EVENT_LEASE_LOST);
 }
 
-void fleet__unit_run(struct fleet__unit *unit) {
+void sim__fleet_unit_run(struct sim__fleet_unit *unit) {
     struct sim__world *world = world_of(unit);
     struct ts_unit_event next = event(TS_UNIT_EVENT_CLAIMED);
     unit->park_id.v = ++world->op_ids;

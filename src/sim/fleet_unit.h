@@ -8,7 +8,7 @@
 #include "fleet.h"
 #include "runtime/durable/durable.h"
 
-struct fleet__unit {
+struct sim__fleet_unit {
     struct sim__worker *worker;
     struct ts_durable *durable;
     uint32_t run;    /* index of the run */
@@ -16,11 +16,11 @@ struct fleet__unit {
     struct ts_unit unit;
 
     /* The scan. */
-    uint32_t state;                 /* state of the refs that were synced */
-    fleet__objects known;           /* scanned, with nothing found */
-    fleet__objects hits;            /* scanned, with something found */
-    fleet__objects missed;          /* cannot be read */
-    fleet__objects durable_objects; /* objects of both kinds that parts have made durable */
+    uint32_t state;                     /* state of the refs that were synced */
+    sim__fleet_objects known;           /* scanned, with nothing found */
+    sim__fleet_objects hits;            /* scanned, with something found */
+    sim__fleet_objects missed;          /* cannot be read */
+    sim__fleet_objects durable_objects; /* objects of both kinds that parts have made durable */
 
     const struct ts_item_receipt *item;
     const struct ts_unit_receipt *receipt;
@@ -29,6 +29,6 @@ struct fleet__unit {
 
 /* Call it when the session has just claimed the shard of this target. Returns when the unit has ended, or the
  * worker is dead. */
-void fleet__unit_run(struct fleet__unit *unit);
+void sim__fleet_unit_run(struct sim__fleet_unit *unit);
 
 #endif

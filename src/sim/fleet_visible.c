@@ -8,21 +8,22 @@
 
 /* The visible findings of a target: for each finding, the objects that have it. */
 struct shown {
-    fleet__objects objects[FLEET_FINDINGS];
+    sim__fleet_objects objects[FLEET_FINDINGS];
     uint64_t seen[FLEET_FINDINGS]; /* counts in the rows of the findings' stores */
     bool is_seen[FLEET_FINDINGS];
     int64_t changes[FLEET_FINDINGS]; /* how often it came, minus how often it went */
 };
 
-static void due(const struct fleet__repo *repo, const struct ts_fleet_target *record, struct shown *ret_due) {
+static void due(const struct sim__fleet_repo *repo, const struct ts_fleet_target *record,
+                struct shown *ret_due) {
     *ret_due = (struct shown){0};
     const uint64_t state = ts_be64_load(record->refs + 8);
-    const fleet__objects reach = repo->states[state];
+    const sim__fleet_objects reach = repo->states[state];
     for (uint32_t object = 0; object < FLEET_OBJECTS; object++) {
-        const bool is_there = (reach & fleet__bit(object)) != 0 &&
-                              !(record->has_faults && (repo->lost & fleet__bit(object)) != 0);
-        if (is_there && fleet__finds(record->rules.rules[0], object))
-            ret_due->objects[fleet__finding_of(object)] |= fleet__bit(object);
+        const bool is_there = (reach & sim__fleet_bit(object)) != 0 &&
+                              !(record->has_faults && (repo->lost & sim__fleet_bit(object)) != 0);
+        if (is_there && sim__fleet_finds(record->rules.rules[0], object))
+            ret_due->objects[sim__fleet_finding_of(object)] |= sim__fleet_bit(object);
     }
     for (uint32_t i = 0; i < FLEET_FINDINGS; i++) {
         ret_due->is_seen[i] = ret_due->objects[i] != 0;
@@ -34,9 +35,9 @@ static void gather(struct sim__world *world, uint32_t target, struct shown *ret_
     const struct ts_attempt *attempt = &world->fleet->targets[target].record.attempt;
     *ret_shown = (struct shown){0};
     for (uint32_t p = 0; p < world->place_count; p++) {
-        const struct fleet__place *place = &world->fleet->places[p];
+        const struct sim__fleet_place *place = &world->fleet->places[p];
         for (size_t i = 0; i < place->count; i++) {
-            const struct fleet__row *row = &place->rows[i];
+            const struct sim__fleet_row *row = &place->rows[i];
             if (row->target == target && row->kind == 'd')
                 ret_shown->changes[row->finding] += row->count == 1 ? 1 : -1;
             if (row->target != target || (row->kind != 'o' && row->kind != 'e') ||
@@ -66,8 +67,8 @@ static void compare(struct sim__world *world, uint32_t target, const struct show
     const struct ts_fleet_target *record = &world->fleet->targets[target].record;
     uint64_t findings = 0, occurrences = 0;
     for (uint32_t i = 0; i < FLEET_FINDINGS; i++) {
-        const fleet__objects lost = wanted->objects[i] & ~shown->objects[i];
-        const fleet__objects extra = shown->objects[i] & ~wanted->objects[i];
+        const sim__fleet_objects lost = wanted->objects[i] & ~shown->objects[i];
+        const sim__fleet_objects extra = shown->objects[i] & ~wanted->objects[i];
         if (lost != 0 || (wanted->is_seen[i] && (!shown->is_seen[i] || !is_recorded(world, i))))
             sim__broken(world, "lost finding", "finding %u of target %u is not visible: objects %llx",
                         (unsigned)i, (unsigned)target, (unsigned long long)lost);
@@ -93,7 +94,7 @@ static void compare(struct sim__world *world, uint32_t target, const struct show
             (unsigned long long)findings, (unsigned long long)occurrences);
 }
 
-void fleet__check_visible(struct sim__world *world) {
+void sim__fleet_check_visible(struct sim__world *world) {
     const struct sim__fleet *fleet = world->fleet;
     for (uint32_t i = 0; i < fleet->repo_count && !sim__is_broken(world); i++) {
         const struct ts_fleet_target *record = &fleet->targets[i].record;
@@ -114,9 +115,9 @@ void fleet__check_visible(struct sim__world *world) {
     }
 }
 
-bool fleet__is_clean(const struct sim__world *world) {
+bool sim__fleet_is_clean(const struct sim__world *world) {
     for (uint32_t p = 0; p < world->place_count; p++) {
-        const struct fleet__place *place = &world->fleet->places[p];
+        const struct sim__fleet_place *place = &world->fleet->places[p];
         for (size_t i = 0; i < place->count; i++) {
             if (place->rows[i].kind == 'w')
                 return false;
@@ -128,8 +129,8 @@ bool fleet__is_clean(const struct sim__world *world) {
 }
 
 /* Whether a row is no longer needed. */
-static bool is_garbage(const struct sim__fleet *fleet, const struct fleet__row *row) {
-    const struct fleet__target *target = &fleet->targets[row->target];
+static bool is_garbage(const struct sim__fleet *fleet, const struct sim__fleet_row *row) {
+    const struct sim__fleet_target *target = &fleet->targets[row->target];
     switch (row->kind) {
     case 'd':
         return false;
@@ -143,10 +144,10 @@ static bool is_garbage(const struct sim__fleet *fleet, const struct fleet__row *
     }
 }
 
-void fleet__check_end(struct sim__world *world) {
+void sim__fleet_check_end(struct sim__world *world) {
     const struct sim__fleet *fleet = world->fleet;
     for (uint32_t p = 0; p < world->place_count; p++) {
-        const struct fleet__place *place = &fleet->places[p];
+        const struct sim__fleet_place *place = &fleet->places[p];
         if (place->promises > 0)
             sim__broken(world, "promise", "store %u has a promise", (unsigned)p);
         for (size_t i = 0; i < place->count; i++) {

@@ -49,7 +49,7 @@ static void begin_again(struct process *process) {
 /* ---- runs ---- */
 
 /* Stores the units before the run exists. */
-static void put_units(struct process *process, const struct fleet__run *run) {
+static void put_units(struct process *process, const struct sim__fleet_run *run) {
     const struct ts_fleet_unit unit = {.address = TS_BYTES("https://sim/x"),
                                        .selection = TS_BYTES("default")};
     uint8_t value[TS_FLEET_UNIT_MAX], key[TS_COORD_UNIT_KEY_LEN];
@@ -65,7 +65,7 @@ static void put_units(struct process *process, const struct fleet__run *run) {
 }
 
 static void create_run(struct process *process, uint32_t index) {
-    const struct fleet__run *run = &process->fleet->runs[index];
+    const struct sim__fleet_run *run = &process->fleet->runs[index];
     const uint32_t count = process->fleet->repo_count;
     struct ts_coord_target_keys keys[FLEET_TARGETS_MAX];
     struct ts_new_shard shards[FLEET_TARGETS_MAX];
@@ -132,13 +132,13 @@ static uint32_t target_of(const struct process *process, struct ts_bytes start) 
 static void work(struct process *process, uint32_t run, const struct ts_acquire_result_view *view) {
     const struct ts_durable_run pinned = {.number = process->numbers[run],
                                           .rules = {.rules = {(uint8_t)process->fleet->runs[run].rules}}};
-    struct fleet__unit unit = {.worker = process->worker,
-                               .durable = process->durable,
-                               .run = run,
-                               .target = target_of(process, view->snapshot.spec.range.start)};
+    struct sim__fleet_unit unit = {.worker = process->worker,
+                                   .durable = process->durable,
+                                   .run = run,
+                                   .target = target_of(process, view->snapshot.spec.range.start)};
     ts_unit_init(&unit.unit, pinned.number, ts_unit_limits_default());
     ts_durable_begin(process->durable, &pinned);
-    fleet__unit_run(&unit);
+    sim__fleet_unit_run(&unit);
     if (process->worker->actor.dead || process->world->over)
         return;
     struct ts_durable_swept swept;
@@ -185,7 +185,7 @@ static void audit(struct process *process) {
         sim__audit(process->worker, &process->world->tenants[0], process->fleet->runs[i].id);
 }
 
-void fleet__worker_main(void *context) {
+void sim__fleet_worker_main(void *context) {
     struct sim__worker *worker = context;
     struct sim__world *world = worker->actor.world;
     struct process process = {.worker = worker, .world = world, .fleet = world->fleet};

@@ -9,23 +9,23 @@
 /* ---- what the rules find ---- */
 
 /* Rules 1 find everything that rules 0 find, and more. */
-bool fleet__finds(uint32_t rules, uint32_t object) {
+bool sim__fleet_finds(uint32_t rules, uint32_t object) {
     return ts_xxh64_of_id(object) % 6 < (rules == 0 ? 2 : 4);
 }
 
 /* Several objects may have the same secret. */
-uint32_t fleet__finding_of(uint32_t object) {
+uint32_t sim__fleet_finding_of(uint32_t object) {
     return (uint32_t)(ts_xxh64_of_id(object + UINT64_C(1000)) % FLEET_FINDINGS);
 }
 
-struct ts_fleet_finding fleet__finding_id(uint32_t finding) {
+struct ts_fleet_finding sim__fleet_finding_id(uint32_t finding) {
     struct ts_fleet_finding id = {{0}};
     ts_be64_store(ts_xxh64_of_id(finding + UINT64_C(2000)), id.bytes);
     ts_be64_store(finding, id.bytes + 8);
     return id;
 }
 
-void fleet__refs_digest(uint32_t target, uint32_t state, uint8_t ret_refs[static 32]) {
+void sim__fleet_refs_digest(uint32_t target, uint32_t state, uint8_t ret_refs[static 32]) {
     memset(ret_refs, 0, 32);
     ts_be64_store(target, ret_refs);
     ts_be64_store(state, ret_refs + 8);
@@ -33,15 +33,15 @@ void fleet__refs_digest(uint32_t target, uint32_t state, uint8_t ret_refs[static
 
 /* ---- repositories ---- */
 
-static fleet__objects some_objects(struct sim__world *world, uint64_t count) {
-    fleet__objects objects = 0;
+static sim__fleet_objects some_objects(struct sim__world *world, uint64_t count) {
+    sim__fleet_objects objects = 0;
     for (uint64_t i = 0; i < count; i++)
-        objects |= fleet__bit((uint32_t)sim__below(world, FLEET_OBJECTS));
+        objects |= sim__fleet_bit((uint32_t)sim__below(world, FLEET_OBJECTS));
     return objects;
 }
 
 static void choose_repo(struct sim__world *world, uint32_t index) {
-    struct fleet__repo *repo = &world->fleet->repos[index];
+    struct sim__fleet_repo *repo = &world->fleet->repos[index];
     ts_be64_store(ts_xxh64_of_id(index + UINT64_C(77)), repo->id.bytes);
     ts_be64_store(index, repo->id.bytes + 8);
     repo->states[0] = some_objects(world, 4 + sim__below(world, 10));
@@ -54,11 +54,11 @@ static void choose_repo(struct sim__world *world, uint32_t index) {
 /* A force-push: some objects are no longer reached, and some new ones are. */
 static void push_somewhere(struct sim__world *world) {
     const uint32_t index = (uint32_t)sim__below(world, world->fleet->repo_count);
-    struct fleet__repo *repo = &world->fleet->repos[index];
+    struct sim__fleet_repo *repo = &world->fleet->repos[index];
     if (repo->state_count == FLEET_STATES_MAX)
         return;
-    const fleet__objects now = repo->states[repo->state_count - 1];
-    const fleet__objects kept = sim__chance(world, 50) ? now : now & ~some_objects(world, 20);
+    const sim__fleet_objects now = repo->states[repo->state_count - 1];
+    const sim__fleet_objects kept = sim__chance(world, 50) ? now : now & ~some_objects(world, 20);
     repo->states[repo->state_count++] = kept | some_objects(world, 1 + sim__below(world, 5));
     sim__event(world, "pushes", index, repo->state_count, repo->states[repo->state_count - 1]);
 }
@@ -82,7 +82,7 @@ static void disturb(struct sim__world *world) {
 /* ---- beginning and end ---- */
 
 static void choose_run(struct sim__world *world, uint32_t index) {
-    struct fleet__run *run = &world->fleet->runs[index];
+    struct sim__fleet_run *run = &world->fleet->runs[index];
     run->id.v = 7 + index;
     run->rules = (uint32_t)sim__below(world, 2);
     run->config = ts_run_config_default();
@@ -136,7 +136,7 @@ static bool has_ended(const struct sim__world *world) {
         if (world->fleet->runs[run].status != TS_RUN_DONE)
             return false;
     }
-    return fleet__is_clean(world) && sim__late_calls(world) == 0;
+    return sim__fleet_is_clean(world) && sim__late_calls(world) == 0;
 }
 
 static void say_what_is_left(struct sim__world *world) {
@@ -155,11 +155,11 @@ const struct sim__kind sim__fleet_kind = {.begin = begin,
                                           .end = end,
                                           .begin_worker = begin_worker,
                                           .end_worker = end_worker,
-                                          .worker_main = fleet__worker_main,
+                                          .worker_main = sim__fleet_worker_main,
                                           .disturb = disturb,
-                                          .check = fleet__check,
-                                          .check_restarted = fleet__check_restarted,
+                                          .check = sim__fleet_check,
+                                          .check_restarted = sim__fleet_check_restarted,
                                           .has_ended = has_ended,
-                                          .check_end = fleet__check_end,
+                                          .check_end = sim__fleet_check_end,
                                           .say_what_is_left = say_what_is_left,
                                           .work = work};

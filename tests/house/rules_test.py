@@ -310,6 +310,16 @@ def words_of_two_layers(root):
             yield f"ts_{word}: {', '.join(sorted(sharing))}"
 
 
+def private_names_of_another_layer(root):
+    """A name with two underscores is private to a layer or its family, and begins with the name of one of them."""
+    shape = re.compile(r"\b(?:struct|enum|union) ([a-z]+)__\w+ \{|^[a-zA-Z][^\n;={}(]*?\b([a-z]+)__\w+\(", re.MULTILINE)
+    for path in files(root):
+        if path.startswith("src/") and path.endswith(".h"):
+            for found in shape.finditer(re.sub(r"/\*.*?\*/", "", read(root, path), flags=re.DOTALL)):
+                if next(filter(None, found.groups())) not in path.split("/")[1:-1]:
+                    yield f"{path}: {found.group().strip()}"
+
+
 # Code that allocates, opens temporary files, or writes and reads bytes as text is in one file each; all other code calls
 # it.
 HOMES = {
@@ -384,6 +394,7 @@ RULES = {
     engines_that_help_does_not_name: ("src/store/contract/url.c", '#define FORMS "x:"\n{TS_BYTES_INIT("x:"), X}\n'),
     words_of_two_layers: ("src/b/x.h", "void ts_b_one(void);\nvoid ts_base_two(void);\n", "enum ts_b_one {\n    TS_BASE_TWO\n};\n",
                           "struct ts_base_one {\n    int x;\n};\n"),
+    private_names_of_another_layer: ("src/b/x.h", "struct base__x {\n    int y;\n};\n", "void base__x(void);\n"),
     helpers_outside_their_home: ("src/base/x.c", "static void *x(void *y) {\n    return realloc(y, 2);\n}\n",
                                  "static bool x(struct y *b, size_t n) {\n    return b->size - b->used >= n;\n}\n",
                                  'static void x(void) {\n    snprintf(to, 3, "%02x", id->bytes[i]);\n}\n',
