@@ -126,7 +126,7 @@ static void idle(struct runtime__job *job, const struct ts_coord_detail *detail,
 static void work_on_unit(struct runtime__job *job, const struct ts_acquire_result_view *claimed,
                          unsigned *sick) {
     atomic_fetch_add(&job->crew->options->progress->busy, 1);
-    const enum runtime__unit_end ended = runtime__unit_run(job, claimed);
+    const enum runtime__unit_result ended = runtime__unit_run(job, claimed);
     atomic_fetch_sub(&job->crew->options->progress->busy, 1);
     if (ended == RUNTIME__UNIT_RELEASED)
         runtime__wait_ms(job->crew, RELEASED_MS);

@@ -66,15 +66,15 @@ void runtime__sleep_ms(const struct runtime__crew *crew, uint64_t ms);
 bool runtime__is_over(struct runtime__crew *crew);
 
 /* How a unit ended. */
-enum runtime__unit_end {
+enum runtime__unit_result {
     RUNTIME__UNIT_ENDED,    /* done, parked or lost */
     RUNTIME__UNIT_RELEASED, /* it could be claimed again at once: wait before the next claim */
     RUNTIME__UNIT_SICK,     /* released because of a fault of this machine: wait before the next claim */
 };
 
 /* Carries out the unit that the job's session has just claimed. The session is IDLE afterwards. */
-enum runtime__unit_end runtime__unit_run(struct runtime__job *job,
-                                         const struct ts_acquire_result_view *claimed);
+enum runtime__unit_result runtime__unit_run(struct runtime__job *job,
+                                            const struct ts_acquire_result_view *claimed);
 
 /* For a job that finds nothing to claim. Completes the runs whose shards have all ended, and removes rows
  * that killed workers left. Returns how many runs are still active. */

@@ -376,8 +376,8 @@ static void progress_clear(struct ts_scan_progress *progress) {
     atomic_store(&progress->stop, false);
 }
 
-enum runtime__unit_end runtime__unit_run(struct runtime__job *job,
-                                         const struct ts_acquire_result_view *claimed) {
+enum runtime__unit_result runtime__unit_run(struct runtime__job *job,
+                                            const struct ts_acquire_result_view *claimed) {
     struct runtime__unit unit;
     progress_clear(&job->progress);
     atomic_store(&job->lost_ns, 0);

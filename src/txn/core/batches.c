@@ -41,7 +41,7 @@ static void add_registration_check(struct txn__own *own, const struct txn__uuid 
     add_check(own, key, version);
 }
 
-static void add_outcome(struct txn__own *own, const struct txn__gid *gid, enum txn__outcome outcome) {
+static void add_outcome(struct txn__own *own, const struct txn__gid *gid, enum txn__recorded outcome) {
     struct txn__key *key = next_key(own);
     uint8_t *value = own->small[own->count];
     txn__key_outcome(&gid->coordinator, gid->sequence, key);
@@ -60,7 +60,7 @@ void txn__own_decide(const struct txn__decide *decide, struct txn__own *ret_own)
         add_registration_check(ret_own, &decide->gid->coordinator, decide->registration);
     add_decision(ret_own, decide->gid, txn__commit_encode(decide->participants, ret_own->decision));
     if (decide->record)
-        add_outcome(ret_own, decide->gid, TXN__OUTCOME_COMMITTED);
+        add_outcome(ret_own, decide->gid, TXN__RECORDED_COMMITTED);
 }
 
 void txn__own_refuse(const struct txn__refuse *refuse, struct txn__own *ret_own) {
@@ -76,10 +76,10 @@ void txn__own_refuse(const struct txn__refuse *refuse, struct txn__own *ret_own)
     }
     add_decision(ret_own, refuse->gid, txn__abort_encode(ret_own->decision));
     if (refuse->record)
-        add_outcome(ret_own, refuse->gid, TXN__OUTCOME_ABORTED);
+        add_outcome(ret_own, refuse->gid, TXN__RECORDED_ABORTED);
 }
 
-void txn__own_outcome(const struct txn__gid *gid, enum txn__outcome outcome, struct txn__own *ret_own) {
+void txn__own_outcome(const struct txn__gid *gid, enum txn__recorded outcome, struct txn__own *ret_own) {
     ret_own->count = 0;
     add_outcome(ret_own, gid, outcome);
 }

@@ -60,7 +60,7 @@ void txn__own_refuse(const struct txn__refuse *refuse, struct txn__own *ret_own)
 
 /* Only an outcome: for a local transaction, together with its part; or for a transaction that aborted without
  * a decision. */
-void txn__own_outcome(const struct txn__gid *gid, enum txn__outcome outcome, struct txn__own *ret_own);
+void txn__own_outcome(const struct txn__gid *gid, enum txn__recorded outcome, struct txn__own *ret_own);
 
 /* registration: the version that was read. */
 struct txn__fence {

@@ -31,7 +31,7 @@ struct txn__look {
     uint64_t mark_version;
     enum txn__decision decision;
     struct txn__places participants; /* participants of a commit */
-    enum txn__outcome outcome;
+    enum txn__recorded outcome;
     uint64_t now_ms; /* the decider's clock */
 };
 

@@ -131,19 +131,19 @@ bool txn__decision_decode(struct ts_bytes record, enum txn__decision *ret_decisi
     return true;
 }
 
-size_t txn__outcome_encode(enum txn__outcome outcome, uint8_t *ret_record) {
-    ts_assert(outcome != TXN__OUTCOME_NONE);
+size_t txn__outcome_encode(enum txn__recorded outcome, uint8_t *ret_record) {
+    ts_assert(outcome != TXN__RECORDED_NONE);
     put_head('O', ret_record);
-    ret_record[HEAD_LEN] = outcome == TXN__OUTCOME_COMMITTED ? 1 : 2;
+    ret_record[HEAD_LEN] = outcome == TXN__RECORDED_COMMITTED ? 1 : 2;
     return close_record(ret_record, HEAD_LEN + 1);
 }
 
-bool txn__outcome_decode(struct ts_bytes record, enum txn__outcome *ret_outcome) {
+bool txn__outcome_decode(struct ts_bytes record, enum txn__recorded *ret_outcome) {
     uint8_t kind;
     struct ts_bytes fields;
     if (!open_record(record, &kind, &fields) || kind != 'O' || fields.len != 1 || fields.data[0] < 1 ||
         fields.data[0] > 2)
         return false;
-    *ret_outcome = fields.data[0] == 1 ? TXN__OUTCOME_COMMITTED : TXN__OUTCOME_ABORTED;
+    *ret_outcome = fields.data[0] == 1 ? TXN__RECORDED_COMMITTED : TXN__RECORDED_ABORTED;
     return true;
 }

@@ -74,7 +74,7 @@ struct txn__registration {
 
 enum txn__decision { TXN__DECISION_NONE, TXN__DECISION_COMMIT, TXN__DECISION_ABORT };
 
-enum txn__outcome { TXN__OUTCOME_NONE, TXN__OUTCOME_COMMITTED, TXN__OUTCOME_ABORTED };
+enum txn__recorded { TXN__RECORDED_NONE, TXN__RECORDED_COMMITTED, TXN__RECORDED_ABORTED };
 
 /* Each returns the length. The buffers have TXN__RECORD_SMALL_MAX bytes; a commit needs TXN__DECISION_MAX. */
 size_t txn__registration_encode(uint64_t total_timeout_ms, uint8_t *ret_record);
@@ -83,7 +83,7 @@ size_t txn__heartbeat_encode(uint64_t now_ms, uint8_t *ret_record);
 size_t txn__mark_encode(uint64_t sequence, uint8_t *ret_record);
 size_t txn__commit_encode(const struct txn__places *participants, uint8_t *ret_record);
 size_t txn__abort_encode(uint8_t *ret_record);
-size_t txn__outcome_encode(enum txn__outcome outcome, uint8_t *ret_record);
+size_t txn__outcome_encode(enum txn__recorded outcome, uint8_t *ret_record);
 
 /* Returns false for anything but an encoded record: the store is damaged, or a newer version has written
  * it. */
@@ -92,6 +92,6 @@ bool txn__heartbeat_decode(struct ts_bytes record, uint64_t *ret_time_ms);
 bool txn__mark_decode(struct ts_bytes record, uint64_t *ret_sequence);
 bool txn__decision_decode(struct ts_bytes record, enum txn__decision *ret_decision,
                           struct txn__places *ret_participants);
-bool txn__outcome_decode(struct ts_bytes record, enum txn__outcome *ret_outcome);
+bool txn__outcome_decode(struct ts_bytes record, enum txn__recorded *ret_outcome);
 
 #endif

@@ -275,14 +275,14 @@ static void looked_global(struct txn__run *run, const struct txn__look *look) {
 
 static void looked_local(struct txn__run *run, const struct txn__look *look) {
     switch (look->outcome) {
-    case TXN__OUTCOME_COMMITTED:
+    case TXN__RECORDED_COMMITTED:
         enter_committing(run);
         return;
-    case TXN__OUTCOME_ABORTED:
+    case TXN__RECORDED_ABORTED:
         run->recorded = true;
         enter_aborting(run);
         return;
-    case TXN__OUTCOME_NONE:
+    case TXN__RECORDED_NONE:
         run->state = TXN__RUN_REFUSING;
         run->members[run->decider].wish = TXN__WISH_REFUSE;
         return;

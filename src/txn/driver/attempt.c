@@ -87,12 +87,12 @@ static void fill_apply(struct txn__active *active, size_t member, enum txn__wish
                         own);
     } else if (wish == TXN__WISH_APPLY) {
         if (active->request.record)
-            txn__own_outcome(&active->attempt.gid, TXN__OUTCOME_COMMITTED, own);
+            txn__own_outcome(&active->attempt.gid, TXN__RECORDED_COMMITTED, own);
     } else if (wish == TXN__WISH_REFUSE && active->attempt.run.count > 1) {
         txn__own_refuse(
             &(struct txn__refuse){&active->attempt.gid, registration, .record = active->request.record}, own);
     } else {
-        txn__own_outcome(&active->attempt.gid, TXN__OUTCOME_ABORTED, own);
+        txn__own_outcome(&active->attempt.gid, TXN__RECORDED_ABORTED, own);
     }
     bool with_part = wish == TXN__WISH_DECIDE || wish == TXN__WISH_APPLY;
     call->batch = with_part ? txn__active_part(active, member, own) : txn__own_batch(own);

@@ -78,9 +78,9 @@ static bool is_shut_out(const struct txn__gid *gid, const struct txn__look *look
  * there is one. An undecided promise is pending. */
 static enum ts_txn_state state_of(const struct txn__gid *gid, const struct txn__look *look,
                                   const struct ts_txn_status *status) {
-    if (look->outcome == TXN__OUTCOME_COMMITTED || look->decision == TXN__DECISION_COMMIT)
+    if (look->outcome == TXN__RECORDED_COMMITTED || look->decision == TXN__DECISION_COMMIT)
         return TS_TXN_STATE_COMMITTED;
-    if (look->outcome == TXN__OUTCOME_ABORTED || look->decision == TXN__DECISION_ABORT ||
+    if (look->outcome == TXN__RECORDED_ABORTED || look->decision == TXN__DECISION_ABORT ||
         is_shut_out(gid, look))
         return TS_TXN_STATE_ABORTED;
     return status->promises > 0 ? TS_TXN_STATE_PENDING : TS_TXN_STATE_UNKNOWN;
@@ -122,7 +122,7 @@ enum ts_txn_error ts_txn_status(struct ts_cluster *cluster, const char *id, uint
     }
     if (look.damaged)
         return damaged(&settle, gid.decider, ret_detail);
-    status.recorded = look.outcome != TXN__OUTCOME_NONE || txn__gid_is_recorded(&gid);
+    status.recorded = look.outcome != TXN__RECORDED_NONE || txn__gid_is_recorded(&gid);
     status.state = state_of(&gid, &look, &status);
     *ret_status = status;
     return TS_TXN_ERROR_OK;

@@ -10,7 +10,7 @@ static void every_record_comes_back(void **state) {
     struct txn__registration registration;
     uint64_t number;
     enum txn__decision decision;
-    enum txn__outcome outcome;
+    enum txn__recorded outcome;
     struct txn__places places = {{0}};
     struct txn__places back;
     size_t len = txn__registration_encode(30000, bytes);
@@ -40,7 +40,7 @@ static void every_record_comes_back(void **state) {
     len = txn__abort_encode(bytes);
     assert_true(txn__decision_decode(ts_bytes_of(bytes, len), &decision, &back));
     assert_int_equal(decision, TXN__DECISION_ABORT);
-    for (enum txn__outcome each = TXN__OUTCOME_COMMITTED; each <= TXN__OUTCOME_ABORTED; each++) {
+    for (enum txn__recorded each = TXN__RECORDED_COMMITTED; each <= TXN__RECORDED_ABORTED; each++) {
         len = txn__outcome_encode(each, bytes);
         assert_true(txn__outcome_decode(ts_bytes_of(bytes, len), &outcome));
         assert_int_equal(outcome, each);

@@ -294,7 +294,7 @@ static void a_recorded_local_one_finds_its_outcome_or_shuts_it_out(void **state)
     struct txn__run_options options = {.record = true};
     struct ts_store_error ok = {.result = TS_STORE_OK};
     struct txn__look none = {0};
-    struct txn__look committed = {.outcome = TXN__OUTCOME_COMMITTED};
+    struct txn__look committed = {.outcome = TXN__RECORDED_COMMITTED};
     begin(1, &options);
     sends(0, TXN__WISH_APPLY);
     hears(0, TS_STORE_UNKNOWN);
