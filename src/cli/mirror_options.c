@@ -102,7 +102,8 @@ enum cli_exit cli__mirrors_read(const char *verb, const struct cli_arguments *ar
     *options = (struct ts_mirrors_options){.quota_bytes = TS_MIRROR_QUOTA_DEFAULT,
                                            .mirror_bytes = TS_MIRROR_MAX_DEFAULT,
                                            .timeout_s = TS_MIRROR_TIMEOUT_DEFAULT,
-                                           .stall_s = TS_MIRROR_STALL_DEFAULT};
+                                           .stall_s = TS_MIRROR_STALL_DEFAULT,
+                                           .memory_bytes = TS_MIRROR_MEMORY_DEFAULT};
     enum cli_exit status = read_root(verb, given[MIRROR_OPTION_ROOT], ret_mirrors);
     if (status == CLI_EXIT_DONE)
         status = read_size(verb, "mirror-quota", given[MIRROR_OPTION_QUOTA], &options->quota_bytes);
@@ -116,5 +117,7 @@ enum cli_exit cli__mirrors_read(const char *verb, const struct cli_arguments *ar
         status = read_time(verb, "fetch-timeout", given[MIRROR_OPTION_TIMEOUT], &options->timeout_s);
     if (status == CLI_EXIT_DONE)
         status = read_time(verb, "fetch-stall", given[MIRROR_OPTION_STALL], &options->stall_s);
+    if (status == CLI_EXIT_DONE)
+        status = read_size(verb, "fetch-memory", given[MIRROR_OPTION_MEMORY], &options->memory_bytes);
     return status;
 }

@@ -18,6 +18,7 @@ enum {
     MIRROR_OPTION_PROTOCOLS,
     MIRROR_OPTION_TIMEOUT,
     MIRROR_OPTION_STALL,
+    MIRROR_OPTION_MEMORY,
     MIRROR_OPTIONS,
 };
 
@@ -48,10 +49,14 @@ enum {
         [(base) + MIRROR_OPTION_TIMEOUT] = {.name = "fetch-timeout",                                         \
                                             .argument = "TIME",                                              \
                                             .help = "end a fetch that takes longer (default: 1h)"},          \
-        [(base) + MIRROR_OPTION_STALL] = {                                                                   \
-            .name = "fetch-stall",                                                                           \
-            .argument = "TIME",                                                                              \
-            .help = "end a fetch that gets less than 1,000 bytes per second for this long (default: 60s)"}
+        [(base) + MIRROR_OPTION_STALL] =                                                                     \
+            {.name = "fetch-stall",                                                                          \
+             .argument = "TIME",                                                                             \
+             .help = "end a fetch that gets less than 1,000 bytes per second for this long (default: 60s)"}, \
+        [(base) + MIRROR_OPTION_MEMORY] = {                                                                  \
+            .name = "fetch-memory",                                                                          \
+            .argument = "SIZE",                                                                              \
+            .help = "park targets for which a process of git needs more memory (default: 4G)"}
 
 struct cli_mirrors {
     struct ts_mirrors_options options;

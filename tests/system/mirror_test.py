@@ -200,10 +200,27 @@ def every_answer_of_a_server_has_its_class_and_reason():
         equal([how for how, _, _ in server.asked if how == "git"], [], "a redirect was followed")
         holds(not os.path.exists("pwned"), "a command was run")
         equal(sync(f"{server.url}/hang/r.git", ca, "timeout=1"), "retryable timed_out 0")
+        equal(sync(f"{server.url}/bomb/r.git", ca, f"memory={64 << 20}"), "permanent needs_memory 0")
         equal(sync(f"{server.url}/limited/r.git", ca), f"retryable rate_limited {RETRY_AFTER_S * 1000}")
         equal(sync(f"{server.url}/git/r.git"), "permanent untrusted_host 0")
         address = server.url
     equal(sync(f"{address}/git/r.git", ca), "retryable unreachable 0")
+    equal(left_over(), [])
+
+
+@test
+def many_small_files_are_too_large_before_all_have_arrived():
+    origin = Repo("srv/r.git", "--bare")
+    objects = [origin.git("hash-object", "-w", "--stdin", stdin="".join(f"{i} {n * n}\n" for n in range(1000))) for i in range(300)]
+    tree = origin.git("mktree", stdin="".join(f"100644 blob {one}\tf{one}\n" for one in objects))
+    origin.git("update-ref", "refs/heads/main", origin.git("commit-tree", "-m", "x", tree))
+    origin.git("update-server-info")
+    with GitServer("srv") as server:
+        ca = credentials(server.host, ca=server.ca)
+        equal(sync(f"{server.url}/dumb/r.git", ca, "max=20000"), "permanent too_large 0")
+        holds(10 < len(server.asked) < 250, len(server.asked))
+        equal(left_over(), [])
+        equal(refs(mirror(f"{server.url}/dumb/r.git", ca)), refs(origin))
     equal(left_over(), [])
 
 
@@ -224,6 +241,10 @@ def a_password_comes_from_the_file_and_is_nowhere_else():
     with GitServer("srv") as server:
         with open("password", "w") as file:
             file.write(PASSWORD + "\n")
+        os.chmod("password", 0o644)
+        given = credentials(server.host, ca=server.ca, user=USER, password_file=os.path.abspath("password"))
+        equal(sync(f"{server.url}/auth/r.git", given), "own credentials_file", "others can read the password")
+        os.chmod("password", 0o600)
         for settings in ({"password": PASSWORD}, {"password_file": os.path.abspath("password")}):
             given = credentials(server.host, ca=server.ca, user=USER, **settings)
             process = start(f"{server.url}/auth/r.git", given)
@@ -407,6 +428,15 @@ def ssh_uses_only_the_keys_of_the_file():
         equal(sync(address, credentials(host, ssh_key=server.key)), "permanent untrusted_host 0")
         given = credentials(host, ssh_key=server.key, known_hosts=server.known_hosts)
     equal(sync(address, given), "retryable unreachable 0")
+    equal(left_over(), [])
+
+
+@test
+def a_server_behind_ssh_that_hangs_is_slow():
+    serve(repositories("work", 1)[0], "r.git")
+    with SshServer(hangs=True) as server:
+        given = credentials(f"localhost:{server.port}", ssh_key=server.key, known_hosts=server.known_hosts)
+        equal(sync(server.address("srv/r.git"), given, "stall=2"), "retryable timed_out 0")
     equal(left_over(), [])
 
 

@@ -60,6 +60,8 @@
       "the repository's format is not supported")                                                            \
     X(TOO_LARGE, PERMANENT, PARK_OTHER, "too_large",                                                         \
       "the repository is larger than the limit for mirrors; raise the limit")                                \
+    X(NEEDS_MEMORY, PERMANENT, PARK_OTHER, "needs_memory",                                                   \
+      "git needs more memory for the repository than the limit; raise the limit")                            \
     X(DAMAGED_ORIGIN, PERMANENT, PARK_POISONED, "damaged_origin",                                            \
       "the repository is damaged at its origin; repair it there")                                            \
     X(DAMAGED_RECORD, PERMANENT, PARK_POISONED, "damaged_record",                                            \

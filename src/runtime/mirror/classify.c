@@ -82,13 +82,15 @@ static const struct own_row {
     {"cannot run ssh", TS_FLEET_WORKER_FAULT_NO_GIT},
 };
 
-/* Messages about an object that the mirror has, or should have. They are searched for after own_rows and
- * before the other rows, because git then also ends the transfer, and reports that, too. */
-static const char *const damage_texts[] = {
-    ") is corrupt", /* packed object … (stored in …) */
-    "cannot read existing object",
-    "COLLISION FOUND", /* the received object is intact, but the stored one is not */
-    "unresolved delta",
+/* Messages about this mirror, and about the memory of git. They are searched for after own_rows and before the other rows, because git then
+ * also ends the transfer, and reports that, too. */
+static const struct row local_rows[] = {
+    {"ut of memory", TS_UNIT_NEEDS_MEMORY},
+    {") is corrupt", TS_UNIT_MIRROR_DAMAGED}, /* packed object … (stored in …) */
+    {"cannot read existing object", TS_UNIT_MIRROR_DAMAGED},
+    {"COLLISION FOUND",
+     TS_UNIT_MIRROR_DAMAGED}, /* the received object is intact, but the stored one is not */
+    {"unresolved delta", TS_UNIT_MIRROR_DAMAGED},
 };
 
 static bool has(struct ts_bytes text, const char *what) {
@@ -115,16 +117,16 @@ static bool is_of_server(struct ts_bytes line) {
     return ts_bytes_starts_with(line, TS_BYTES("remote: ")) || is_header(line);
 }
 
-static bool is_damage(struct ts_bytes text) {
+static const struct row *find_local_row(struct ts_bytes text) {
     while (text.len > 0) {
         const struct ts_bytes line = next_line(&text);
         if (has(line, "remote error:"))
-            return false;
-        for (size_t i = 0; i < sizeof damage_texts / sizeof damage_texts[0]; i++)
-            if (!is_of_server(line) && has(line, damage_texts[i]))
-                return true;
+            return NULL;
+        for (size_t i = 0; i < sizeof local_rows / sizeof local_rows[0]; i++)
+            if (!is_of_server(line) && has(line, local_rows[i].text))
+                return &local_rows[i];
     }
-    return false;
+    return NULL;
 }
 
 static bool is_own(struct ts_bytes text, enum ts_fleet_worker_fault_kind *ret_kind) {
@@ -190,8 +192,9 @@ struct mirror__verdict mirror__classify(struct ts_bytes text, bool may_be_own) {
     enum ts_fleet_worker_fault_kind kind;
     if (may_be_own && is_own(text, &kind))
         return (struct mirror__verdict){.failure = mirror__own_fault(kind)};
-    if (is_damage(text))
-        return (struct mirror__verdict){.failure = mirror__failure_of(TS_UNIT_MIRROR_DAMAGED)};
+    const struct row *local = find_local_row(text);
+    if (local != NULL)
+        return (struct mirror__verdict){.failure = mirror__failure_of(local->reason)};
     const struct row *row = find_row(text);
     struct mirror__verdict verdict = {
         .failure = mirror__failure_of(row != NULL ? row->reason : TS_UNIT_UNCLASSIFIED)};

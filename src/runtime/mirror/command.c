@@ -166,15 +166,16 @@ static void put_ssh(struct mirror__command *command, const struct ts_mirror_host
 
 /* The first line of the file. */
 static bool read_password(const char *path, char ret_password[static PASSWORD_MAX]) {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    const ssize_t len = fd < 0 ? -1 : read(fd, ret_password, PASSWORD_MAX - 1);
-    if (fd >= 0)
-        (void)close(fd);
-    if (len <= 0)
+    static const struct ts_private_file_options options = {.max = PASSWORD_MAX - 1024, .is_text = true};
+    struct ts_private_file file;
+    struct ts_private_error error;
+    if (!ts_private_file_read(path, &options, &file, &error))
         return false;
+    const size_t len = strcspn(file.text, "\r\n");
+    memcpy(ret_password, file.text, len);
     ret_password[len] = '\0';
-    ret_password[strcspn(ret_password, "\r\n")] = '\0';
-    return ret_password[0] != '\0';
+    ts_private_file_release(&file);
+    return len > 0;
 }
 
 /* git's credential helper copies the credentials from a file in memory, through a descriptor. So they are

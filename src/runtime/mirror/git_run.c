@@ -76,6 +76,9 @@ _Noreturn static void be_git(const struct mirror__git *git, const int ends[PIPES
     (void)signal(SIGXFSZ, SIG_IGN); /* so that git reports why it fails */
     if (git->file_max > 0)
         (void)setrlimit(RLIMIT_FSIZE, &(struct rlimit){git->file_max, git->file_max});
+    /* Not RLIMIT_AS: git maps whole packs, which takes no memory. */
+    if (git->memory_max > 0)
+        (void)setrlimit(RLIMIT_DATA, &(struct rlimit){git->memory_max, git->memory_max});
     (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     if (chdir("/") == 0 && dup2(input, STDIN_FILENO) >= 0 && dup2(ends[OUTPUT], STDOUT_FILENO) >= 0 &&
         dup2(ends[MESSAGES], STDERR_FILENO) >= 0 && inherit(ends[LIFE]) && inherit(git->lock_fd) &&
@@ -166,8 +169,22 @@ static bool has_ended(pid_t guard) {
     return waitid(P_PID, (id_t)guard, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == guard;
 }
 
+static void enforce(const struct running *running, enum mirror__limit limit) {
+    switch (limit) {
+    case MIRROR__LIMITS_KEPT:
+        return;
+    case MIRROR__LIMIT_SIZE:
+        kill_group(running, MIRROR__GIT_TOO_LARGE);
+        return;
+    case MIRROR__LIMIT_PACE:
+        kill_group(running, MIRROR__GIT_TIMED_OUT);
+        return;
+    }
+}
+
 /* Returns when the last process of the group has closed its end of the pipe LIFE. */
 static void watch(struct running *running) {
+    struct mirror__watch measured = {0};
     while (running->ends[LIFE] >= 0) {
         struct pollfd fds[PIPES];
         for (size_t i = 0; i < PIPES; i++)
@@ -182,6 +199,8 @@ static void watch(struct running *running) {
             kill_group(running, MIRROR__GIT_TIMED_OUT);
         else if (has_ended(running->guard))
             kill_group(running, MIRROR__GIT_EXITED); /* processes that git left behind */
+        else
+            enforce(running, mirror__limits_check(&running->git->limits, &measured, running->guard));
     }
     while (running->ends[OUTPUT] >= 0)
         drain(running, OUTPUT);

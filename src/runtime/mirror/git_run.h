@@ -14,6 +14,8 @@
 #ifndef TS_RUNTIME_MIRROR_GIT_RUN_H
 #define TS_RUNTIME_MIRROR_GIT_RUN_H
 
+#include "git_limits.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +32,8 @@ struct mirror__git {
     uint64_t time_max_ms;
     /* The largest file, in bytes, that git may write; a write beyond it fails. 0: no limit. */
     uint64_t file_max;
+    uint64_t memory_max; /* bytes of each process; needing more is an error for git. 0: no limit */
+    struct mirror__limits limits;
     size_t output_max; /* bytes of its standard output */
     const atomic_bool *stop;
 };
@@ -38,7 +42,7 @@ enum mirror__git_end {
     MIRROR__GIT_EXITED,  /* `status` is its exit status */
     MIRROR__GIT_STOPPED, /* the caller was asked to stop */
     MIRROR__GIT_TIMED_OUT,
-    MIRROR__GIT_TOO_LARGE, /* git's output is larger than output_max */
+    MIRROR__GIT_TOO_LARGE, /* its folder is larger than the limit, or git's output is larger than output_max */
     MIRROR__GIT_NO_PROCESS,
     MIRROR__GIT_NO_MEMORY,
     MIRROR__GIT_NO_GIT, /* the program cannot be run */

@@ -34,6 +34,7 @@
 
 #define TS_MIRROR_QUOTA_DEFAULT   (UINT64_C(50) << 30)
 #define TS_MIRROR_MAX_DEFAULT     (UINT64_C(10) << 30)
+#define TS_MIRROR_MEMORY_DEFAULT  (UINT64_C(4) << 30)
 #define TS_MIRROR_TIMEOUT_DEFAULT UINT64_C(3600) /* seconds */
 #define TS_MIRROR_STALL_DEFAULT   UINT64_C(60)   /* seconds */
 
@@ -43,8 +44,10 @@ struct ts_mirrors_options {
     const char *protocols;   /* allowed schemes, separated by colons */
     uint64_t quota_bytes;    /* limit for all mirrors in the root; mirrors in use are not evicted */
     uint64_t mirror_bytes;   /* the largest mirror */
+    uint64_t memory_bytes;   /* the most memory of one process of git */
     uint64_t timeout_s;      /* for one call of git */
-    uint64_t stall_s;        /* how long a transfer may be slower than 1,000 bytes per second */
+    /* How long a transfer over https, http or ssh may be slower than 1,000 bytes per second. */
+    uint64_t stall_s;
 };
 
 /* Any thread may use it. */

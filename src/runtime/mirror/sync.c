@@ -53,7 +53,9 @@ struct sync {
     struct mirror__state state;
     struct ts_mirror_failure failure;
     bool is_stopped;
-    uint64_t size; /* bytes of the mirror before the sync */
+    uint64_t size;      /* bytes of the mirror before the sync */
+    const char *folder; /* the folder that git writes to, which may grow up to folder_max; NULL: none */
+    uint64_t folder_max;
     struct mirror__git_result result;
 };
 
@@ -151,12 +153,20 @@ static bool judge(struct sync *sync) {
 
 /* ---- calls of git ---- */
 
+static bool is_over_ssh(const struct sync *sync) {
+    return ts_bytes_equal(mirror__address_split(sync->request->address).scheme, TS_BYTES("ssh"));
+}
+
 static bool call(struct sync *sync, struct mirror__git git) {
     const struct ts_mirrors_options *options = &sync->mirrors->options;
     if (sync->command.no_memory)
         return fail_here(sync, TS_FLEET_WORKER_FAULT_NO_MEMORY);
     git.lock_fd = sync->slot.fd;
     git.file_max = options->mirror_bytes;
+    git.memory_max = options->memory_bytes;
+    git.limits = (struct mirror__limits){.folder = sync->folder,
+                                         .folder_max = sync->folder_max,
+                                         .ssh_stall_ms = is_over_ssh(sync) ? options->stall_s * 1000 : 0};
     git.stop = sync->request->stop;
     if (git.time_max_ms == 0)
         git.time_max_ms = options->timeout_s * 1000;
@@ -322,6 +332,8 @@ static bool make_new(struct sync *sync) {
     (void)mirror__tree_remove(slot->old_path);
     sync->state.stale.count = 0;
     bool done = false;
+    sync->folder = slot->new_path;
+    sync->folder_max = max;
     if (is_all(sync) && sync->wanted.count > 0 && sync->listing.head != NULL)
         done = clone_all(sync);
     else
@@ -353,11 +365,14 @@ static size_t count_packs(const char *path) {
 /* If a fetch fails for an unknown reason, the mirror may be damaged: then the core asks for a repair. */
 static bool update(struct sync *sync) {
     const char *path = sync->slot.path;
+    sync->folder = path;
+    sync->folder_max = sync->size + sync->mirrors->options.mirror_bytes; /* only then is its size decided */
     bool done = fetch(sync, path) && (mirror__head_write(&sync->listing, path) || fail_file(sync, errno));
     if (!done && !sync->is_stopped && !sync->failure.is_own &&
         (sync->failure.error.reason == TS_UNIT_UNCLASSIFIED ||
          sync->failure.error.reason == TS_UNIT_DAMAGED_ORIGIN))
         sync->failure = mirror__failure_of(TS_UNIT_MIRROR_DAMAGED);
+    sync->folder = NULL;
     if (done && count_packs(path) > PACKS_MAX)
         repack(sync);
     mirror__tree_tidy(path);

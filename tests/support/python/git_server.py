@@ -8,6 +8,7 @@ slow, wrong or hostile. The first part of a path says how it answers:
     /hang/NAME     does not answer                    /trickle/NAME   a byte at a time, without an end
     /endless/NAME  a pack without an end              /cut/NAME       half a pack
     /tofile/NAME   redirects to file://               /toext/NAME     redirects to ext::, a command
+    /bomb/NAME     a small pack with a huge object    /dumb/NAME      a server without git: one request for each object
     /claims/NAME   claims, in every way that a server has, that the disk is full
 """
 import base64
@@ -61,6 +62,23 @@ def pack_pieces():
         yield bytes(head) + zlib.compress(content, 0)
 
 
+BOMB = 96 << 20
+
+
+def bomb_pieces():
+    """A pack with one tree of zeros, a thousandth of its size."""
+    size, head = BOMB >> 4, [0x20 | BOMB & 15]
+    while size:
+        head[-1] |= 0x80
+        head.append(size & 0x7f)
+        size >>= 7
+    yield b"PACK" + struct.pack(">II", 2, 1) + bytes(head)
+    compressor = zlib.compressobj(1)
+    for _ in range(BOMB >> 20):
+        yield compressor.compress(bytes(1 << 20))
+    yield compressor.flush()
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -101,6 +119,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         for piece in pieces:
             for at in range(0, len(piece), 60000):
                 self.wfile.write(packet(b"\x01" + piece[at:at + 60000]))
+
+    def send_file(self, path):
+        """Without git on the server, and slowly."""
+        if "/objects/" in path:
+            time.sleep(0.05)
+        try:
+            with open(self.server.root + "/" + path.partition("?")[0], "rb") as file:
+                self.answer(200, body=file.read())
+        except OSError:
+            self.answer(404)
 
     def hang(self, trickle):
         if trickle:
@@ -149,9 +177,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             words = "No space left on device"
             self.answer(200, [("Content-Type", "application/x-git-upload-pack-advertisement"), ("X-Note", words)],
                         packet("# service=git-upload-pack\n") + b"0000" + packet(f"ERR {words}\nfatal: {words}\n"))
-        elif how in ("endless", "cut") and is_fetch:
+        elif how in ("endless", "cut", "bomb") and is_fetch:
             pieces = pack_pieces()
-            self.stream(pieces if how == "endless" else [next(pieces), next(pieces)])
+            self.stream(bomb_pieces() if how == "bomb" else pieces if how == "endless" else [next(pieces), next(pieces)])
+        elif how == "dumb":
+            self.send_file(rest)
         else:
             self.answer(*self.backend("/" + rest, body))
 

@@ -13,7 +13,7 @@ SSHD = shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 class SshServer:
     """Use it with `with`. `key` may log in, `other_key` may not."""
 
-    def __init__(self, folder="ssh", banner=""):
+    def __init__(self, folder="ssh", banner="", hangs=False):
         if SSHD is None or shutil.which("ssh") is None:
             raise Skip("needs openssh-server and openssh-client")
         self.folder = os.path.abspath(folder)
@@ -31,7 +31,7 @@ class SshServer:
             file.write(f"[localhost]:{self.port} {host_key}\n")
         with open(self.at("key.pub")) as file:
             allowed = file.read()
-        command = f"printf '%s\\n' '{banner}' >&2; " if banner else ""
+        command = f"printf '%s\\n' '{banner}' >&2; " if banner else "exec sleep 1000; " if hangs else ""
         with open(self.at("authorized"), "w") as file:
             file.write(f'command="{command}git shell -c \\"$SSH_ORIGINAL_COMMAND\\"" {allowed}')
         with open(self.at("config"), "w") as file:

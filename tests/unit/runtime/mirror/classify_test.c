@@ -41,6 +41,7 @@ static void messages_of_git_curl_and_ssh_have_reasons(void **state) {
                   TS_UNIT_TOO_LARGE);
     assert_reason("error: RPC failed; curl 28 Operation too slow.\nfatal: early EOF\n", TS_UNIT_TIMED_OUT);
     assert_reason("fatal: early EOF\nfatal: fetch-pack: invalid index-pack output\n", TS_UNIT_BROKEN_OFF);
+    assert_reason("remote: fatal: Out of memory, malloc failed\nfatal: early EOF\n", TS_UNIT_BROKEN_OFF);
     assert_reason("something that nobody knows\n", TS_UNIT_UNCLASSIFIED);
     assert_reason("", TS_UNIT_UNCLASSIFIED);
 }
@@ -87,7 +88,7 @@ static void a_server_cannot_make_this_machine_look_faulty(void **state) {
                   TS_UNIT_BROKEN_OFF);
     assert_reason("fatal: remote error: well\nfatal: No space left on device\n", TS_UNIT_UNCLASSIFIED);
     /* A server decides for how large an object git needs memory. */
-    assert_reason("fatal: Out of memory, malloc failed\n", TS_UNIT_UNCLASSIFIED);
+    assert_reason("fatal: Out of memory, malloc failed\n", TS_UNIT_NEEDS_MEMORY);
 }
 
 static void a_fault_that_is_not_believed_does_not_hide_the_reason(void **state) {

@@ -43,6 +43,7 @@ static bool read_options(char **words, struct ts_mirrors_options *options,
                  !take(*words, "protocols", &options->protocols) &&
                  !take_number(*words, "quota", &options->quota_bytes) &&
                  !take_number(*words, "max", &options->mirror_bytes) &&
+                 !take_number(*words, "memory", &options->memory_bytes) &&
                  !take_number(*words, "timeout", &options->timeout_s) &&
                  !take_number(*words, "stall", &options->stall_s))
             return false;
@@ -75,6 +76,7 @@ int main(int argc, char **argv) {
     struct ts_mirrors_options options = {.protocols = "https:ssh",
                                          .quota_bytes = TS_MIRROR_QUOTA_DEFAULT,
                                          .mirror_bytes = TS_MIRROR_MAX_DEFAULT,
+                                         .memory_bytes = TS_MIRROR_MEMORY_DEFAULT,
                                          .timeout_s = TS_MIRROR_TIMEOUT_DEFAULT,
                                          .stall_s = TS_MIRROR_STALL_DEFAULT};
     struct ts_mirror_request request = {.tenant = TS_BYTES("tenant"), .stop = &is_asked};

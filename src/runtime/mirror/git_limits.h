@@ -1,0 +1,37 @@
+/*
+ * Limits that git does not keep itself: how large a folder becomes, and how slow ssh may be. The size of one file and the memory of one
+ * process are limited by the kernel (git_run.c), and the pace of http by curl (command.c).
+ *
+ * A server that has no packs sends one file for each object, so a limit for one file is no limit for a mirror.
+ */
+#ifndef TS_RUNTIME_MIRROR_GIT_LIMITS_H
+#define TS_RUNTIME_MIRROR_GIT_LIMITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Bytes per second that a transfer must have; the same for http. */
+#define MIRROR__PACE_MIN 1000
+
+struct mirror__limits {
+    const char *folder; /* NULL: no limit */
+    uint64_t folder_max;
+    uint64_t ssh_stall_ms; /* how long ssh may be slower than MIRROR__PACE_MIN; 0: no limit */
+};
+
+/* Zero-initialise it. */
+struct mirror__watch {
+    uint64_t folder_next_ns; /* when the folder is measured again */
+    uint64_t ssh_next_ns;    /* when ssh is measured again */
+    uint64_t ssh_since_ns;   /* when the measured time began; 0: there is no ssh */
+    uint64_t ssh_bytes;      /* what ssh had moved then */
+};
+
+enum mirror__limit { MIRROR__LIMITS_KEPT, MIRROR__LIMIT_SIZE, MIRROR__LIMIT_PACE };
+
+/* Call it often while the process group runs; it measures about once a second, and less often if that takes long. */
+enum mirror__limit mirror__limits_check(const struct mirror__limits *limits, struct mirror__watch *watch,
+                                        pid_t group);
+
+#endif
