@@ -21,6 +21,7 @@
     X(archive_read_new)                                                                                      \
     X(archive_read_next_header)                                                                              \
     X(archive_read_open_memory)                                                                              \
+    X(archive_read_set_format_option)                                                                        \
     X(archive_read_support_filter_bzip2)                                                                     \
     X(archive_read_support_filter_gzip)                                                                      \
     X(archive_read_support_filter_xz)                                                                        \
@@ -50,6 +51,7 @@ extern struct ts_late_library scan__archive_library;
 #define archive_read_new                  scan__archive.archive_read_new
 #define archive_read_next_header          scan__archive.archive_read_next_header
 #define archive_read_open_memory          scan__archive.archive_read_open_memory
+#define archive_read_set_format_option    scan__archive.archive_read_set_format_option
 #define archive_read_support_filter_bzip2 scan__archive.archive_read_support_filter_bzip2
 #define archive_read_support_filter_gzip  scan__archive.archive_read_support_filter_gzip
 #define archive_read_support_filter_xz    scan__archive.archive_read_support_filter_xz

@@ -244,13 +244,15 @@ static void read_members(struct reading *r) {
         int status = archive_read_next_header(r->archive, &entry);
         if (status == ARCHIVE_EOF)
             return;
-        if (status < ARCHIVE_WARN) {
+        if (status < ARCHIVE_WARN || status == ARCHIVE_RETRY)
             note_why(r);
+        if (status < ARCHIVE_WARN)
             return;
-        }
         uint64_t left = r->budget->left;
-        r->member_count++;
-        if (!read_member(r, entry))
+        r->member_count += status != ARCHIVE_RETRY;
+        /* After a block that is no header, the next one may be. */
+        if (status == ARCHIVE_RETRY ? !go_on(r, SCAN_ARCHIVE_STOPPED, r->sink->goes_on(r->sink->ctx))
+                                    : !read_member(r, entry))
             return;
         /* Headers and skipped data count against the budget, too: the library may unpack much before the next
          * header. */
@@ -292,6 +294,13 @@ static bool has_good_sums(struct reading *r, struct ts_bytes gzip) {
     return status == Z_OK;
 }
 
+/* Several tars one after the other (cat a.tar.gz b.tar.gz) are read like one. What follows the last tar would otherwise be
+ * ignored; now anything but zeros is damage. A tar that is not compressed needs none of that: its bytes are scanned, too. */
+static bool set_up_tars(struct archive *archive) {
+    return archive_read_support_format_tar(archive) >= ARCHIVE_WARN &&
+           archive_read_set_format_option(archive, "tar", "read_concatenated_archives", "1") >= ARCHIVE_WARN;
+}
+
 /* has_tar: COMPRESSED contains a tar. */
 static bool set_up(struct archive *archive, enum scan_archive_kind kind, bool has_tar) {
     switch (kind) {
@@ -306,8 +315,7 @@ static bool set_up(struct archive *archive, enum scan_archive_kind kind, bool ha
                archive_read_support_filter_bzip2(archive) >= ARCHIVE_WARN &&
                archive_read_support_filter_xz(archive) >= ARCHIVE_WARN &&
                archive_read_support_filter_zstd(archive) >= ARCHIVE_WARN &&
-               (has_tar ? archive_read_support_format_tar(archive)
-                        : archive_read_support_format_raw(archive)) >= ARCHIVE_WARN &&
+               (has_tar ? set_up_tars(archive) : archive_read_support_format_raw(archive) >= ARCHIVE_WARN) &&
                archive_read_support_format_empty(archive) >= ARCHIVE_WARN;
     }
     return false;

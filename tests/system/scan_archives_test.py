@@ -265,6 +265,20 @@ def zeros_at_the_start_hide_nothing():
 
 
 @test
+def what_follows_a_tar_is_scanned_or_reported():
+    one, two = tarred({"a.env": env(1)}), tarred({"b.env": env(2)})
+    for name, content in {"two.tar.gz": gzip.compress(one) + gzip.compress(two), "joined.tar.gz": gzip.compress(one + two),
+                          "two.tar.xz": lzma.compress(one) + lzma.compress(two), "joined.tar.zst": zstandard(one + two),
+                          "zeros.tar.bz2": bz2.compress(one + bytes(30720) + two + bytes(512))}.items():
+        put(f"{name}/{name}", content)
+        equal([path for path, _, _ in places(report("--dir", name, status=FINDINGS))], [f"{name}!/a.env", f"{name}!/b.env"], name)
+    put("rest/a.tar.gz", gzip.compress(one + b"neither a tar nor zeros".ljust(1024) + two))
+    found = report("--dir", "rest", status=INCOMPLETE)
+    equal([path for path, _, _ in places(found)], ["a.tar.gz!/a.env", "a.tar.gz!/b.env"])
+    holds("a.tar.gz: not all of this archive can be read (Damaged tar archive)" in found["err"], found["err"])
+
+
+@test
 def bombs_are_bounded_and_status_4():
     put("f/zeros.gz", gzip.compress(bytes(20 << 20), 9))
     found = report("--dir", "f", status=INCOMPLETE)
