@@ -248,6 +248,16 @@ static bool has_pattern(const struct ts_allow_patterns *patterns, uint32_t match
     return found;
 }
 
+bool ts_detect_config_allows_all(const struct ts_detect_config *config, const char *path) {
+    for (size_t i = 0; i < config->allow_count; i++) {
+        const struct ts_allow *allow = &config->allows[i];
+        if (allow->rules.count + allow->findings.count + allow->secrets.count + allow->lines.count == 0 &&
+            has_path(&allow->paths, path))
+            return true;
+    }
+    return false;
+}
+
 bool ts_allow_has_path(const struct ts_allow *allow, const char *path) {
     return has_path(&allow->paths, path);
 }

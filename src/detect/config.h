@@ -75,4 +75,7 @@ size_t ts_detect_config_consider(const struct ts_detect_config *config,
                                  const struct ts_allow_question *question, uint32_t *ret_entries);
 bool ts_allow_has_path(const struct ts_allow *allow, const char *path);
 
+/* Returns whether an entry that has no other condition allows the path. */
+bool ts_detect_config_allows_all(const struct ts_detect_config *config, const char *path);
+
 #endif

@@ -4,6 +4,7 @@
 #include "option_names.h"
 #include "os/grow.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ void scan__faults_init(struct scan_faults *faults) {
 
 void scan__faults_release(struct scan_faults *faults) {
     free(faults->items);
+    free(faults->objects);
     free(faults->notes);
     ts_arena_release(&faults->arena);
     pthread_mutex_destroy(&faults->lock);
@@ -33,13 +35,20 @@ static const char *keep(struct scan_faults *faults, const char *line) {
     return kept;
 }
 
-static void add(struct scan_faults *faults, const char *line, bool is_lasting) {
-    pthread_mutex_lock(&faults->lock);
+/* The caller holds the lock. Returns whether the line is kept. */
+static bool add_line(struct scan_faults *faults, const char *line, bool is_lasting) {
     faults->total++;
     faults->lasting += is_lasting;
     const char *text = faults->count < SCAN_FAULTS_MAX ? keep(faults, line) : NULL;
-    if (text != NULL && TS_GROW(faults->items, faults->capacity, faults->count + 1))
-        faults->items[faults->count++] = (struct ts_report_fault){.target = faults->target, .text = text};
+    if (text == NULL || !TS_GROW(faults->items, faults->capacity, faults->count + 1))
+        return false;
+    faults->items[faults->count++] = (struct ts_report_fault){.target = faults->target, .text = text};
+    return true;
+}
+
+static void add(struct scan_faults *faults, const char *line, bool is_lasting) {
+    pthread_mutex_lock(&faults->lock);
+    (void)add_line(faults, line, is_lasting);
     pthread_mutex_unlock(&faults->lock);
 }
 
@@ -54,6 +63,70 @@ void scan__fault(struct scan_faults *faults, const char *format, ...) {
 
 void scan__fault_lasting(struct scan_faults *faults, const char *line) {
     add(faults, line, true);
+}
+
+void scan__fault_of_object(struct scan_faults *faults, const struct ts_git_oid *oid, size_t name_len,
+                           const char *line, bool is_lasting) {
+    pthread_mutex_lock(&faults->lock);
+    if (add_line(faults, line, is_lasting) &&
+        TS_GROW(faults->objects, faults->object_capacity, faults->object_count + 1))
+        faults->objects[faults->object_count++] =
+            (struct scan_fault_object){.oid = *oid,
+                                       .item = (uint32_t)(faults->count - 1),
+                                       .name_len = (uint32_t)name_len,
+                                       .is_lasting = is_lasting};
+    pthread_mutex_unlock(&faults->lock);
+}
+
+/* "object 1234…!/a: why" becomes "x/y.zip!/a (object 1234…): why". */
+void scan__faults_place(struct scan_faults *faults, size_t object, const char *path, bool is_accepted) {
+    const struct scan_fault_object *of = &faults->objects[object];
+    struct ts_report_fault *item = &faults->items[of->item];
+    size_t id_len = strcspn(item->text, "!:"); /* an id has neither */
+    char line[NAMED_SIZE];
+    snprintf(line, sizeof line, "%s%.*s (%.*s)%s", path, (int)(of->name_len - id_len), item->text + id_len,
+             (int)id_len, item->text, is_accepted ? "" : item->text + of->name_len);
+    if (!is_accepted) {
+        const char *text = ts_arena_copy(&faults->arena, ts_bytes_of_cstring(line));
+        item->text = text != NULL ? text : item->text;
+        return;
+    }
+    line[strlen(path) + of->name_len - id_len] = '\0';
+    scan__fault_accepted(faults, line);
+    faults->total--;
+    faults->lasting -= of->is_lasting;
+    item->text = NULL;
+}
+
+void scan__faults_settle(struct scan_faults *faults) {
+    size_t kept = 0;
+    for (size_t i = 0; i < faults->count; i++)
+        if (faults->items[i].text != NULL)
+            faults->items[kept++] = faults->items[i];
+    faults->count = kept;
+    faults->object_count = 0;
+}
+
+/* Of all names, the note has the first one, so that it does not depend on threads. */
+void scan__fault_accepted(struct scan_faults *faults, const char *name) {
+    pthread_mutex_lock(&faults->lock);
+    if (faults->accepted == 0 || faults->accepted_one == NULL || strcmp(name, faults->accepted_one) < 0)
+        faults->accepted_one = ts_arena_copy(&faults->arena, ts_bytes_of_cstring(name));
+    faults->accepted++;
+    pthread_mutex_unlock(&faults->lock);
+}
+
+void scan__faults_note_accepted(struct scan_faults *faults) {
+    uint64_t count = faults->accepted;
+    faults->accepted = 0;
+    if (count > 0)
+        scan__note(
+            faults,
+            "%" PRIu64
+            " archive%s could not be read completely; allow entries allow everything at %s path%s, such as "
+            "'%s'",
+            count, count == 1 ? "" : "s", count == 1 ? "its" : "their", count == 1 ? "" : "s",
+            faults->accepted_one != NULL ? faults->accepted_one : "?");
 }
 
 void scan__note(struct scan_faults *faults, const char *format, ...) {
@@ -90,6 +163,8 @@ struct scan_faults_mark scan__faults_mark(const struct scan_faults *faults) {
     return (struct scan_faults_mark){.count = faults->count,
                                      .total = faults->total,
                                      .lasting = faults->lasting,
+                                     .accepted = faults->accepted,
+                                     .object_count = faults->object_count,
                                      .note_count = faults->note_count,
                                      .no_memory = faults->no_memory};
 }
@@ -98,6 +173,8 @@ void scan__faults_cut(struct scan_faults *faults, const struct scan_faults_mark 
     faults->count = mark->count;
     faults->total = mark->total;
     faults->lasting = mark->lasting;
+    faults->accepted = mark->accepted;
+    faults->object_count = mark->object_count;
     faults->note_count = mark->note_count;
     faults->no_memory = mark->no_memory;
     faults->moved = 0;

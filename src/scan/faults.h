@@ -12,7 +12,17 @@
 #include <pthread.h>
 
 /* Further faults are only counted. */
-#define SCAN_FAULTS_MAX 1000
+#define SCAN_FAULTS_MAX      1000
+/* Longer paths are not compared with allow entries. */
+#define SCAN_FAULT_PATH_SIZE 4097
+
+/* A fault of a content whose path is not known yet. */
+struct scan_fault_object {
+    struct ts_git_oid oid;
+    uint32_t item;     /* index of its line */
+    uint32_t name_len; /* length of "object 1234…!/a/b" at the beginning of the line */
+    bool is_lasting;
+};
 
 struct scan_faults {
     pthread_mutex_t lock; /* guards everything; no other lock is held with it */
@@ -21,7 +31,12 @@ struct scan_faults {
     size_t count;
     size_t capacity;
     uint64_t total;
-    uint64_t lasting; /* faults that follow from the stored objects alone: every scan reports them */
+    struct scan_fault_object *objects;
+    size_t object_count;
+    size_t object_capacity;
+    uint64_t accepted;        /* faults of the current target that allow entries accept */
+    const char *accepted_one; /* the name of one of them */
+    uint64_t lasting;         /* faults that follow from the stored objects alone: every scan reports them */
     const char **notes;
     size_t note_count;
     size_t note_capacity;
@@ -41,6 +56,19 @@ __attribute__((format(printf, 2, 3))) void scan__note(struct scan_faults *faults
 /* For a fault that follows from the stored objects alone: a snapshot of the scan can repeat it. */
 void scan__fault_lasting(struct scan_faults *faults, const char *line);
 
+/* For a fault of a content whose path is not known yet. The line begins with "object " and the id, which are a part of the
+ * name_len bytes of its name. Until scan__faults_settle, faults may be placed: the line then names the path, or, if the fault
+ * is accepted, it goes. */
+void scan__fault_of_object(struct scan_faults *faults, const struct ts_git_oid *oid, size_t name_len,
+                           const char *line, bool is_lasting);
+void scan__faults_place(struct scan_faults *faults, size_t object, const char *path, bool is_accepted);
+void scan__faults_settle(struct scan_faults *faults);
+
+/* Counts a fault that an allow entry accepts. */
+void scan__fault_accepted(struct scan_faults *faults, const char *name);
+/* Notes how many were accepted since the last call. */
+void scan__faults_note_accepted(struct scan_faults *faults);
+
 struct ts_git_fault_sink scan__faults_sink(struct scan_faults *faults);
 
 /* The current length, and a function that truncates to an earlier length. */
@@ -48,6 +76,8 @@ struct scan_faults_mark {
     size_t count;
     uint64_t total;
     uint64_t lasting;
+    uint64_t accepted;
+    size_t object_count;
     size_t note_count;
     bool no_memory;
 };

@@ -1,5 +1,6 @@
 #include "inside.h"
 
+#include "fault_paths.h"
 #include "files.h"
 #include "lfs.h"
 #include "look_impl.h"
@@ -9,6 +10,7 @@
 #include "base/redact.h"
 #include "os/grow.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -250,30 +252,49 @@ static bool goes_on(void *ctx) {
     return !scan__is_stopped(pass_of(m->look));
 }
 
+/* Reports that not all of an archive was scanned. The path of a blob is not known yet. */
+__attribute__((format(printf, 4, 5))) static void complain(struct scan_look *look,
+                                                           const struct scan_content *archive,
+                                                           bool is_lasting, const char *format, ...) {
+    struct scan_faults *faults = &pass_of(look)->faults;
+    char line[SCAN_NAME_SIZE + 400];
+    (void)scan__content_name(pass_of(look), archive, line);
+    size_t len = strlen(line);
+    if (archive->kind != SCAN_CONTENT_BLOB && scan__fault_is_allowed(look->options.profile, archive->name)) {
+        scan__fault_accepted(faults, line);
+        return;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line + len, sizeof line - len, format, arguments);
+    va_end(arguments);
+    if (archive->kind == SCAN_CONTENT_BLOB)
+        scan__fault_of_object(faults, &archive->oid, len, line, is_lasting);
+    else
+        scan__fault(faults, "%s", line);
+}
+
 static void note_end(struct scan_look *look, const struct scan_content *archive,
                      const struct scan_archive_result *result) {
     struct scan_pass *pass = pass_of(look);
     char name[SCAN_NAME_SIZE];
-    char line[SCAN_NAME_SIZE + 400];
-    (void)scan__content_name(pass, archive, name);
     switch (result->end) {
     case SCAN_ARCHIVE_READ:
     case SCAN_ARCHIVE_STOPPED:
         return;
     case SCAN_ARCHIVE_DAMAGED:
-        snprintf(
-            line, sizeof line,
-            "%s: not all of this archive can be read (%s); the rest is not scanned; " SCAN_OPTION_NO_ARCHIVES
-            " scans archives without opening them",
-            name, result->why);
-        scan__fault_lasting(&pass->faults, line);
+        complain(
+            look, archive, true,
+            ": not all of this archive can be read (%s); the rest is not scanned; an allow entry for its path in "
+            ".turnstone.yml accepts that",
+            result->why);
         return;
     case SCAN_ARCHIVE_OVER:
-        scan__fault(&pass->faults,
-                    "%s: this archive unpacks to more than " SCAN_OPTION_MAX_ARCHIVE
-                    ", or to more than %llu times its "
-                    "size; the rest is not scanned; to scan all of it, unpack it and use " SCAN_OPTION_DIR,
-                    name, (unsigned long long)SCAN_ARCHIVE_RATIO);
+        complain(look, archive, false,
+                 ": this archive unpacks to more than " SCAN_OPTION_MAX_ARCHIVE
+                 ", or to more than %llu times its "
+                 "size; the rest is not scanned; to scan all of it, unpack it and use " SCAN_OPTION_DIR,
+                 (unsigned long long)SCAN_ARCHIVE_RATIO);
         return;
     case SCAN_ARCHIVE_NO_LIBRARY:
         scan__fault(
@@ -283,7 +304,7 @@ static void note_end(struct scan_look *look, const struct scan_content *archive,
             result->why);
         return;
     case SCAN_ARCHIVE_NO_MEMORY:
-        scan__pass_outcome(pass, SCAN_LOOK_NO_MEMORY, name);
+        scan__pass_outcome(pass, SCAN_LOOK_NO_MEMORY, scan__content_name(pass, archive, name));
         return;
     }
 }
@@ -320,13 +341,11 @@ static void read_members(struct scan_look *look, struct members *m, enum scan_ar
 }
 
 static void note_depth(struct scan_look *look, const struct scan_content *content) {
-    char name[SCAN_NAME_SIZE];
-    struct scan_pass *pass = pass_of(look);
     if (!look->options.inside->is_quiet)
-        scan__fault(&pass->faults,
-                    "%s: an archive inside %u others is not opened; " SCAN_OPTION_ARCHIVE_DEPTH
-                    " sets how deep a scan looks",
-                    scan__content_name(pass, content, name), look->depth);
+        complain(look, content, false,
+                 ": an archive inside %u others is not opened; " SCAN_OPTION_ARCHIVE_DEPTH
+                 " sets how deep a scan looks",
+                 look->depth);
 }
 
 struct scan_within scan__inside_members(struct scan_look *look, const struct scan_content *content,
@@ -366,15 +385,12 @@ void scan__inside_end(struct scan_look *look, const struct scan_within *within) 
 }
 
 void scan__inside_too_large(struct scan_look *look, const struct scan_content *content, uint64_t bytes) {
-    char name[SCAN_NAME_SIZE];
-    struct scan_pass *pass = pass_of(look);
     if (!look->options.inside->is_quiet)
-        scan__fault(
-            &pass->faults,
-            "%s: an archive of more than %llu bytes is not opened: it exceeds " SCAN_OPTION_MAX_ARCHIVE
-            ", or the "
-            "room for temporary files; raise " SCAN_OPTION_MAX_ARCHIVE ", or make room in TMPDIR",
-            scan__content_name(pass, content, name), (unsigned long long)bytes);
+        complain(look, content, false,
+                 ": an archive of more than %llu bytes is not opened: it exceeds " SCAN_OPTION_MAX_ARCHIVE
+                 ", or the room for temporary files; raise " SCAN_OPTION_MAX_ARCHIVE
+                 ", or make room in TMPDIR",
+                 (unsigned long long)bytes);
 }
 
 /* ---- pointers ---- */

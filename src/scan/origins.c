@@ -1,5 +1,6 @@
 #include "origins.h"
 
+#include "fault_paths.h"
 #include "look_impl.h"
 #include "option_names.h"
 #include "refs.h"
@@ -113,6 +114,8 @@ static uint32_t keep_commit(struct scan_pass *pass, const struct ts_git_commit_i
 
 struct placing {
     struct scan_origins *origins;
+    struct scan_fault_paths *faults; /* empty for the base of a change and for HEAD */
+    bool is_cut;                     /* places are missing */
     struct refs *refs;
     const struct ts_git_set *notes;
     enum ts_place place;
@@ -157,6 +160,7 @@ static bool place_all(const struct placing *placing, const struct ts_git_occurre
     for (size_t i = 0; done && i < found->count && watch.go_on(watch.ctx, 0); i++) {
         const struct ts_git_occurrence *item = &found->items[i];
         size_t count;
+        scan__fault_paths_found(placing->faults, &item->blob, ts_bytes_of(item->path, item->path_len));
         struct ref *refs = find_refs(placing->refs, &item->blob, &count);
         struct scan_location location = {
             .commit = commits[item->commit],
@@ -173,7 +177,7 @@ static bool place_all(const struct placing *placing, const struct ts_git_occurre
     return done;
 }
 
-static enum ts_git_error attribute(const struct placing *placing, const struct ts_git_selection *selection,
+static enum ts_git_error attribute(struct placing *placing, const struct ts_git_selection *selection,
                                    const struct ts_git_set *blobs, struct ts_git_fault *ret_fault) {
     struct scan_origins *origins = placing->origins;
     struct ts_git_occurrences found;
@@ -182,6 +186,7 @@ static enum ts_git_error attribute(const struct placing *placing, const struct t
         return error;
     if (!place_all(placing, &found))
         origins->pass->no_memory = true;
+    placing->is_cut = placing->is_cut || found.is_cut;
     if (found.is_cut)
         scan__fault(
             &origins->pass->faults,
@@ -196,8 +201,15 @@ static enum ts_git_error trace_blobs(struct scan_origins *origins, struct refs *
                                      struct ts_git_fault *ret_fault) {
     struct ts_git_set *blobs = NULL;
     struct ts_git_set *notes = NULL;
-    struct placing placing = {.origins = origins, .refs = refs, .place = TS_PLACE_FILE};
+    struct scan_fault_paths faults = {.pass = NULL};
+    struct placing placing = {.origins = origins, .faults = &faults, .refs = refs, .place = TS_PLACE_FILE};
+    if (origins->before == NULL && !scan__fault_paths_init(&faults, origins->pass, origins->target_index)) {
+        *ret_fault = (struct ts_git_fault){.error = TS_GIT_NO_MEMORY};
+        return TS_GIT_NO_MEMORY;
+    }
     enum ts_git_error error = set_of(origins, refs, &blobs, ret_fault);
+    if (error == TS_GIT_OK)
+        scan__fault_paths_want(&faults, blobs);
     if (error == TS_GIT_OK)
         error = find_notes(origins, &notes, ret_fault);
     struct ts_git_selection selection = *origins->selection;
@@ -212,6 +224,9 @@ static enum ts_git_error trace_blobs(struct scan_origins *origins, struct refs *
         placing.place = TS_PLACE_UNREACHABLE;
         error = attribute(&placing, &lost, blobs, ret_fault);
     }
+    if (error == TS_GIT_OK)
+        scan__fault_paths_end(&faults, !placing.is_cut && !scan__was_stopped(origins->pass));
+    scan__fault_paths_release(&faults);
     ts_git_set_free(blobs);
     ts_git_set_free(notes);
     return error;
@@ -316,7 +331,9 @@ enum ts_git_error scan__origins(struct scan_origins *origins, struct ts_git_faul
         origins->pass->no_memory = true;
         return TS_GIT_OK;
     }
-    enum ts_git_error error = refs.count > 0 ? place_blobs(origins, &refs, ret_fault) : TS_GIT_OK;
+    bool has_faults = origins->before == NULL && origins->pass->faults.object_count > 0;
+    enum ts_git_error error =
+        refs.count > 0 || has_faults ? place_blobs(origins, &refs, ret_fault) : TS_GIT_OK;
     free(refs.items);
     if (error == TS_GIT_OK && !origins->is_head)
         scan__origins_messages(origins);

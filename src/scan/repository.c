@@ -525,7 +525,8 @@ static bool scan_news(struct scan_visit *visit, const struct ts_git_graph_option
     bool done =
         visit_all(visit, continued.news.added, scan__pass_visit_memory(pass, held), &fault) == TS_GIT_OK;
     atomic_store(&pass->progress->stage, TS_SCAN_STAGE_ORIGINS);
-    done = done && scan__continued_place(&continued, atomic_load(&visit->blobs));
+    done = done && pass->faults.object_count == 0 && /* only a whole scan knows all of their paths */
+           scan__continued_place(&continued, atomic_load(&visit->blobs));
     if (done) {
         visit->target->row.knows_head = true;
         visit->target->head = continued.news.head;

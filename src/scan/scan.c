@@ -457,6 +457,7 @@ static enum ts_scan_outcome scan_target(struct scan_pass *pass, const struct ts_
     struct scan_target *target = &pass->targets[pass->target_count];
     scan__limits_begin(pass, NULL);
     (void)scan__inside_begin(&pass->inside, NULL);
+    scan__faults_settle(&pass->faults);
     pass->faults.target = (uint32_t)pass->target_count++;
     target->faults_before = pass->faults.total;
     target->lasting_before = pass->faults.lasting;
@@ -503,6 +504,7 @@ static enum ts_scan_outcome scan_targets(struct scan_pass *pass, struct ts_scan_
         struct ts_scan_error error;
         enum ts_scan_outcome outcome = scan_target(pass, &options->targets[i], &error);
         scan__limits_tell(pass);
+        scan__faults_note_accepted(&pass->faults);
         struct scan_target *target = &pass->targets[pass->target_count - 1];
         target->row.outcome = outcome_of(outcome);
         scanned += outcome == TS_SCAN_DONE;

@@ -73,8 +73,8 @@ static bool has_pointers(const struct scan_recall *recall) {
 static bool is_lasting(const struct scan_recall *recall) {
     const struct scan_pass *pass = recall->pass;
     return pass->faults.total - recall->faults_before == pass->faults.lasting - recall->lasting_before &&
-           !pass->faults.no_memory && !pass->hits.no_memory && !pass->hits.is_over && !pass->no_memory &&
-           pass->limits_hit == 0 && !scan__was_stopped(pass);
+           pass->faults.accepted == 0 && !pass->faults.no_memory && !pass->hits.no_memory &&
+           !pass->hits.is_over && !pass->no_memory && pass->limits_hit == 0 && !scan__was_stopped(pass);
 }
 
 void scan__snapshot_finish(struct scan_recall *recall, const struct scan_masked *masked) {

@@ -1,0 +1,47 @@
+/*
+ * The paths of archives that could not be read completely.
+ *
+ * While a history is scanned, only the id of such a content is known: "object 1234…: not all of this archive …". When the
+ * findings are placed, these contents are placed with them, and their faults get a path. If an allow entry allows
+ * everything at all of the paths, the fault is accepted: nothing that the content has could be a finding.
+ */
+#ifndef TS_SCAN_FAULT_PATHS_H
+#define TS_SCAN_FAULT_PATHS_H
+
+#include "pass.h"
+
+#include "git/set.h"
+
+struct scan_fault_place {
+    struct ts_git_oid oid;
+    uint32_t object;      /* index in faults->objects */
+    const char *path;     /* the first path, if possible one that no entry allows; NULL: none so far */
+    bool has_other_place; /* at a path that no entry allows */
+};
+
+struct scan_fault_paths {
+    struct scan_pass *pass;
+    const struct scan_profile *profile;
+    struct ts_arena arena;
+    struct scan_fault_place *items; /* sorted by id */
+    size_t count;
+};
+
+/* Takes the contents with faults of the current target. It must be released. Returns false when memory runs out. */
+bool scan__fault_paths_init(struct scan_fault_paths *paths, struct scan_pass *pass, uint32_t target);
+void scan__fault_paths_release(struct scan_fault_paths *paths);
+
+/* Adds the ids of the contents. */
+void scan__fault_paths_want(const struct scan_fault_paths *paths, struct ts_git_set *blobs);
+
+/* Call it for every place of every content. */
+void scan__fault_paths_found(struct scan_fault_paths *paths, const struct ts_git_oid *oid,
+                             struct ts_bytes path);
+
+/* Rewrites the faults. is_all: every place was found. */
+void scan__fault_paths_end(struct scan_fault_paths *paths, bool is_all);
+
+/* Returns whether an allow entry of the target allows everything at the path. */
+bool scan__fault_is_allowed(const struct scan_profile *profile, struct ts_bytes path);
+
+#endif
