@@ -459,11 +459,13 @@ int32_t ts_model_explain(const struct ts_rule *rule, struct ts_bytes text, const
 
 /* Product names have some pairs of letters that words lack; random letters have more of them. */
 bool ts_model_is_word(struct ts_bytes text) {
-    enum { MOST = 24, SURPRISE_OF_NAMES = 78, SURPRISE_OF_MIXED = 50 };
+    enum { MOST = 24, DIGITS = 2, SURPRISE_OF_NAMES = 78, SURPRISE_OF_MIXED = 50 };
     bool is_mixed = false; /* a capital after a small letter */
     uint8_t before = '-';
     if (text.len > MOST)
         return false;
+    for (size_t i = 0; i < DIGITS && text.len > 3; i++)
+        text.len -= text.data[text.len - 1] >= '0' && text.data[text.len - 1] <= '9';
     for (size_t i = 0; i < text.len; i++) {
         uint8_t c = text.data[i];
         bool is_separator = c == '-' || c == '_' || c == '.';

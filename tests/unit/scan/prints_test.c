@@ -59,8 +59,9 @@ static void short_secrets_have_no_print(void **state) {
 /* A path such as config/postgres.yml stays readable. */
 static void words_have_no_print(void **state) {
     (void)state;
-    static const char *const words[] = {"postgres", "SECRET_KEY", "changeMe", "Password", "rabbitmq"};
-    static const char *const others[] = {"client1",
+    static const char *const words[] = {"postgres", "SECRET_KEY", "changeMe", "Password",
+                                        "rabbitmq", "libgit2",    "client1",  "spring_boot3"};
+    static const char *const others[] = {"client123",
                                          "p0stgres",
                                          "xkqzvbwt",
                                          "kJqXzW",
