@@ -32,7 +32,7 @@ struct ts_finding_id ts_finding_id_of(const struct ts_finding_key *key, const ch
         at = ends_line ? to + 1 : taken;
     }
     ts_blake3_output(&hasher, 0, hash, sizeof hash);
-    struct ts_finding_id id;
+    struct ts_finding_id id = {.text = ""};
     *ts_hex_encode(ts_bytes_of(hash, sizeof hash), id.text) = '\0';
     return id;
 }
