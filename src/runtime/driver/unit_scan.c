@@ -304,7 +304,10 @@ static struct ts_unit_event why_unreadable(int os_error) {
 static struct ts_unit_event why_refused(const char *path, bool is_mirror) {
     struct ts_git_repo *repo = NULL;
     struct ts_git_fault fault;
-    if (access(path, R_OK | X_OK) != 0)
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return why_unreadable(errno);
+    if (S_ISDIR(status.st_mode) && access(path, R_OK | X_OK) != 0)
         return why_unreadable(errno);
     const enum ts_git_error error = ts_git_repo_open(path, NULL, &repo, &fault);
     ts_git_repo_free(repo);

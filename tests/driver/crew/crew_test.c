@@ -54,6 +54,7 @@ static void a_worker_that_must_stop_keeps_findings_that_wait_for_the_flip(void *
     victim_work(&worker);
     assert_int_equal(victim_count(&worker, TS_CREW_EVENT_PART), 1);
     assert_int_equal(victim_count(&worker, TS_CREW_EVENT_RELEASED), 1);
+    assert_int_equal(atomic_load(&worker.progress.findings), 0);
     assert_true(world_census().known > 0 && world_census().hits > 0);
     victim_release(&worker);
     /* The next one reads no content again. */
@@ -62,6 +63,7 @@ static void a_worker_that_must_stop_keeps_findings_that_wait_for_the_flip(void *
     const struct ts_crew_event *done = victim_last(&worker, TS_CREW_EVENT_DONE);
     assert_non_null(done);
     assert_int_equal(done->findings, 40);
+    assert_int_equal(atomic_load(&worker.progress.findings), 40);
     assert_int_equal(done->bytes_looked_at, 0);
     victim_release(&worker);
 }
@@ -203,6 +205,33 @@ static void a_worker_says_once_that_runs_are_pinned_to_other_rules(void **state)
     victim_release(&worker);
 }
 
+/* The reason for which the only target is parked. */
+static const char *parked_for(const char *name, const char *harm) {
+    static char reason[40];
+    struct victim worker;
+    (void)world_fresh(NULL);
+    make_repository(name, 3, 1);
+    submit(next_run());
+    sh("%s", harm);
+    victim_init(&worker, &key);
+    victim_work(&worker);
+    const struct ts_crew_event *parked = victim_last(&worker, TS_CREW_EVENT_PARKED);
+    assert_non_null(parked);
+    snprintf(reason, sizeof reason, "%s", parked->reason);
+    victim_release(&worker);
+    sh("rm -rf %s", name);
+    return reason;
+}
+
+static void a_repository_that_cannot_be_scanned_is_parked_for_its_reason(void **state) {
+    (void)state;
+    assert_string_equal(parked_for("a.git", "rm -r a.git"), "not_found");
+    assert_string_equal(parked_for("b.git", "rm -r b.git && touch b.git"), "not_found");
+    assert_string_equal(parked_for("c.git", "rm -r c.git/*"), "not_found");
+    assert_string_equal(parked_for("d.git", "git -C d.git config core.repositoryformatversion 99"),
+                        "unsupported_format");
+}
+
 int main(int argc, char **argv) {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, kit_setup, kit_teardown)
     const struct CMUnitTest tests[] = {
@@ -211,6 +240,7 @@ int main(int argc, char **argv) {
         TEST(a_recall_that_fails_is_tried_again),
         TEST(a_damaged_page_of_hits_costs_time_and_no_finding),
         TEST(a_worker_that_waits_for_work_removes_later_what_it_may_not_remove_yet),
+        TEST(a_repository_that_cannot_be_scanned_is_parked_for_its_reason),
         TEST(a_worker_says_once_that_runs_are_pinned_to_other_rules),
     };
     return kit_main(argc, argv, tests, sizeof tests / sizeof tests[0]);

@@ -104,7 +104,9 @@ static void nothing_new_moves_the_run_number_and_nothing_else(void **state) {
     struct worker worker;
     begin(&worker, world.run, run, &rules);
     assert_null(ts_durable_covered(worker.durable));
-    const struct ts_attempt before = worker.unit.target.attempt;
+    const struct ts_fleet_target old = worker.unit.target;
+    const struct ts_attempt before = old.attempt;
+    (void)world_pass_ms(1000);
     world.reads = world.writes = 0;
     must(ts_durable_nothing_new(worker.durable, &worker.receipt, &worker.detail), &worker);
     complete(&worker);
@@ -112,6 +114,9 @@ static void nothing_new_moves_the_run_number_and_nothing_else(void **state) {
     assert_int_equal(world.writes, 2);
     must(ts_durable_read(worker.durable, &worker.unit, &worker.detail), &worker);
     assert_int_equal(worker.unit.target.run_number, run);
+    assert_int_equal(worker.unit.target.run, world.run);
+    assert_int_equal(worker.unit.target.scanned_at_ms, old.scanned_at_ms);
+    assert_true(worker.unit.target.checked_at_ms >= old.checked_at_ms);
     assert_true(ts_attempt_equal(&worker.unit.target.attempt, &before));
     worker_free(&worker);
     expect_garbage_free(5, 5);
@@ -357,6 +362,42 @@ static void the_sweep_keeps_attempts_of_living_leases_and_removes_those_of_dead_
     free_report(&made);
 }
 
+/* Fences begin again in the new run: only the number of the run distinguishes its leases from those of the deleted one. */
+static void rows_of_a_deleted_run_are_removed_while_another_run_has_its_id(void **state) {
+    (void)state;
+    const struct ts_target_id target = world_target(1);
+    uint64_t run = world_make_run(&target, 1);
+    const struct ts_coord_run_query query = {.tenant = world.tenant, .run = {world.run}};
+    const struct ts_end_run_op end = {.tenant = world.tenant, .run = query.run, .op_id = {99}};
+    struct worker dead, next;
+    struct made_report made;
+    struct ts_durable_swept swept;
+    struct ts_infra_error error;
+    struct ts_coord_outcome outcome;
+    struct ts_coord_deleted deleted;
+    struct ts_coord_detail detail = {0};
+    make_report(&made, 0, 1500, 1);
+    const struct ts_durable_scan scan = scan_of(&made);
+    begin(&dead, world.run, run, &rules);
+    must(ts_durable_stage(dead.durable, &scan, &dead.detail), &dead);
+    worker_free(&dead);
+    assert_int_equal(ts_coord_cancel_run(world.coord, end, &outcome, &detail), TS_RUN_TRANSITION_OK);
+    assert_int_equal(ts_coord_delete_run(world.coord, &query, &deleted, &detail), TS_DELETE_RUN_OK);
+    world.is_id_used_again = true;
+    run = world_make_run(&target, 1);
+    begin(&next, world.run, run, &rules);
+    assert_true(ts_durable_sweep(world.coord, &world.tenant, world.stop, &swept, &error));
+    if (world_pass_ms(TS_DURABLE_FOREIGN_MS)) {
+        assert_true(ts_durable_sweep(world.coord, &world.tenant, world.stop, &swept, &error));
+        assert_int_equal(world_census().hidden, 0);
+        assert_int_equal(world_census().marks, 0);
+        finish(&next, scan);
+        expect_garbage_free(1500, 1500);
+    }
+    worker_free(&next);
+    free_report(&made);
+}
+
 static void invariant_4_coordination_stores_as_much_for_a_large_target_as_for_a_small_one(void **state) {
     (void)state;
     size_t rows[3];
@@ -390,6 +431,7 @@ int main(int argc, char **argv) {
         TEST(rows_of_a_write_without_an_answer_are_not_removed_at_once),
         TEST(invariant_1_a_worker_without_its_lease_writes_nothing),
         TEST(a_flip_over_a_changed_target_is_a_conflict),
+        TEST(rows_of_a_deleted_run_are_removed_while_another_run_has_its_id),
         TEST(invariant_4_coordination_stores_as_much_for_a_large_target_as_for_a_small_one),
         TEST(the_sweep_keeps_attempts_of_living_leases_and_removes_those_of_dead_ones),
     };

@@ -161,6 +161,7 @@ int world_fresh(void **state) {
     world.fate = ARRIVES;
     world.spared = 0;
     world.before_write = NULL;
+    world.is_id_used_again = false;
     world.ahead_ms[0] = world.ahead_ms[1] = 0;
     world.stop = (struct ts_durable_stop){0};
     return 0;
@@ -196,7 +197,7 @@ static void put_unit(struct ts_run_id run, const struct ts_target_id *target) {
 
 uint64_t world_make_run(const struct ts_target_id *targets, size_t count) {
     static uint64_t last;
-    const struct ts_run_id run = {++last};
+    const struct ts_run_id run = {world.is_id_used_again ? world.run : ++last};
     struct ts_coord_target_keys *keys = calloc(count, sizeof *keys);
     struct ts_new_shard *shards = calloc(count, sizeof *shards);
     assert_true(keys != NULL && shards != NULL);
