@@ -2,9 +2,10 @@
  * A worker that loses its lease stops within 100 ms, whatever it does at that moment: it waits for a server or a store, reads history
  * or contents, or finds the places of findings.
  *
- * The run is cancelled as soon as its target is claimed, and the keeper learns it at the first renewal. The worker begins its work a random time
- * after the claim, so that the renewal comes at a random moment of the work. Delays are processor time, so that other load of the machine does not
- * count; a worker that sleeps instead of stopping shows in the elapsed time, of which the best quarter counts. STOPS_LOSSES=300 is for a try by hand.
+ * The run is cancelled as soon as its target is claimed, and the keeper learns it at the first renewal. The worker begins its work some time after
+ * the claim, so that the renewal comes at a certain moment of the work. Delays are processor time, so that other load of the machine does not
+ * count; a worker that sleeps instead of stopping shows in the elapsed time, of which the best quarter counts. STOPS_LOSSES=50 loses as many leases
+ * in each stage, for a try by hand on a machine that does nothing else.
  */
 #include "kit.h"
 
@@ -31,16 +32,19 @@
 #define SLOWER 1
 #endif
 
-enum { LOSSES = 24, LOSSES_MAX = 1000, TRIES_PER_LOSS = 8 };
+enum { LOSSES = 5, LOSSES_MAX = 1000, TRIES_PER_LOSS = 40, STAGES = TS_SCAN_STAGE_ORIGINS + 1 };
 
 static struct ts_prng prng;
 
+/* The losses in one stage. */
 struct tally {
     unsigned count;
     uint64_t cpu_us; /* the longest */
     uint64_t us[LOSSES_MAX];
+    uint64_t from_ms, to_ms; /* the next try is between these moments */
 };
 
+/* In each stage. */
 static unsigned wanted_losses(void) {
     const char *text = getenv("STOPS_LOSSES"); /* NOLINT(concurrency-mt-unsafe) */
     return text != NULL ? (unsigned)strtoul(text, NULL, 10) : LOSSES;
@@ -53,16 +57,18 @@ static void cancel(struct ts_run_id run) {
     assert_int_equal(ts_coord_cancel_run(world.coord, op, &outcome, &detail), TS_RUN_TRANSITION_OK);
 }
 
+static uint64_t delay_ms;
+
 static void begin_later(struct victim *victim, const struct ts_crew_event *event) {
     if (event->kind != TS_CREW_EVENT_CLAIMED)
         return;
     cancel(event->run);
-    usleep((useconds_t)(1000 * ts_prng_below(&prng, RENEWAL_MS)));
+    usleep((useconds_t)(1000 * delay_ms));
     (void)victim;
 }
 
 /* A run over one address or path. */
-static struct ts_run_id submit_one(const char *address) {
+static struct ts_run_id submit_one(const char *address, uint64_t lease_ms) {
     struct ts_target_list list = {0};
     struct ts_target_error why;
     const struct ts_target_defaults defaults = {.tenant = ts_bytes_of(world.tenant.b, sizeof world.tenant.b),
@@ -73,15 +79,17 @@ static struct ts_run_id submit_one(const char *address) {
         fail_msg("%s", why.text);
     ts_target_list_settle(&list);
     const struct ts_run_id run = next_run();
-    submit_list(run, &list, &(struct ts_run_config){.lease_duration_ms = SHORT_LEASE_MS});
+    submit_list(run, &list, &(struct ts_run_config){.lease_duration_ms = lease_ms});
     return run;
 }
 
-static void count_loss(const struct victim *victim, struct tally *tallies) {
+/* NULL: the unit ended before the renewal. */
+static const struct ts_crew_event *loss_of(const struct victim *victim) {
     const struct ts_crew_event *lost = victim_last(victim, TS_CREW_EVENT_LOST);
-    if (lost == NULL || lost->stop_us == 0) /* the unit ended before the renewal */
-        return;
-    struct tally *tally = &tallies[lost->stage];
+    return lost == NULL || lost->stop_us == 0 ? NULL : lost;
+}
+
+static void count_loss(const struct ts_crew_event *lost, struct tally *tally) {
     if (tally->count == LOSSES_MAX)
         return;
     tally->us[tally->count++] = lost->stop_us;
@@ -104,33 +112,73 @@ static void judge(const char *what, struct tally *tally) {
     assert_true(quarter_us <= ELAPSED_LIMIT_US * SLOWER);
 }
 
-static unsigned all_losses(const struct tally *tallies) {
-    unsigned all = 0;
-    for (unsigned i = 0; i <= TS_SCAN_STAGE_ORIGINS; i++)
-        all += tallies[i].count;
-    return all;
+/* The stage with the fewest losses. */
+static unsigned rarest(const struct tally *tallies, unsigned from, unsigned to) {
+    unsigned found = from;
+    for (unsigned i = from + 1; i <= to; i++)
+        if (tallies[i].count < tallies[found].count)
+            found = i;
+    return found;
 }
 
-/* On a fast machine some scans end before their lease is lost, so there are more tries than losses. */
-static void lose_often(const char *address, struct ts_mirrors *mirrors, unsigned losses,
-                       struct tally *tallies) {
-    for (unsigned i = 0; i < TRIES_PER_LOSS * losses && all_losses(tallies) < losses; i++) {
-        struct victim victim;
-        victim_init(&victim, &key);
-        victim.options.has_run = true;
-        victim.options.run = submit_one(address);
-        victim.options.part_ms = TS_CREW_PART_MS;
-        victim.options.mirrors = mirrors;
-        victim.on_event = begin_later;
-        victim_work(&victim);
-        count_loss(&victim, tallies);
-        victim_release(&victim);
+/* Finds moments of a stage, however fast the machine is at this time. `found` is the stage at the moment, or STAGES after the end. */
+static void learn(struct tally *tally, unsigned wanted, unsigned found, uint64_t moment_ms) {
+    enum { CLOSE_MS = 4 };
+    if (found == wanted) {
+        tally->from_ms = moment_ms - moment_ms / 8;
+        tally->to_ms = moment_ms + moment_ms / 8 + CLOSE_MS;
+        return;
     }
+    if (found < wanted)
+        tally->from_ms = moment_ms;
+    else
+        tally->to_ms = moment_ms;
+    if (tally->to_ms > tally->from_ms + CLOSE_MS)
+        return;
+    tally->from_ms /= found < wanted ? 1 : 2;
+    tally->to_ms = 2 * tally->to_ms + CLOSE_MS;
+}
+
+/* Returns the stage in which the lease was lost, so long after the worker began. */
+static unsigned lose(const char *address, struct ts_mirrors *mirrors, uint64_t moment_ms,
+                     struct tally *tallies) {
+    const uint64_t lease_ms = 3 * moment_ms > SHORT_LEASE_MS ? 3 * moment_ms : SHORT_LEASE_MS;
+    struct victim victim;
+    delay_ms = lease_ms / 3 - moment_ms;
+    victim_init(&victim, &key);
+    victim.options.has_run = true;
+    victim.options.run = submit_one(address, lease_ms);
+    victim.options.part_ms = TS_CREW_PART_MS;
+    victim.options.mirrors = mirrors;
+    victim.on_event = begin_later;
+    victim_work(&victim);
+    const struct ts_crew_event *lost = loss_of(&victim);
+    const unsigned stage = lost != NULL ? lost->stage : STAGES;
+    if (lost != NULL)
+        count_loss(lost, &tallies[stage]);
+    victim_release(&victim);
+    return stage;
+}
+
+static void lose_often(const char *address, struct ts_mirrors *mirrors, unsigned from, unsigned to,
+                       struct tally *tallies) {
+    const unsigned wanted = wanted_losses();
+    for (unsigned i = from; i <= to; i++)
+        tallies[i].to_ms = RENEWAL_MS;
+    for (unsigned i = 0; i < TRIES_PER_LOSS * wanted; i++) {
+        const unsigned stage = rarest(tallies, from, to);
+        struct tally *tally = &tallies[stage];
+        if (tally->count >= wanted)
+            return;
+        const uint64_t moment_ms = tally->from_ms + ts_prng_below(&prng, tally->to_ms - tally->from_ms);
+        learn(tally, stage, lose(address, mirrors, moment_ms, tallies), moment_ms);
+    }
+    fail_msg("a stage is too short");
 }
 
 static void a_lost_lease_ends_a_fetch(void **state) {
     (void)state;
-    static struct tally tallies[TS_SCAN_STAGE_ORIGINS + 1];
+    static struct tally tallies[STAGES];
     ts_prng_init(&prng, SEED);
     const int silent = socket(AF_INET, SOCK_STREAM, 0);
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -148,11 +196,10 @@ static void a_lost_lease_ends_a_fetch(void **state) {
                                                .stall_s = TS_MIRROR_STALL_DEFAULT};
     struct ts_mirrors *mirrors = ts_mirrors_new(&options);
     assert_non_null(mirrors);
-    lose_often(address, mirrors, wanted_losses() / 4, tallies);
+    lose_often(address, mirrors, TS_SCAN_STAGE_START, TS_SCAN_STAGE_START, tallies);
     ts_mirrors_free(mirrors);
     close(silent);
     judge("fetch", &tallies[TS_SCAN_STAGE_START]);
-    assert_true(tallies[TS_SCAN_STAGE_START].count > 0);
 }
 
 /* Enough commits, contents and findings that each stage takes about as long as the others. */
@@ -177,16 +224,15 @@ static void make_long_repository(void) {
 
 static void a_lost_lease_ends_every_stage_of_a_scan(void **state) {
     (void)state;
-    static struct tally tallies[TS_SCAN_STAGE_ORIGINS + 1];
+    static struct tally tallies[STAGES];
     static const char *const names[] = {"start", "history", "content", "origins"};
     char path[PATH_MAX];
     ts_prng_init(&prng, SEED);
     make_long_repository();
     assert_non_null(realpath("long.git", path));
-    lose_often(path, NULL, wanted_losses(), tallies);
-    for (unsigned i = 0; i <= TS_SCAN_STAGE_ORIGINS; i++)
+    lose_often(path, NULL, TS_SCAN_STAGE_HISTORY, TS_SCAN_STAGE_ORIGINS, tallies);
+    for (unsigned i = TS_SCAN_STAGE_HISTORY; i < STAGES; i++)
         judge(names[i], &tallies[i]);
-    assert_true(all_losses(tallies) >= wanted_losses());
 }
 
 /* A promise that locks the target's record, so that the flip waits. */
@@ -208,8 +254,8 @@ static void hold_the_target(struct victim *victim, const struct ts_crew_event *e
     (void)victim;
 }
 
-/* Returns whether the worker was in the middle of its work. On a busy machine the renewal may come earlier. */
-static bool lose_in_a_call(struct ts_coord *coord) {
+/* Counts the loss if the worker was in the middle of its work. On a busy machine the renewal may come earlier. */
+static void lose_in_a_call(struct ts_coord *coord, struct tally *tally) {
     struct victim victim;
     submit_with(next_run(), &(struct ts_run_config){.lease_duration_ms = SHORT_LEASE_MS});
     victim_init(&victim, &key);
@@ -220,9 +266,9 @@ static bool lose_in_a_call(struct ts_coord *coord) {
     assert_non_null(lost);
     struct ts_call abort = {.kind = TS_CALL_ABORT, .gid = held};
     assert_int_equal(ts_store_run(home_of(&lost->target), &abort), TS_STORE_OK);
-    const bool is_executing = strcmp(lost->phase, "executing") == 0;
+    if (strcmp(lost->phase, "executing") == 0 && loss_of(&victim) != NULL)
+        count_loss(lost, tally);
     victim_release(&victim);
-    return is_executing;
 }
 
 /* The timeouts are hours. A worker that does not stop is ended by the time limit of the test. */
@@ -232,7 +278,7 @@ static void a_lost_lease_ends_a_call_to_a_store(void **state) {
     struct ts_txn_config config;
     struct ts_coordinator *coordinator;
     struct ts_txn_error_detail detail;
-    bool was_executing = false;
+    static struct tally tally;
     ts_txn_config_init(&config);
     config.timeouts.lock_validate_us = config.timeouts.total_us = config.timeouts.retry_ceiling_us = hours_us;
     config.breaker.probe_timeout_us = config.deadlock.timeout_us = hours_us;
@@ -240,9 +286,10 @@ static void a_lost_lease_ends_a_call_to_a_store(void **state) {
     struct ts_coord *coord = ts_coord_new(world.cluster, coordinator, NULL);
     assert_non_null(coord);
     make_repository("small.git", 3, 0);
-    for (unsigned i = 0; i < TRIES_PER_LOSS && !was_executing; i++)
-        was_executing = lose_in_a_call(coord);
-    assert_true(was_executing);
+    for (unsigned i = 0; i < TRIES_PER_LOSS * wanted_losses() && tally.count < wanted_losses(); i++)
+        lose_in_a_call(coord, &tally);
+    judge("store", &tally);
+    assert_true(tally.count >= wanted_losses());
     ts_coord_free(coord);
     ts_coordinator_close(coordinator);
 }
