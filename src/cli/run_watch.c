@@ -220,6 +220,10 @@ static void draw_items(struct canvas *canvas, const char *title, const struct cl
     }
 }
 
+static const char *came_of(const struct cli_picture *picture) {
+    return picture->changes.came == 1 ? "finding" : "findings";
+}
+
 /* Draws the counts, two on a line if the terminal is wide. */
 static void draw_counts(struct canvas *canvas) {
     const struct cli_picture *picture = canvas->picture;
@@ -250,10 +254,9 @@ static void draw_counts(struct canvas *canvas) {
     draw_line(canvas, other);
     if (!picture->is_of_targets)
         return;
-    snprintf(line, sizeof line,
-             is_narrow ? "%llu findings came, %llu went" : "%llu findings came, %llu went, in %llu %s",
-             (unsigned long long)picture->changes.came, (unsigned long long)picture->changes.went,
-             (unsigned long long)picture->changes.targets,
+    snprintf(line, sizeof line, is_narrow ? "%llu %s came, %llu went" : "%llu %s came, %llu went, in %llu %s",
+             (unsigned long long)picture->changes.came, came_of(picture),
+             (unsigned long long)picture->changes.went, (unsigned long long)picture->changes.targets,
              picture->changes.targets == 1 ? "target" : "targets");
     draw_line(canvas, line);
 }
@@ -299,8 +302,8 @@ static void print_line(const struct watching *watching, const struct cli_picture
              (unsigned long long)picture->workers, picture->workers == 1 ? "worker" : "workers",
              rate[0] ? ", " : "", rate);
     if (picture->is_of_targets)
-        cli__say(watching->coord, ", %llu findings came, %llu went",
-                 (unsigned long long)picture->changes.came, (unsigned long long)picture->changes.went);
+        cli__say(watching->coord, ", %llu %s came, %llu went", (unsigned long long)picture->changes.came,
+                 came_of(picture), (unsigned long long)picture->changes.went);
     cli__say(watching->coord, "\n");
 }
 
