@@ -307,6 +307,18 @@ struct cli_time cli__show_time(const struct cli_coord *coord, struct ts_logical_
     return shown;
 }
 
+struct cli_moment cli__show_moment(uint64_t ms) {
+    struct cli_moment shown;
+    const time_t seconds = (time_t)(ms / 1000);
+    struct tm at;
+    if (gmtime_r(&seconds, &at) == NULL)
+        snprintf(shown.text, sizeof shown.text, "%llu ms", (unsigned long long)ms);
+    else
+        (void)strftime(shown.text, sizeof shown.text,
+                       ms % 60000 == 0 ? "%Y-%m-%d %H:%M UTC" : "%Y-%m-%d %H:%M:%S UTC", &at);
+    return shown;
+}
+
 void cli__put_outcome(struct cli_coord *coord, const struct ts_coord_outcome *outcome,
                       struct ts_op_id op_id) {
     const char *text = outcome->outcome == TS_OUTCOME_EXECUTED ? "executed" : "replayed";

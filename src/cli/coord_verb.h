@@ -129,4 +129,10 @@ struct cli_time {
 };
 struct cli_time cli__show_time(const struct cli_coord *coord, struct ts_logical_time time);
 
+/* A time for people: "2026-11-19 02:30 UTC", with seconds if there are any. */
+struct cli_moment {
+    char text[40];
+};
+struct cli_moment cli__show_moment(uint64_t ms);
+
 #endif

@@ -129,6 +129,15 @@ static void take_decisions(void *context, size_t index, const struct ts_fleet_de
     if (decisions->count > 0)
         naming->items[index]->label = copy(naming, decisions->list[0].reason);
     naming->items[index]->troubles = decisions->total;
+    struct ts_fleet_decisions *kept = ts_arena_take(&naming->picture->arena, sizeof *kept);
+    if (kept == NULL)
+        return;
+    *kept = *decisions;
+    for (size_t i = 0; i < kept->count; i++) {
+        kept->list[i].reason = copy(naming, kept->list[i].reason);
+        kept->list[i].worker = copy(naming, kept->list[i].worker);
+    }
+    naming->items[index]->decisions = kept;
 }
 
 static void want_names(struct naming *naming, struct cli_items *items) {

@@ -8,6 +8,7 @@
 #include "coord_verb.h"
 
 #include "os/arena.h"
+#include "runtime/core/fleet_decision.h"
 #include "runtime/core/target.h"
 #include "runtime/durable/diff.h"
 
@@ -32,6 +33,8 @@ struct cli_item {
     struct ts_bytes address; /* empty: no name */
     struct ts_bytes label;   /* label of the last trouble; empty: none */
     uint64_t troubles;       /* how often it was parked or handed back */
+    /* The last times, the newest first; NULL: none, or memory has run out. */
+    const struct ts_fleet_decisions *decisions;
 };
 
 struct cli_items {
@@ -82,7 +85,7 @@ struct cli_worker_name cli__worker_process(const struct ts_worker_id *worker, bo
 /* Why it was parked, or what happened last: a sentence. Empty: nothing is known. */
 const char *cli__item_reason(const struct cli_item *item);
 
-/* The members of the JSON object of a picture. */
-void cli__picture_members(struct cli_coord *coord, const struct cli_picture *picture);
+/* The members of the JSON object of a picture. With a log, stuck and parked targets have the last decisions about them. */
+void cli__picture_members(struct cli_coord *coord, const struct cli_picture *picture, bool with_log);
 
 #endif

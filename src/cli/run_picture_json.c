@@ -38,7 +38,24 @@ static void member_bytes(struct cli_coord *coord, const char *name, struct ts_by
     ts_out_put_json(coord->out, text);
 }
 
-static void put_item(struct cli_coord *coord, const struct cli_item *item, uint64_t now_ms) {
+static void put_log(struct cli_coord *coord, const struct ts_fleet_decisions *decisions) {
+    cli__member(coord, "log");
+    ts_out_put_char(coord->out, '[');
+    for (size_t i = 0; i < decisions->count; i++) {
+        const struct ts_fleet_decision *decision = &decisions->list[i];
+        ts_out_put_cstring(coord->out, ts_json_separator(i, ","));
+        cli__object_begin(coord);
+        cli__member_number(coord, "time_ms", decision->at_ms);
+        cli__member_text(coord, "what", decision->is_parked ? "parked" : "released");
+        member_bytes(coord, "cause", decision->reason);
+        member_bytes(coord, "worker", decision->worker);
+        cli__member_number(coord, "fence", decision->fence);
+        ts_out_put_char(coord->out, '}');
+    }
+    ts_out_put_char(coord->out, ']');
+}
+
+static void put_item(struct cli_coord *coord, const struct cli_item *item, uint64_t now_ms, bool with_log) {
     cli__object_begin(coord);
     cli__member_number(coord, "shard", item->shard.v);
     if (item->is_target) {
@@ -63,16 +80,18 @@ static void put_item(struct cli_coord *coord, const struct cli_item *item, uint6
         cli__member_text(coord, "text", cli__item_reason(item));
         cli__member_number(coord, "troubles", item->troubles);
     }
+    if (with_log && item->decisions != NULL)
+        put_log(coord, item->decisions);
     ts_out_put_char(coord->out, '}');
 }
 
 static void put_items(struct cli_coord *coord, const char *name, const struct cli_items *items,
-                      uint64_t now_ms) {
+                      uint64_t now_ms, bool with_log) {
     cli__member(coord, name);
     ts_out_put_char(coord->out, '[');
     for (size_t i = 0; i < items->count; i++) {
         ts_out_put_cstring(coord->out, ts_json_separator(i, ","));
-        put_item(coord, &items->list[i], now_ms);
+        put_item(coord, &items->list[i], now_ms, with_log);
     }
     ts_out_put_char(coord->out, ']');
     coord->members = 1; /* put_item has reset the count for its own object */
@@ -95,7 +114,7 @@ static void put_counts(struct cli_coord *coord, const struct cli_picture *pictur
             picture->damaged < CLI_IDS_MAX ? (size_t)picture->damaged : CLI_IDS_MAX);
 }
 
-void cli__picture_members(struct cli_coord *coord, const struct cli_picture *picture) {
+void cli__picture_members(struct cli_coord *coord, const struct cli_picture *picture, bool with_log) {
     const struct ts_run_progress *progress = &picture->progress;
     cli__member_number(coord, "run", picture->run.run.v);
     cli__member_number(coord, "number", picture->run.number);
@@ -123,7 +142,7 @@ void cli__picture_members(struct cli_coord *coord, const struct cli_picture *pic
         cli__member_number(coord, "went", picture->changes.went);
         cli__member_number(coord, "changed_targets", picture->changes.targets);
     }
-    put_items(coord, "in_progress", &picture->busy, picture->now.ms);
-    put_items(coord, "stuck_items", &picture->struggling, picture->now.ms);
-    put_items(coord, "parked_items", &picture->parked, picture->now.ms);
+    put_items(coord, "in_progress", &picture->busy, picture->now.ms, false);
+    put_items(coord, "stuck_items", &picture->struggling, picture->now.ms, with_log);
+    put_items(coord, "parked_items", &picture->parked, picture->now.ms, with_log);
 }

@@ -8,12 +8,12 @@
 
 #include "base/hex.h"
 
-enum { SHOW_RUN = COORD_OPTIONS };
+enum { SHOW_RUN = COORD_OPTIONS, SHOW_LOG };
 enum { BAR_WIDTH = 50 };
 
-static void print_json(struct cli_coord *coord, const struct cli_picture *picture) {
+static void print_json(struct cli_coord *coord, const struct cli_picture *picture, bool with_log) {
     cli__object_begin(coord);
-    cli__picture_members(coord, picture);
+    cli__picture_members(coord, picture, with_log);
     cli__object_end(coord);
 }
 
@@ -24,8 +24,23 @@ static void say_name(struct cli_coord *coord, const struct cli_item *item) {
         cli__say(coord, "shard %llu", (unsigned long long)item->shard.v);
 }
 
+static void say_log(struct cli_coord *coord, const struct cli_item *item) {
+    for (size_t i = 0; item->decisions != NULL && i < item->decisions->count; i++) {
+        const struct ts_fleet_decision *decision = &item->decisions->list[i];
+        cli__say(coord, "      %s  %s by ", cli__show_moment(decision->at_ms).text,
+                 decision->is_parked ? "parked" : "handed back");
+        cli__put_escaped(coord->out, decision->worker);
+        cli__say(coord, ": ");
+        cli__put_escaped(coord->out, decision->reason);
+        cli__say(coord, "\n");
+    }
+    const uint64_t shown = item->decisions != NULL ? item->decisions->count : 0;
+    if (item->troubles > shown)
+        cli__say(coord, "      and %llu before\n", (unsigned long long)(item->troubles - shown));
+}
+
 /* Prints the items that have names, each on a line with its reason. */
-static void say_items(struct cli_coord *coord, const struct cli_items *items) {
+static void say_items(struct cli_coord *coord, const struct cli_items *items, bool with_log) {
     for (size_t i = 0; i < items->count; i++) {
         const struct cli_item *item = &items->list[i];
         const char *reason = cli__item_reason(item);
@@ -38,6 +53,8 @@ static void say_items(struct cli_coord *coord, const struct cli_items *items) {
         if (item->is_parked && item->troubles > 1)
             cli__say(coord, " (after %llu tries)", (unsigned long long)item->troubles);
         cli__say(coord, "\n");
+        if (with_log)
+            say_log(coord, item);
     }
     if (items->count > 0 && items->list[0].is_target && items->total > items->count)
         cli__say(coord, "    and %llu more; 'shard list' shows all\n",
@@ -86,7 +103,7 @@ static void say_counts(struct cli_coord *coord, const struct cli_picture *pictur
                  picture->changes.targets == 1 ? "target" : "targets");
 }
 
-static void print_text(struct cli_coord *coord, const struct cli_picture *picture) {
+static void print_text(struct cli_coord *coord, const struct cli_picture *picture, bool with_log) {
     const struct ts_run_progress *progress = &picture->progress;
     say_head(coord, picture);
     say_counts(coord, picture);
@@ -97,11 +114,11 @@ static void print_text(struct cli_coord *coord, const struct cli_picture *pictur
         cli__say(coord, "  stuck: %llu, acquired more than once without progress:",
                  (unsigned long long)progress->struggling);
         say_ids(coord, picture->stuck, picture->stuck_count, progress->struggling);
-        say_items(coord, &picture->struggling);
+        say_items(coord, &picture->struggling, with_log);
     }
     if (picture->parked.count > 0 && picture->is_of_targets) {
         cli__say(coord, "  parked: %llu\n", (unsigned long long)progress->counts.parked);
-        say_items(coord, &picture->parked);
+        say_items(coord, &picture->parked, with_log);
     }
     if (picture->damaged > 0) {
         cli__say(coord,
@@ -124,9 +141,9 @@ static enum cli_exit run_show(const struct cli_arguments *arguments) {
     static struct cli_picture picture;
     status = cli__picture_read(&coord, run, NULL, &picture);
     if (status == CLI_EXIT_DONE && coord.json)
-        print_json(&coord, &picture);
+        print_json(&coord, &picture, arguments->values[SHOW_LOG] != NULL);
     else if (status == CLI_EXIT_DONE)
-        print_text(&coord, &picture);
+        print_text(&coord, &picture, arguments->values[SHOW_LOG] != NULL);
     if (status == CLI_EXIT_DONE && picture.damaged > 0)
         status = cli__complain_damaged(&coord, picture.damaged);
     cli__picture_release(&picture);
@@ -136,6 +153,8 @@ static enum cli_exit run_show(const struct cli_arguments *arguments) {
 static const struct cli_option show_options[] = {
     CLI_COORD_OPTIONS,
     [SHOW_RUN] = CLI_RUN_OPTION,
+    [SHOW_LOG] = {.name = "log",
+                  .help = "also list when stuck and parked targets were parked or handed back, and why"},
 };
 
 const struct cli_verb cli__verb_run_show = {

@@ -330,7 +330,7 @@ static void print_parked(const struct watching *watching, const struct cli_pictu
 static void print_object(const struct watching *watching, const struct cli_picture *picture) {
     struct cli_coord *coord = watching->coord;
     cli__object_begin(coord);
-    cli__picture_members(coord, picture);
+    cli__picture_members(coord, picture, false);
     if (watching->rate > 0) {
         char rate[32];
         snprintf(rate, sizeof rate, "%.3f", watching->rate);

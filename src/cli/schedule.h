@@ -24,12 +24,6 @@ enum cli_schedule_need {
 enum cli_exit cli__schedule_read(struct cli_coord *coord, const struct ts_schedule_name *name,
                                  enum cli_schedule_need need, struct ts_schedule_seen *ret_seen);
 
-/* A time for people: "2026-11-19 02:30 UTC", with seconds if there are any. */
-struct cli_moment {
-    char text[40];
-};
-struct cli_moment cli__show_moment(uint64_t ms);
-
 /* "daily at 02:30 UTC", or "every 6 h". */
 struct cli_rhythm {
     char text[48];

@@ -45,18 +45,6 @@ enum cli_exit cli__schedule_read(struct cli_coord *coord, const struct ts_schedu
     return CLI_EXIT_DONE;
 }
 
-struct cli_moment cli__show_moment(uint64_t ms) {
-    struct cli_moment shown;
-    const time_t seconds = (time_t)(ms / 1000);
-    struct tm at;
-    if (gmtime_r(&seconds, &at) == NULL)
-        snprintf(shown.text, sizeof shown.text, "%llu ms", (unsigned long long)ms);
-    else
-        (void)strftime(shown.text, sizeof shown.text,
-                       ms % 60000 == 0 ? "%Y-%m-%d %H:%M UTC" : "%Y-%m-%d %H:%M:%S UTC", &at);
-    return shown;
-}
-
 /* The time of the day of a daily schedule. */
 static struct cli_moment show_daily(const struct ts_fleet_schedule *schedule) {
     struct cli_moment shown;

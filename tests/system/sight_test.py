@@ -143,6 +143,22 @@ def a_parked_target_is_shown_with_its_name_and_reason_and_logs_have_only_digests
 
 
 @test
+def every_decision_about_a_parked_target_is_listed():
+    fleet = new_fleet(ENGINE)
+    fleet.submit(1, "https://127.0.0.1:9/nobody.git", options=("--attempts", "2", "--cooldown-ms", "0"))
+    equal(fleet.work("--mirrors", "mirrors", "--name", "alpha")[0], 0)
+    text = fleet.ok("run", "show", "--run", "1", "--log")
+    lines_of_log = text.splitlines()[-3:]
+    equal(lines_of_log[0], "    https://127.0.0.1:9/nobody: the repository's host cannot be reached (after 2 tries)")
+    for line in lines_of_log[1:]:
+        holds(re.fullmatch(r"      [0-9-]{10} [0-9:]{5,8} UTC  handed back by alpha-[12]: unreachable", line), text)
+    (item,) = json.loads(fleet.ok("run", "show", "--run", "1", "--log", "--json"))["parked_items"]
+    equal([(one["what"], one["cause"]) for one in item["log"]], [("released", "unreachable")] * 2)
+    holds(item["log"][0]["fence"] > item["log"][1]["fence"], "the newest first")
+    holds("log" not in fleet.show(1)["parked_items"][0], "only on demand")
+
+
+@test
 def watching_an_ended_run_prints_lines_or_an_object():
     fleet = new_fleet(ENGINE)
     gone = parked_run(fleet)
