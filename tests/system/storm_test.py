@@ -26,7 +26,7 @@ def after_a_storm_a_quiet_run_has_everything_exactly_once():
         storm.calm()
         equal(storm.unexpected, [], "workers that ended by themselves")
         counts = storm.counts
-        holds(counts["kills"] >= SECONDS and all(counts[one] > 0 for one in ("pauses", "restarts", "damages", "pushes", "runs")), counts)
+        holds(counts["kills"] >= SECONDS and all(counts[one] > 0 for one in ("pauses", "restarts", "damages", "pushes", "forced", "runs")), counts)
         holds(counts["full_disks"] == 0 or "disk_full" in storm.full_disk_reasons(), storm.full_disk_reasons())
         check(storm)
     finally:

@@ -29,7 +29,27 @@ struct entries {
     uint64_t size;
 };
 
-/* The size of a mirror, from its lock file. After an interrupted fetch, the files are counted instead. */
+/* A worker is changing this mirror, or was killed meanwhile. Removes what a killed one left, because perhaps nobody uses this slot again. Returns the
+ * bytes of the files. */
+static uint64_t clean(const char *lock_path) {
+    struct mirror__slot slot;
+    if (!mirror__slot_of_lock(&slot, lock_path))
+        return 0;
+    if (mirror__slot_try_lock(&slot) != MIRROR__LOCKED)
+        return mirror__tree_size(slot.path) + mirror__tree_size(slot.new_path);
+    (void)mirror__tree_remove(slot.old_path);
+    (void)mirror__tree_remove(slot.new_path);
+    mirror__tree_tidy(slot.path);
+    const uint64_t size = mirror__tree_size(slot.path);
+    /* The mark stays, so that the next user refreshes the mirror in any case. */
+    if (size > 0)
+        mirror__slot_unlock(&slot);
+    else
+        mirror__slot_remove(&slot);
+    return size;
+}
+
+/* The size of a mirror, from its lock file. */
 static uint64_t size_of(int folder, const char *name, const char *lock_path) {
     char text[TS_NUMBER_TEXT_SIZE + 1] = "";
     uint64_t size = 0;
@@ -37,12 +57,9 @@ static uint64_t size_of(int folder, const char *name, const char *lock_path) {
     const ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
     if (fd >= 0)
         (void)close(fd);
-    if (len <= 0 || ts_u64_parse(ts_bytes_of(text, strcspn(text, "\n")), &size) == TS_NUMBER_OK)
+    if (len > 0 && ts_u64_parse(ts_bytes_of(text, strcspn(text, "\n")), &size) == TS_NUMBER_OK)
         return size;
-    struct mirror__slot slot;
-    return mirror__slot_of_lock(&slot, lock_path)
-               ? mirror__tree_size(slot.path) + mirror__tree_size(slot.new_path)
-               : 0;
+    return clean(lock_path);
 }
 
 static void add(struct entries *entries, int folder, const char *folder_path, const char *name) {

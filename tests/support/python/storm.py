@@ -72,7 +72,7 @@ class Storm:
     def __init__(self, seed, repositories=60, plant=None, servers=None):
         self.source = random.Random(seed)
         self.plant = plant
-        self.counts = {"kills": 0, "pauses": 0, "restarts": 0, "damages": 0, "pushes": 0, "full_disks": 0, "runs": 0}
+        self.counts = {"kills": 0, "pauses": 0, "restarts": 0, "damages": 0, "pushes": 0, "forced": 0, "full_disks": 0, "runs": 0}
         self.origins = [Origin(f"srv/repo{i}.git", f"{seed} {i}", 3000 if i % 20 == 0 else 8) for i in range(repositories)]
         self.sizes = {}  # bytes of all contents of an origin, at the time of the last change
         self.pushed_bytes = self.damaged_bytes = 0
@@ -187,7 +187,7 @@ class Storm:
 
     def push(self):
         origin = self.source.choice(self.origins)
-        origin.change(self.source)
+        self.counts["forced"] += origin.change(self.source) == "force"
         self.counts["pushes"] += 1
         # Afterwards a scan reads everything again if the old tips are gone, in each of two runs that may be active.
         self.pushed_bytes += 2 * self.size_of(origin)
@@ -285,7 +285,7 @@ class Storm:
         """The bytes that workers have reported as read (a killed worker does not report those since its last part), and
         the number of lost leases."""
         total, lost = 0, 0
-        for name in glob.glob("logs/*"):
+        for name in ["quiet.log", *glob.glob("logs/*")]:
             if name.endswith(".err"):
                 continue
             leases = {}

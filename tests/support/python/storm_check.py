@@ -1,4 +1,5 @@
 """What must hold after a storm (storm.py), and one quiet run."""
+import glob
 import json
 import os
 import subprocess
@@ -111,3 +112,5 @@ def check(storm):
     decided = {finding for finding, state in states.items() if state not in ("open", "allowed")}
     holds(decided <= set(storm.triaged), decided - set(storm.triaged))
     bytes_are_bounded(storm, read_once, per_second)
+    equal([path for path in glob.glob("mirrors/*/*") if not path.endswith((".git", ".lock"))], [], "left beside mirrors")
+    equal(glob.glob("mirrors/*/*/objects/**/tmp_*", recursive=True), [], "left in mirrors")
