@@ -35,8 +35,9 @@ enum {
     [(first) +                                                                                               \
         FORGE_TOKENS] = {.name = "tokens",                                                                   \
                          .argument = "FILE",                                                                 \
-                         .help = "tokens for forges: a file with a line 'HOST TOKEN' for each host, "        \
-                                 "which only its owner can read (default: none)"},                           \
+                         .help =                                                                             \
+                             "tokens for forges: a file that only its owner can read, with a line 'HOST "    \
+                             "TOKEN' for each host (default: none)"},                                        \
         [(first) + FORGE_CA] = {.name = "ca",                                                                \
                                 .argument = "FILE",                                                          \
                                 .help =                                                                      \

@@ -372,8 +372,8 @@ static const struct cli_option worker_options[] = {
         {.name = "tokens",
          .argument = "FILE",
          .help =
-             "tokens for the forges of schedules: a file with a line 'HOST TOKEN' for each host, which only its "
-             "owner can read (default: none)"},
+             "tokens for the forges of schedules: a file that only its owner can read, with a line 'HOST TOKEN' for "
+             "each host (default: none)"},
     [WORKER_CA] =
         {.name = "ca",
          .argument = "FILE",
@@ -383,8 +383,8 @@ static const struct cli_option worker_options[] = {
         {.name = "notify",
          .argument = "FILE",
          .help =
-             "report new findings to the webhooks and commands of this file; see docs/fleet.md (default: other workers "
-             "do that)"},
+             "report new findings to the webhooks and commands of this file; see docs/fleet.md (default: leave that to "
+             "other workers)"},
     [WORKER_NO_PROGRESS] = {.name = "no-progress", .help = "draw no progress line"},
 };
 

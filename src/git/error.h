@@ -47,8 +47,8 @@
       "give @{now}, @{yesterday}, @{3.days.ago}, @{2026-01-31} or "                                                             \
       "@{2026-01-31 12:00:00 +0100}")                                                                                           \
     X(BAD_PATTERN, "the text is not a POSIX extended regular expression",                                                       \
-      "write a backslash before ( [ { * + and ? that stand for "                                                                \
-      "themselves, and !! for a ! at the start")                                                                                \
+      "to match ( [ { * + or ? itself, write a backslash before it; to match a ! at the "                                       \
+      "start, write !!")                                                                                                        \
     X(NO_MATCH, "no commit has a message that matches the text", "'git log --all' shows the messages")                          \
     X(REPLACED, "replaced by other objects in a loop, or by too many in a row",                                                 \
       "'git replace -d' removes a replacement")                                                                                 \

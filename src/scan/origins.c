@@ -190,7 +190,7 @@ static enum ts_git_error attribute(struct placing *placing, const struct ts_git_
     if (found.is_cut)
         scan__fault(
             &origins->pass->faults,
-            "findings have more than %zu occurrences, or too much history between them: the rest is not "
+            "finding the occurrences of secrets reached a limit after %zu of them, and the rest is not "
             "counted; raise " SCAN_OPTION_MEMORY ", or select less",
             found.count);
     ts_git_occurrences_release(&found);

@@ -31,7 +31,7 @@ struct scan_zip {
     size_t capacity;
 };
 
-/* Without memory there are no members, and libarchive reads everything. */
+/* If memory runs out, the list of members is empty, and libarchive reads everything. */
 void scan__zip_init(struct scan_zip *zip, struct ts_bytes archive);
 void scan__zip_release(struct scan_zip *zip);
 

@@ -268,7 +268,7 @@ def ctrl_c_ends_a_request_at_once():
         process.send_signal(signal.SIGINT)
         output = process.stdout.read()
         equal(process.wait(), 4)
-        holds("stopped" in output, output)  # not that the issuer ended it
+        holds("stopped" in output, output)  # the reason is the signal, not the issuer
         process.stdout.close()
         process.stderr.close()
 

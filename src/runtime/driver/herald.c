@@ -12,7 +12,7 @@ enum {
     AT_ONCE = 64,   /* notices in one pass */
     /* a taken notice is held for the longest time that all sinks may need, plus this */
     HOLD_SPARE_MS = 10000,
-    LAST_TRIES = 3, /* passes passes when the worker ends */
+    LAST_TRIES = 3, /* passes over the notices when the worker ends */
     RETRY_AFTER_MAX_S = 3600,
 };
 

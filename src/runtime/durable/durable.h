@@ -108,7 +108,7 @@ enum ts_durable_recall {
      * has the same rules and judging, and the pages of earlier leases of this shard. If others have been left out, a recall of TIPS
      * that follows has NO_TIPS. */
     TS_DURABLE_HITS,
-    TS_DURABLE_OTHER_HITS, /* pages of the target's record with this run's rules and another judging */
+    TS_DURABLE_OTHER_HITS, /* pages of the target's record, if it has the same rules but another judging */
     TS_DURABLE_TIPS,       /* the watermark in the target's record: ids of the format's length */
     TS_DURABLE_AGAIN,      /* ids that must be read again */
     TS_DURABLE_NO_TIPS,    /* ignore all tips, and read everything again: a page is damaged or was left out */

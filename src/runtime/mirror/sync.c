@@ -366,7 +366,7 @@ static size_t count_packs(const char *path) {
 static bool update(struct sync *sync) {
     const char *path = sync->slot.path;
     sync->folder = path;
-    sync->folder_max = sync->size + sync->mirrors->options.mirror_bytes; /* only then is its size decided */
+    sync->folder_max = sync->size + sync->mirrors->options.mirror_bytes; /* its final size is checked later */
     bool done = fetch(sync, path) && (mirror__head_write(&sync->listing, path) || fail_file(sync, errno));
     if (!done && !sync->is_stopped && !sync->failure.is_own &&
         (sync->failure.error.reason == TS_UNIT_UNCLASSIFIED ||
