@@ -4,7 +4,7 @@
  *     fleet_sim_test seeds LEVEL N     N seeds with this level of faults have no violation
  *     fleet_sim_test shapes N          N seeds with other numbers of stores, workers and repositories
  *     fleet_sim_test traces            the same seed gives the same trace
- *     fleet_sim_test plants            each rule that is broken on purpose is found within 200 seeds
+ *     fleet_sim_test plants            each rule that is broken on purpose is found within 200 seeds, by what it protects
  */
 #include "worlds.h"
 
@@ -71,6 +71,23 @@ static const char *const plant_names[] = {"",
 #undef PLANT_NAME
 };
 
+/* The property that does not hold without the rule, as the model of the protocol shows. Another property may break in an
+ * earlier step of a world, but shows less: it might only notice that the rows look unusual. */
+static const char *const broken_properties[] = {
+    [TS_FLEET_PLANT_UNCHECKED] = "stale owner", [TS_FLEET_PLANT_PRECHECK] = "stale owner",
+    [TS_FLEET_PLANT_NOBEFORE] = "stale owner",  [TS_FLEET_PLANT_NOLOCK] = "stale owner",
+    [TS_FLEET_PLANT_NOCAS] = "changes",         [TS_FLEET_PLANT_NORESYNC] = "watermark",
+    [TS_FLEET_PLANT_OLDRUN] = "run number",     [TS_FLEET_PLANT_PARTMARK] = "lost finding",
+    [TS_FLEET_PLANT_SPLIT] = "lost finding",    [TS_FLEET_PLANT_EARLY] = "frontier",
+    [TS_FLEET_PLANT_UNKNOWNOK] = "frontier",    [TS_FLEET_PLANT_SHAREDSTAGE] = "extra finding",
+    [TS_FLEET_PLANT_APPEND] = "extra finding",  [TS_FLEET_PLANT_EAGERGC] = "lost finding",
+    [TS_FLEET_PLANT_UNKEYED] = "lost finding",  [TS_FLEET_PLANT_FAULTY] = "faults",
+    [TS_FLEET_PLANT_FREECURSOR] = "cursor",
+};
+_Static_assert(sizeof broken_properties / sizeof broken_properties[0] ==
+                   sizeof plant_names / sizeof plant_names[0],
+               "a property for each rule");
+
 /* Each level with faults has half of the seeds. */
 static bool is_found(size_t plant) {
     struct ts_sim_options options = fleet_options();
@@ -79,7 +96,7 @@ static bool is_found(size_t plant) {
         options.faults = i % 2 == 0 ? TS_SIM_STORMY : TS_SIM_RADIOACTIVE;
         struct ts_sim_result result;
         run(&options, &result);
-        if (result.broken) {
+        if (result.broken && strcmp(result.property, broken_properties[plant]) == 0) {
             printf("# %s: seed %llu, step %llu: %s: %s\n", plant_names[plant],
                    (unsigned long long)options.seed, (unsigned long long)result.step, result.property,
                    result.text);
@@ -95,8 +112,8 @@ static bool test_plants(void) {
     printf("1..%zu\n", count);
     for (size_t i = 1; i <= count; i++) {
         const bool found = is_found(i);
-        printf("%s %zu - a world without the rule '%s' is found\n", found ? "ok" : "not ok", i,
-               plant_names[i]);
+        printf("%s %zu - without the rule '%s' a world breaks: %s\n", found ? "ok" : "not ok", i,
+               plant_names[i], broken_properties[i]);
         good = good && found;
     }
     return good;
