@@ -2,6 +2,8 @@
 
 #include "base/assert.h"
 #include "base/bytes.h"
+#include "base/endian.h"
+#include "base/hex.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +14,11 @@ enum { TRIES_PER_KEY = 16 };
 static const struct ts_bytes prefix = TS_BYTES_INIT("bench/");
 
 static struct ts_bytes write_key(uint32_t number, struct bench_key *ret_key) {
-    static const char digits[] = "0123456789abcdef";
     char *text = ret_key->text;
+    uint8_t bytes[sizeof number];
+    ts_be32_store(number, bytes);
     memcpy(text, prefix.data, prefix.len);
-    for (int i = 0; i < 8; i++)
-        text[prefix.len + (size_t)i] = digits[number >> (28 - 4 * i) & 15];
+    ts_hex_encode(ts_bytes_of(bytes, sizeof bytes), text + prefix.len);
     return ts_bytes_of(text, BENCH_KEY_LEN);
 }
 

@@ -101,7 +101,8 @@ static void put_runs(struct cli_coord *coord, const struct ts_schedule_seen *see
     cli__member(coord, "runs");
     ts_out_put_char(coord->out, '[');
     for (size_t i = 0; i < seen->schedule.run_count; i++) {
-        ts_out_put_cstring(coord->out, i > 0 ? ",{\"run\":" : "{\"run\":");
+        ts_out_put_cstring(coord->out, ts_json_separator(i, ","));
+        ts_out_put_cstring(coord->out, "{\"run\":");
         ts_out_put_u64(coord->out, run_of(seen, seen->schedule.runs[i]).v);
         ts_out_put_cstring(coord->out, ",\"due_ms\":");
         ts_out_put_u64(coord->out, seen->schedule.runs[i]);
@@ -115,7 +116,7 @@ static void put_source(struct cli_coord *coord, const struct ts_fleet_schedule *
     cli__member(coord, "requests");
     ts_out_put_char(coord->out, '[');
     for (size_t i = 0; i < schedule->request_count; i++) {
-        ts_out_put_cstring(coord->out, i > 0 ? "," : "");
+        ts_out_put_cstring(coord->out, ts_json_separator(i, ","));
         ts_out_put_json(coord->out, schedule->requests[i]);
     }
     ts_out_put_char(coord->out, ']');

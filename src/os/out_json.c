@@ -1,5 +1,7 @@
 #include "os/out_json.h"
 
+#include "base/endian.h"
+#include "base/hex.h"
 #include "base/utf8.h"
 
 /* Characters that are written to a JSON string unchanged, one byte each. */
@@ -8,10 +10,10 @@ static bool is_plain(uint8_t c) {
 }
 
 static void put_unit(struct ts_out *out, uint32_t unit) {
-    static const char digits[] = "0123456789abcdef";
-    char escape[7] = {
-        '\\', 'u', digits[unit >> 12 & 15], digits[unit >> 8 & 15], digits[unit >> 4 & 15], digits[unit & 15],
-        '\0'};
+    uint8_t bytes[2];
+    ts_be16_store((uint16_t)unit, bytes);
+    char escape[7] = "\\u";
+    ts_hex_encode(ts_bytes_of(bytes, sizeof bytes), escape + 2);
     ts_out_put_cstring(out, escape);
 }
 

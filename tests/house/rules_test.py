@@ -320,13 +320,14 @@ def private_names_of_another_layer(root):
                     yield f"{path}: {found.group().strip()}"
 
 
-# Code that allocates, opens temporary files, or writes and reads bytes as text is in one file each; all other code calls
-# it.
+# Code that allocates, opens temporary files, writes and reads bytes as text, or puts commas between elements of JSON is in
+# one file each; all other code calls it.
 HOMES = {
     r"\b(?:realloc|reallocarray)\(": "src/os/grow.c",
     r"size - \w+->used\b|\bblocks\[\w+->block_count\+\+\]": "src/os/arena.c",
     r"\bO_TMPFILE\b|\btmpfile\(|\bmemfd_create\(": "src/os/unnamed_file.c",
-    r'- \'a\' \+ 10|\[\'[aA]\'\] = 1[01]\b|>> 4\]|"%02[xX]", [\w.>-]+\[': "src/base/hex.c",
+    r'- \'a\' \+ 10|\[\'[aA]\'\] = 1[01]\b|>> 4\]|"%02[xX]", [\w.>-]+\[|"0123456789abcdef"[\[;]': "src/base/hex.c",
+    r'ts_out_put_cstring\([^;]* (?:> 0|== 0) \? "(?:,|(?:[^"\\]|\\.)*" : ",(?! ))': "src/os/out_json.h",
     r'"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789\+/=?"': "src/base/base64.c",
 }
 
@@ -398,7 +399,10 @@ RULES = {
     helpers_outside_their_home: ("src/base/x.c", "static void *x(void *y) {\n    return realloc(y, 2);\n}\n",
                                  "static bool x(struct y *b, size_t n) {\n    return b->size - b->used >= n;\n}\n",
                                  'static void x(void) {\n    snprintf(to, 3, "%02x", id->bytes[i]);\n}\n',
-                                 "static void x(void) {\n    *to++ = digits[c >> 4];\n}\n"),
+                                 "static void x(void) {\n    *to++ = digits[c >> 4];\n}\n",
+                                 'static char x(int y) {\n    return "0123456789abcdef"[y];\n}\n',
+                                 'static void x(void) {\n    ts_out_put_cstring(out, i > 0 ? "," : "");\n}\n',
+                                 'static void x(void) {\n    ts_out_put_cstring(out, i == 0 ? "{\\"" : ",\\"");\n}\n'),
     options_of_the_command_in_the_library: ("src/base/x.c", 'const char *x = "too large; raise --memory";\n'),
     a_formatter_that_reflows: (".clang-format", "ReflowComments: true\n"),
 }

@@ -54,15 +54,15 @@ static enum ts_selection_error add_name(struct items *items, struct ts_bytes nam
 static enum ts_selection_error add_commit(struct items *items, struct ts_bytes id) {
     if (id.len != 40 && id.len != 64)
         return TS_SELECTION_ID;
-    for (size_t i = 0; i < id.len; i++)
-        if (ts_hex_digit(id.data[i]) < 0)
-            return TS_SELECTION_ID;
+    uint8_t raw[32];
+    if (!ts_hex_decode(id, raw))
+        return TS_SELECTION_ID;
     if (items->digits != 0 && items->digits != id.len)
         return TS_SELECTION_MIXED;
     items->digits = id.len;
     items->spans[items->count++] = (struct ts_span){items->len, id.len};
-    for (size_t i = 0; i < id.len; i++)
-        items->bytes[items->len++] = (uint8_t) "0123456789abcdef"[ts_hex_digit(id.data[i])];
+    ts_hex_encode(ts_bytes_of(raw, id.len / 2), (char *)items->bytes + items->len);
+    items->len += id.len;
     return TS_SELECTION_OK;
 }
 

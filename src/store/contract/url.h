@@ -6,10 +6,10 @@
  *   postgresql://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]...][/DATABASE][?OPTION=VALUE[&OPTION=VALUE]...]
  *                                                          a database; postgres:// means the same
  *
- * Options are those of libpq. HOST is a host, an address in brackets, or a socket directory with its
- * slashes written as %2F. Several hosts are one store: a primary and its standbys. In every part %XX is one byte; any other comma
- * inside a URL is written %2C. For omitted parts, libpq's own defaults apply (PGPASSWORD, ~/.pgpass and so on), except for the host, which is
- * required.
+ * Options are those of libpq. HOST is a host, an address in brackets, or a socket directory with its slashes
+ * written as %2F. Several hosts are one store: a primary and its standbys. In every part %XX is one byte; a comma
+ * that does not separate hosts is written %2C. For omitted parts, libpq's own defaults apply (PGPASSWORD, ~/.pgpass
+ * and so on), except for the host, which is required.
  */
 #ifndef TS_STORE_CONTRACT_URL_H
 #define TS_STORE_CONTRACT_URL_H

@@ -4,9 +4,9 @@
  *
  *     call      coord_queue, shard_rpc, prepare, commit, lock_validate: from the start of the call
  *     total     from the start of the transaction, including retries; applies under both policies
- *     ceiling   retry_ceiling, from the start of the transaction: all attempts together, the first one too; no retry
- *               begins after it (retry.h). If it has its default, it does not end
- *               attempts that only locks have made necessary
+ *     ceiling   retry_ceiling, from the start of the transaction: all attempts together, including the first;
+ *               no retry begins after it (retry.h). If it has its default, it does not end attempts that only
+ *               locks have made necessary
  *
  * FailFast ends a call at the first of these; BestEffort at the total only. The driver decides what the end
  * of a call means: before the commit point it aborts, after it the answer is "committed, pending".
