@@ -95,6 +95,10 @@ static enum cli_exit diff(struct cli_coord *coord, const struct ts_run_id runs[2
         const struct ts_coord_run_query query = {.tenant = coord->tenant, .run = runs[i]};
         struct ts_coord_detail detail = {0};
         const enum ts_get_run_error error = ts_coord_get_run(coord->coord, &query, &records[i], &detail);
+        if (error == TS_GET_RUN_RUN_NOT_FOUND && !coord->json)
+            return cli__complain(CLI_EXIT_REFUSED,
+                                 "%s: RunNotFound: there is no run %llu; 'turnstone run list' lists them",
+                                 coord->verb, (unsigned long long)runs[i].v);
         if (error != TS_GET_RUN_OK)
             return cli__coord_refuse(coord, ts_get_run_error_variant(error), &detail);
     }

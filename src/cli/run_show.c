@@ -39,8 +39,9 @@ static void say_log(struct cli_coord *coord, const struct cli_item *item) {
         cli__say(coord, "      and %llu before\n", (unsigned long long)(item->troubles - shown));
 }
 
-/* Prints the items that have names, each on a line with its reason. */
-static void say_items(struct cli_coord *coord, const struct cli_items *items, bool with_log) {
+/* Prints the items that have names, each on a line with its reason. `unparks`: the run to unpark parked ones in, or NULL. */
+static void say_items(struct cli_coord *coord, const struct cli_items *items, bool with_log,
+                      const struct ts_run_id *unparks) {
     for (size_t i = 0; i < items->count; i++) {
         const struct cli_item *item = &items->list[i];
         const char *reason = cli__item_reason(item);
@@ -55,6 +56,9 @@ static void say_items(struct cli_coord *coord, const struct cli_items *items, bo
         cli__say(coord, "\n");
         if (with_log)
             say_log(coord, item);
+        if (unparks != NULL)
+            cli__say(coord, "      turnstone shard unpark --run %llu --shard %llu\n",
+                     (unsigned long long)unparks->v, (unsigned long long)item->shard.v);
     }
     if (items->count > 0 && items->list[0].is_target && items->total > items->count)
         cli__say(coord, "    and %llu more; 'shard list' shows all\n",
@@ -114,11 +118,14 @@ static void print_text(struct cli_coord *coord, const struct cli_picture *pictur
         cli__say(coord, "  stuck: %llu, acquired more than once without progress:",
                  (unsigned long long)progress->struggling);
         say_ids(coord, picture->stuck, picture->stuck_count, progress->struggling);
-        say_items(coord, &picture->struggling, with_log);
+        say_items(coord, &picture->struggling, with_log, NULL);
     }
     if (picture->parked.count > 0 && picture->is_of_targets) {
-        cli__say(coord, "  parked: %llu\n", (unsigned long long)progress->counts.parked);
-        say_items(coord, &picture->parked, with_log);
+        const bool is_active = picture->run.status == TS_RUN_ACTIVE;
+        cli__say(coord, "  parked: %llu; %s\n", (unsigned long long)progress->counts.parked,
+                 is_active ? "fix the cause, then let a worker try again"
+                           : "a later run of the same targets tries them again");
+        say_items(coord, &picture->parked, with_log, is_active ? &picture->run.run : NULL);
     }
     if (picture->damaged > 0) {
         cli__say(coord,
@@ -164,8 +171,9 @@ const struct cli_verb cli__verb_run_show = {
         "Shows the number of shards in each state, the lease that ends first, shards that were acquired "
         "repeatedly without progress, and the watermark: the lowest key that an active shard has reached. "
         "For a run of targets it also shows how many findings came and went, and the addresses of stuck and "
-        "parked targets with the reasons. Reads every shard of the run; if one is damaged, the exit status "
-        "is 6. After the end of a run its shards keep their last state, and no worker can claim them.",
+        "parked targets with the reasons, and, while the run is active, the commands that unpark them. Reads "
+        "every shard of the run; if one is damaged, the exit status is 6. After the end of a run its shards "
+        "keep their last state, and no worker can claim them.",
     .options = show_options,
     .option_count = sizeof show_options / sizeof show_options[0],
     .variables = cli__cluster_variables,

@@ -60,6 +60,21 @@ def the_primary_is_found_wherever_it_is_in_the_list():
 
 
 @test
+def a_standby_without_a_primary_is_reported_as_that():
+    pair = Pair(**OPTIONS)
+    try:
+        pair.create("a")
+        equal(run("store", "init", "--cluster", pair.url("a")).status, 0)
+        wait_until(lambda: pair.standby.sql("postgres", "SELECT count(*) FROM pg_database WHERE datname = 'a'") == "1")
+        pair.primary.kill()
+        for _ in range(2):
+            complains(6, ["no server of it accepts writes", "promote a standby"], "store", "status", "--cluster", pair.url("a"))
+            pair.hosts.reverse()
+    finally:
+        pair.stop()
+
+
+@test
 def a_standby_that_refuses_does_not_hide_the_primary():
     """libpq passes over a host only if it cannot be reached."""
     pair = Pair(**OPTIONS)

@@ -109,7 +109,7 @@ def a_diff_of_unknown_runs_is_refused():
     where = ("--cluster", fleet.urls)
     complains(2, "name two runs", "run", "diff", "1", *where)
     complains(2, "'x' is not the id of a run", "run", "diff", "x", "1", *where)
-    complains(3, "RunNotFound", "run", "diff", "1", "2", *where)
+    complains(3, "RunNotFound: there is no run 1", "run", "diff", "1", "2", *where)
 
 
 def parked_run(fleet):
@@ -129,7 +129,7 @@ def a_parked_target_is_shown_with_its_name_and_reason_and_logs_have_only_digests
     fleet = new_fleet(ENGINE)
     gone = parked_run(fleet)
     text = fleet.ok("run", "show", "--run", "1")
-    holds(f"\n    {gone}: {REASON}\n" in text, text)
+    holds(f"\n  parked: 1; a later run of the same targets tries them again\n    {gone}: {REASON}\n" in text, text)
     shown = fleet.show(1)
     (item,) = shown["parked_items"]
     equal((item["address"], item["cause"], item["text"], item["reason"]), (gone, "not_found", REASON, "NotFound"))
@@ -140,6 +140,21 @@ def a_parked_target_is_shown_with_its_name_and_reason_and_logs_have_only_digests
     deleted = json.loads(fleet.ok("run", "delete", "--run", "1", "--json"))
     equal((deleted["shards"], deleted["units"]), (3, 3))
     equal(fleet.ok("store", "scan", "0x006375"), "", "notes are deleted with the run")
+
+
+@test
+def a_parked_target_of_an_active_run_is_shown_with_the_command_that_unparks_it():
+    fleet = new_fleet(ENGINE)
+    with open("list", "w") as file:
+        file.write("https://127.0.0.1:9/one.git\nhttps://127.0.0.1:9/two.git\n")
+    fleet.submit(1, "list")
+    lease = json.loads(fleet.ok("lease", "claim", "--run", "1", "--worker", "me", "--pin", fleet.show(1)["pin"], "--json"))
+    fleet.ok("lease", "park", "--lease", lease["lease"], "--reason", "NotFound")
+    shown = fleet.ok("run", "show", "--run", "1").splitlines()
+    at = shown.index("  parked: 1; fix the cause, then let a worker try again")
+    holds(re.fullmatch(r"      turnstone shard unpark --run 1 --shard [0-9]+", shown[at + 2]), shown)
+    fleet.ok(*shown[at + 2].split()[1:])
+    holds("parked: " not in fleet.ok("run", "show", "--run", "1"), "it is free again")
 
 
 @test

@@ -358,6 +358,8 @@ void postgres__error_of_connect(struct postgres_job *job) {
         what = "the server has no connection left; raise its max_connections, or use fewer";
     } else if (is(sqlstate, "57P03")) {
         what = "the server is starting up or shutting down; try again";
+    } else if (job->store->url.host_count > 1 && strstr(text, "session is read-only") != NULL) {
+        what = "no server of it accepts writes; start the primary, or promote a standby";
     } else if (is_of_class(sqlstate, "42") || is_of_class(sqlstate, "28") || is(sqlstate, "55000") ||
                is_of_class(sqlstate, "22")) {
         result = TS_STORE_BAD_CONFIGURATION;
