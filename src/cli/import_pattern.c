@@ -1,32 +1,69 @@
 /*
  * One walk over the text:
  *
- *     (…)  (?P<name>…)      (?<secret>…) for the group of the secret, (?:…) for the others
+ *     (…)  (?P<name>…)      (?:…)
  *     *  +  {3,}            {0,N}  {1,N}  {3,N}
  *     (?x) with its blanks and comments                  removed
  *     \A  \z                ^  $
  *     [\w.-]{0,50}? at the beginning                     removed: it does not change what matches, and is slow
+ *
+ * Then the group `secret` is added. Other tools report all groups, or the first that took part in a match; our
+ * rules report one. So it has to be in every match, and everything secret has to be in it:
+ *
+ *     key=([a-z]{20})                     the group
+ *     ([a-z]{8}):([a-z]{20})@             from the first group to the last: a user and a password
+ *     a=([a-z]{20})|b=([a-z]{30})         all alternatives, and what is around a group that is optional
+ *     sk_(live|test)_[a-z]{20}            the match: a group that can match only a few texts is no secret
  */
 #include "import_pattern.h"
 
 #include "os/grow.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH_MAX 100
+enum {
+    DEPTH_MAX = 100,
+    /* A repeat counts as at most so many bytes, because what matters is whether there are many. */
+    VARIED_REPEAT_MAX = 16,
+    /* A secret has at least so many bytes that vary. */
+    VARIED_MIN = 4,
+};
+
+/* A group of the original. Positions are those of the result. */
+struct group {
+    size_t parent;
+    size_t from;     /* of its parenthesis */
+    size_t body;     /* after the parenthesis and the flags */
+    size_t end;      /* after its repeat, if it has one */
+    size_t body_to;  /* before the closing parenthesis */
+    uint32_t number; /* of a capturing group, from 1; otherwise 0 */
+    uint32_t min;
+    uint32_t max;
+    uint32_t varied;      /* bytes of the alternative so far that are not fixed */
+    uint32_t varied_most; /* the same of the alternative that has most */
+    bool has_choice;      /* alternatives */
+    bool has_flags;       /* (?i) inside, which holds up to the end of the group */
+};
 
 struct walk {
     const uint8_t *at;
     const uint8_t *end;
     const struct cli_import_request *request;
     struct cli_import_pattern *to;
-    uint32_t wanted;                 /* the group of the secret */
-    unsigned depth;                  /* current nesting depth of groups */
+    struct group *groups; /* the first stands for the whole pattern */
+    size_t group_count;
+    size_t group_size;
+    size_t current; /* group */
+    unsigned depth;
     bool is_extended[DEPTH_MAX + 1]; /* (?x), by depth */
     bool is_atom;                    /* the last element can be repeated */
-    bool is_first;                   /* only flags precede the last atom */
-    size_t atom;                     /* position of the last atom in the result */
+    bool is_first;                   /* only flags and parts that decide nothing precede the last atom */
+    uint32_t varied;                 /* bytes of the last atom that are not fixed */
+    size_t closed;                   /* the group that the last atom is; 0 if it is none */
+    size_t lead_from;                /* where parts at the beginning that decide nothing begin … */
+    size_t lead_to;                  /* … and end */
     bool no_memory;
 };
 
@@ -64,17 +101,48 @@ static void refuse(struct walk *w, const char *why) {
         w->to->wrong = why;
 }
 
-/* Marks the beginning of an element that may be repeated. */
-static void begin_atom(struct walk *w) {
-    w->is_first = w->depth == 0 && w->to->len == w->atom && !w->is_atom;
-    w->atom = w->to->len;
+static struct group *current(const struct walk *w) {
+    return &w->groups[w->current];
+}
+
+/* Adds the bytes of the last atom to its group. */
+static void settle_atom(struct walk *w) {
+    current(w)->varied += w->varied;
+    w->varied = 0;
+    w->closed = 0;
+}
+
+/* Marks the beginning of an element that may be repeated. Of its bytes `varied` are not fixed. */
+static void begin_atom(struct walk *w, uint32_t varied) {
+    settle_atom(w);
+    w->varied = varied;
+    w->is_first = w->depth == 0 && w->to->len == w->lead_to && !w->is_atom;
     w->is_atom = true;
 }
 
 /* Flags, assertions and beginnings of groups cannot be repeated. */
 static void end_atom(struct walk *w) {
+    settle_atom(w);
     w->is_atom = false;
     w->is_first = false;
+}
+
+/* Returns false when memory runs out. */
+static bool open_group(struct walk *w, uint32_t number) {
+    if (w->no_memory || !TS_GROW(w->groups, w->group_size, w->group_count + 1)) {
+        w->no_memory = true;
+        return false;
+    }
+    w->groups[w->group_count] =
+        (struct group){.parent = w->current, .from = w->to->len, .number = number, .min = 1, .max = 1};
+    w->current = w->group_count++;
+    return true;
+}
+
+static void end_alternative(struct group *group) {
+    if (group->varied > group->varied_most)
+        group->varied_most = group->varied;
+    group->varied = 0;
 }
 
 /* ---- parts ---- */
@@ -108,7 +176,7 @@ static void walk_escape(struct walk *w) {
     } else if (w->at[1] == 'Q') {
         refuse(w, "has \\Q; write the text with backslashes");
     } else {
-        begin_atom(w);
+        begin_atom(w, strchr("dDwWsS", w->at[1]) != NULL ? 1 : 0);
         put(w, w->at, len);
     }
     w->at += len;
@@ -131,7 +199,7 @@ static void walk_class(struct walk *w) {
         return;
     }
     w->at++;
-    begin_atom(w);
+    begin_atom(w, w->at - from > 3 ? 1 : 0); /* [x] is one text */
     put(w, from, (size_t)(w->at - from));
 }
 
@@ -159,6 +227,23 @@ static const uint8_t *read_braces(const struct walk *w, uint32_t *ret_min, uint3
     return at != NULL && at < w->end && *at == '}' ? at + 1 : NULL;
 }
 
+/* Bytes of an optional part do not count, because it may be absent. */
+static uint32_t varied_repeat(uint32_t varied, uint32_t min, uint32_t max) {
+    uint32_t times = min == 0 ? 0 : max < VARIED_REPEAT_MAX ? max : VARIED_REPEAT_MAX;
+    uint32_t most = varied < VARIED_REPEAT_MAX ? varied : VARIED_REPEAT_MAX;
+    return most * times;
+}
+
+static void note_repeat(struct walk *w, uint32_t min, uint32_t max) {
+    w->varied = varied_repeat(w->varied, min, max);
+    if (w->closed == 0)
+        return;
+    struct group *group = &w->groups[w->closed];
+    group->end = w->to->len;
+    group->min = min;
+    group->max = max;
+}
+
 /* Returns false if there is no repeat here. */
 static bool walk_repeat(struct walk *w) {
     uint32_t min = *w->at == '+' ? 1 : 0;
@@ -172,9 +257,7 @@ static bool walk_repeat(struct walk *w) {
     const uint8_t *from = w->at;
     w->at = after + (is_lazy ? 1 : 0);
     w->is_atom = false;
-    if (w->is_first && min == 0 && w->wanted > 0) { /* useless, unless the secret is the whole match */
-        w->to->len = w->atom;
-    } else if (max != UINT32_MAX) {
+    if (max != UINT32_MAX) {
         put(w, from, (size_t)(w->at - from));
     } else {
         w->to->is_bounded = true;
@@ -184,21 +267,27 @@ static bool walk_repeat(struct walk *w) {
         put_number(w, w->request->bound > min ? w->request->bound : min);
         put_text(w, is_lazy ? "}?" : "}");
     }
+    note_repeat(w, min, max);
+    if (w->is_first && min == 0)
+        w->lead_to = w->to->len;
     w->is_first = false;
     return true;
 }
 
 /* ---- groups ---- */
 
-static void enter(struct walk *w, const char *text) {
+static void enter(struct walk *w, uint32_t number, const char *text) {
     if (w->depth == DEPTH_MAX) {
         refuse(w, "has groups that are nested too deep");
         return;
     }
+    end_atom(w);
+    if (!open_group(w, number))
+        return;
     w->depth++;
     w->is_extended[w->depth] = w->is_extended[w->depth - 1];
     put_text(w, text);
-    end_atom(w);
+    current(w)->body = w->to->len;
 }
 
 /* (?i), (?x-i:  and the like; `at` is after the question mark. */
@@ -228,19 +317,23 @@ static void walk_flags(struct walk *w) {
     bool is_group = *w->at++ == ':';
     size_t from = w->to->len;
     if (is_group)
-        enter(w, "(?");
+        enter(w, 0, "(?");
     else if (len > 0)
         put_text(w, "(?");
     put_text(w, flags);
     if (is_group || len > 0)
         put_text(w, is_group ? ":" : ")");
     w->is_extended[w->depth] = is_extended;
-    if (!is_group && w->atom == from && !w->is_atom) /* only flags so far */
-        w->atom = w->to->len;
+    if (is_group || current(w)->body == from) /* only flags so far */
+        current(w)->body = w->to->len;
+    else if (len > 0)
+        current(w)->has_flags = true;
+    if (w->depth == 0 && current(w)->body > w->lead_from)
+        w->lead_from = w->lead_to = w->to->len;
 }
 
 static void walk_capture(struct walk *w) {
-    enter(w, ++w->to->groups == w->wanted ? "(?<secret>" : "(?:");
+    enter(w, ++w->to->groups, "(?:");
 }
 
 static void walk_group(struct walk *w) {
@@ -271,8 +364,17 @@ static void leave(struct walk *w) {
         refuse(w, "has a ')' without its '('");
         return;
     }
+    settle_atom(w);
+    end_alternative(current(w));
+    size_t closed = w->current;
+    struct group *group = &w->groups[closed];
+    group->body_to = w->to->len;
     w->depth--;
     put_text(w, ")");
+    group->end = w->to->len;
+    w->current = group->parent;
+    w->varied = group->varied_most;
+    w->closed = closed;
     w->is_atom = true; /* the group can be repeated */
     w->is_first = false;
 }
@@ -296,10 +398,14 @@ static void walk_plain(struct walk *w) {
     uint8_t c = *w->at++;
     if (c == '|' || c == '^' || c == '$') {
         end_atom(w);
+        if (c == '|') {
+            end_alternative(current(w));
+            current(w)->has_choice = true;
+        }
         put(w, &c, 1);
         return;
     }
-    begin_atom(w);
+    begin_atom(w, c == '.' ? 1 : 0);
     if (c == '\n')
         put_text(w, "\\n");
     else if (c == '{' || c == '}')
@@ -330,31 +436,171 @@ static void walk(struct walk *w) {
         refuse(w, "has a group without an end");
 }
 
-bool cli__import_pattern(const struct cli_import_request *request, struct cli_import_pattern *ret_pattern) {
-    for (uint32_t wanted = request->group > 0 ? request->group : 1;; wanted = 0) {
-        struct cli_import_pattern pattern = {.groups = 0};
-        struct walk w = {.at = request->pattern.data,
-                         .end = request->pattern.data + request->pattern.len,
-                         .request = request,
-                         .to = &pattern,
-                         .wanted = wanted};
-        if (wanted == 0)
-            put_text(&w, "(?<secret>");
-        w.atom = pattern.len;
-        walk(&w);
-        if (wanted == 0)
-            put_text(&w, ")");
-        if (w.no_memory) {
-            cli__import_pattern_release(&pattern);
+/* ---- the secret ---- */
+
+/* A part of the result, in the body of a group. */
+struct part {
+    size_t group;
+    size_t from;
+    size_t to;
+};
+
+static struct part body_of(const struct walk *w, size_t group) {
+    return (struct part){group, w->groups[group].body, w->groups[group].body_to};
+}
+
+static struct part whole_group(const struct walk *w, size_t group) {
+    const struct group *at = &w->groups[group];
+    return (struct part){at->parent, at->from, at->end};
+}
+
+static bool is_inside(const struct walk *w, size_t group, size_t outer) {
+    while (group != 0 && group != outer)
+        group = w->groups[group].parent;
+    return group == outer;
+}
+
+/* Whether the group is around a secret, and no other such group is around it. */
+static bool is_candidate(const struct walk *w, size_t group) {
+    const struct group *at = &w->groups[group];
+    if (w->request->group > 0)
+        return at->number == w->request->group;
+    if (at->number == 0 || at->varied_most < VARIED_MIN)
+        return false;
+    for (size_t outer = at->parent; outer != 0; outer = w->groups[outer].parent)
+        if (w->groups[outer].number > 0 && w->groups[outer].varied_most >= VARIED_MIN)
             return false;
-        }
-        if (pattern.wrong == NULL && request->group > pattern.groups)
-            pattern.wrong = "has fewer groups than the number of its secret's group";
-        *ret_pattern = pattern;
-        if (pattern.wrong != NULL || wanted == 0 || pattern.groups > 0)
-            return true;
-        cli__import_pattern_release(ret_pattern); /* no group: the whole match is the secret */
+    return true;
+}
+
+/* Whether every match of `outer` has the group. */
+static bool is_required(const struct walk *w, size_t group, size_t outer) {
+    bool is_there = true;
+    for (; group != outer; group = w->groups[group].parent)
+        is_there = is_there && w->groups[group].min > 0 && !w->groups[w->groups[group].parent].has_choice;
+    return is_there;
+}
+
+/* The smallest part that has both. */
+static struct part join(const struct walk *w, struct part part, size_t group) {
+    size_t outer = part.group;
+    while (!is_inside(w, group, outer))
+        outer = w->groups[outer].parent;
+    struct part first = part;
+    while (first.group != outer)
+        first = whole_group(w, first.group);
+    struct part last = whole_group(w, group);
+    while (last.group != outer)
+        last = whole_group(w, last.group);
+    if (w->groups[outer].has_choice || w->groups[outer].has_flags)
+        return body_of(w, outer);
+    return (struct part){outer, first.from, last.to > first.to ? last.to : first.to};
+}
+
+/* Extends a part until it is in every match, once. */
+static struct part widen(const struct walk *w, struct part part) {
+    for (size_t group = part.group;; group = w->groups[group].parent) {
+        const struct group *at = &w->groups[group];
+        if (at->has_choice)
+            part = body_of(w, group);
+        if (group == 0)
+            return part;
+        if (at->min == 0)
+            part = body_of(w, at->parent);
+        else if (at->max > 1)
+            part = whole_group(w, group);
     }
+}
+
+static void insert(struct walk *w, size_t at, const char *text) {
+    struct cli_import_pattern *to = w->to;
+    size_t len = strlen(text);
+    put(w, text, len);
+    if (w->no_memory)
+        return;
+    memmove(to->text + at + len, to->text + at, to->len - at - len);
+    memcpy(to->text + at, text, len);
+}
+
+/* The part that is the secret, of every match. */
+static struct part choose_part(const struct walk *w, size_t *ret_count, size_t *ret_group) {
+    struct part part = body_of(w, 0);
+    bool has_required = false;
+    *ret_count = 0;
+    *ret_group = 0;
+    for (size_t i = 1; i < w->group_count; i++) {
+        if (!is_candidate(w, i))
+            continue;
+        part = (*ret_count)++ > 0 ? join(w, part, i) : whole_group(w, i);
+        *ret_group = i;
+    }
+    if (*ret_count == 0 || w->request->group > 0)
+        return part;
+    for (size_t i = 1; i < w->group_count; i++)
+        has_required = has_required || (is_candidate(w, i) && is_required(w, i, part.group));
+    return widen(w, has_required ? part : body_of(w, part.group));
+}
+
+/* Makes (?: of a group (?<secret>. */
+static void name_group(struct walk *w, size_t from) {
+    insert(w, from + 2, "<secret>");
+    if (w->no_memory)
+        return;
+    char *colon = &w->to->text[from + 2 + strlen("<secret>")];
+    assert(*colon == ':');
+    memmove(colon, colon + 1, strlen(colon));
+    w->to->len--;
+}
+
+static void name_secret(struct walk *w) {
+    size_t count;
+    size_t chosen;
+    struct part part = choose_part(w, &count, &chosen);
+    const struct group *group = &w->groups[chosen];
+    if (w->to->groups > 0 && part.from == w->lead_from) /* without groups they belong to the secret */
+        part.from = w->lead_to;
+    bool is_match = part.group == 0 && part.from <= w->lead_to && part.to == w->to->len;
+    bool is_group =
+        count == 1 && (w->request->group > 0 || (part.from == group->from && part.to == group->end &&
+                                                 group->min == 1 && group->max == 1));
+    w->to->secret = is_group ? CLI_IMPORT_GROUP : is_match ? CLI_IMPORT_MATCH : CLI_IMPORT_PART;
+    w->to->secret_group = group->number;
+    if (is_group) {
+        name_group(w, group->from);
+    } else {
+        insert(w, part.to, ")");
+        insert(w, part.from, "(?<secret>");
+    }
+    if (part.from >= w->lead_to && !w->no_memory) {
+        memmove(w->to->text + w->lead_from, w->to->text + w->lead_to, w->to->len - w->lead_to + 1);
+        w->to->len -= w->lead_to - w->lead_from;
+    }
+}
+
+bool cli__import_pattern(const struct cli_import_request *request, struct cli_import_pattern *ret_pattern) {
+    struct cli_import_pattern pattern = {.groups = 0};
+    struct walk w = {.at = request->pattern.data,
+                     .end = request->pattern.data + request->pattern.len,
+                     .request = request,
+                     .to = &pattern};
+    if (open_group(&w, 0)) {
+        w.current = 0;
+        put_text(&w, "");
+        walk(&w);
+    }
+    if (pattern.wrong == NULL && request->group > pattern.groups)
+        pattern.wrong = "has fewer groups than the number of its secret's group";
+    if (pattern.wrong == NULL && !w.no_memory) {
+        w.groups[0].body_to = w.groups[0].end = pattern.len;
+        name_secret(&w);
+    }
+    free(w.groups);
+    if (w.no_memory) {
+        cli__import_pattern_release(&pattern);
+        return false;
+    }
+    *ret_pattern = pattern;
+    return true;
 }
 
 void cli__import_pattern_release(struct cli_import_pattern *pattern) {

@@ -13,17 +13,25 @@
 
 struct cli_import_request {
     struct ts_bytes pattern;
-    uint32_t group; /* the secret's group, from 1; 0: the first group; without groups, the match */
+    uint32_t group; /* the secret's group, from 1; 0: chosen by what the groups can match */
     uint32_t bound; /* the limit for repeats that have none */
+};
+
+enum cli_import_secret {
+    CLI_IMPORT_GROUP, /* a group of the original */
+    CLI_IMPORT_PART,  /* a part of the match with several groups, or with more than one group */
+    CLI_IMPORT_MATCH,
 };
 
 struct cli_import_pattern {
     char *text; /* owned */
     size_t len;
     size_t size;
-    uint32_t groups;   /* number of capturing groups in the original */
-    bool is_bounded;   /* a repeat had no limit */
-    const char *wrong; /* why it cannot be translated; NULL if it can */
+    uint32_t groups; /* number of capturing groups in the original */
+    enum cli_import_secret secret;
+    uint32_t secret_group; /* with CLI_IMPORT_GROUP: its number */
+    bool is_bounded;       /* a repeat had no limit */
+    const char *wrong;     /* why it cannot be translated; NULL if it can */
 };
 
 /* Returns false when memory runs out. Otherwise the caller releases it. */

@@ -229,6 +229,22 @@ static char *try_all(struct import *import, const struct rule *rule, struct atte
     return NULL;
 }
 
+/* Reports a choice that a person would want to check. */
+static void tell_secret(const struct rule *rule, const struct cli_import_pattern *pattern) {
+    if (pattern->groups == 0 || rule->group > 0)
+        return;
+    const char *plural = pattern->groups == 1 ? "" : "s";
+    if (pattern->secret == CLI_IMPORT_MATCH)
+        tell(rule->id, "has %u group%s, and the secret may be outside; the whole match is the secret",
+             pattern->groups, plural);
+    else if (pattern->secret == CLI_IMPORT_PART)
+        tell(rule->id,
+             "has %u group%s; the secret is the part of the match from the first to the last of them",
+             pattern->groups, plural);
+    else if (pattern->groups > 1)
+        tell(rule->id, "has %u groups; group %u is the secret", pattern->groups, pattern->secret_group);
+}
+
 static void translate(struct import *import, const struct rule *rule) {
     struct attempt attempt;
     struct cli_import_pattern pattern = {.wrong = NULL};
@@ -248,8 +264,7 @@ static void translate(struct import *import, const struct rule *rule) {
     free(text);
     if (pattern.is_bounded)
         tell(rule->id, "repeats without a limit now have the limit %u", attempt.bound);
-    if (pattern.groups > 1 && rule->group == 0)
-        tell(rule->id, "has %u groups; the first one is the secret", pattern.groups);
+    tell_secret(rule, &pattern);
     if (attempt.distance > 0)
         tell(rule->id,
              "a keyword must be within %u bytes before the secret; in the original it may be anywhere",

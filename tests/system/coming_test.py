@@ -252,6 +252,47 @@ def rules_of_gitleaks_are_translated():
           [("acme-token", "a.txt", long), ("near", "d.txt", near), ("pair", "b.conf", "Q9W8E7R6T5Y4U3I2")])
 
 
+GROUPED_RULES = r"""
+[[rules]]
+id = "two-forms"
+regex = '''acme[\s=]+([a-z0-9]{24})|\b(acme3_[a-z0-9]{40})\b'''
+
+[[rules]]
+id = "few-texts"
+regex = '''zk_(live|test)_[a-z0-9]{24}'''
+"""
+
+USER_AND_PASSWORD = r"""
+rules:
+- name: Connection
+  id: np.zdb.1
+  pattern: |
+    (?x)
+    zdb://
+    ( [a-z]{3,} ) : ( [a-z0-9]{3,} ) @
+"""
+
+
+@test
+def the_secret_of_a_pattern_with_several_groups_is_found_in_every_form_and_shown_in_none():
+    old, new, live, other = "k7q2m9x4w1z8v3b6n5c0d2f4", "m4x8k2q9" * 5, "p3w7r1t5y9u2" * 2, "b8n4v6c2x7z1" * 2
+    os.makedirs("texts")
+    put("texts/a.txt", f"acme = {old}\n'acme3_{new}'\nzk_live_{live}\nzk_live_{other}\nzdb://admin:{live[::-1]}@host\n")
+    imported = run("rules", "import", put("grouped.toml", GROUPED_RULES))
+    equal(imported.status, CLEAN, imported)
+    holds("rule 'few-texts': has 1 group, and the secret may be outside; the whole match is the secret" in imported.err, imported.err)
+    put("rules.yml", imported.out)
+    equal(secrets_of("texts", "--rules", "rules.yml"),
+          [("few-texts", "a.txt", f"zk_live_{other}"), ("few-texts", "a.txt", f"zk_live_{live}"),
+           ("two-forms", "a.txt", f"acme = {old}"), ("two-forms", "a.txt", f"acme3_{new}")])
+    imported = run("rules", "import", put("pair.yml", USER_AND_PASSWORD))
+    holds("has 2 groups; the secret is the part of the match from the first to the last of them" in imported.err, imported.err)
+    put("rules.yml", imported.out)
+    equal(secrets_of("texts", "--rules", "rules.yml"), [("np-zdb-1", "a.txt", f"admin:{live[::-1]}")])
+    text = run("scan", "--dir", "texts", "--no-builtin-rules", "--rules", "rules.yml").out
+    holds("zdb://********@host" in text and live[::-1] not in text, text)
+
+
 @test
 def rules_of_nosey_parker_are_translated():
     result = run("rules", "import", put("acme.yml", NOSEY_PARKER_RULES))

@@ -25,37 +25,74 @@ static void one_group_is_the_secret(void **state) {
     (void)state;
     expect("\\b(tok_[a-z]{8})\\b", 0, "\\b(?<secret>tok_[a-z]{8})\\b");
     expect("(key|pass)=(?P<v>[a-z]{8})", 2, "(?:key|pass)=(?<secret>[a-z]{8})");
-    expect("(?<name>a)(b)", 0, "(?<secret>a)(?:b)");
+    expect("(?<name>a)(b)", 1, "(?<secret>a)(?:b)");
+    expect("(?i)\\b(tok([a-z]{8})x)", 0, "(?i)\\b(?<secret>tok(?:[a-z]{8})x)");
+    expect("key(?:=|: )(?:([a-z]{8})|'([a-z]{8})')", 2, "key(?:=|: )(?:(?:[a-z]{8})|'(?<secret>[a-z]{8})')");
     expect("tok_[a-z]{8}|TOK", 0, "(?<secret>tok_[a-z]{8}|TOK)");
-    expect("(?i)abc", 0, "(?<secret>(?i)abc)");
-    expect("[(]x\\((y)", 0, "[(]x\\((?<secret>y)");
+    expect("(?i)abc", 0, "(?i)(?<secret>abc)");
+    expect("[(]x\\((y{4}[a-z]{4})", 0, "[(]x\\((?<secret>y{4}[a-z]{4})");
+}
+
+static void several_groups_and_what_is_between_them_are_the_secret(void **state) {
+    (void)state;
+    expect("db://([a-z]{3,9}):([^@]+)@([a-z.]+)/", 0,
+           "db://(?<secret>(?:[a-z]{3,9}):(?:[^@]{1,64})@(?:[a-z.]{1,64}))/");
+    expect("a=(?:'([a-z]{8})' b='(?:c([a-z]{8}))') d", 0,
+           "a=(?:'(?<secret>(?:[a-z]{8})' b='(?:c(?:[a-z]{8})))') d");
+    expect("a((?:[a-z]{4}-){3})b([0-9]{6})?c", 0, "a(?<secret>(?:(?:[a-z]{4}-){3})b(?:[0-9]{6})?)c");
+    expect("a([a-z]{4}-){3}b", 0, "a(?<secret>(?:[a-z]{4}-){3})b");
+    expect("x([a-z]{8})(?i)y([a-z]{8})z", 0,
+           "(?<secret>x(?:[a-z]{8})(?i)y(?:[a-z]{8})z)"); /* z in any case */
+}
+
+static void the_secret_is_in_every_match(void **state) {
+    (void)state;
+    expect("a=([a-z]{8});|b=([a-z]{9});", 0, "(?<secret>a=(?:[a-z]{8});|b=(?:[a-z]{9});)");
+    expect("a=([a-z]{8});|b", 0, "(?<secret>a=(?:[a-z]{8});|b)");
+    expect("curl (?:-H \"(?:X: ([a-z]{8})|Y: ([a-z]{9}))\") url", 0,
+           "curl (?:-H \"(?:(?<secret>X: (?:[a-z]{8})|Y: (?:[a-z]{9})))\") url");
+    expect("a(?:b([a-z]{8}))?c", 0, "(?<secret>a(?:b(?:[a-z]{8}))?c)");
+    expect("a(?:b([a-z]{8})c){2}d", 0, "a(?<secret>(?:b(?:[a-z]{8})c){2})d");
+    expect("a([a-z]{8})?b([a-z]{9})?c", 0, "(?<secret>a(?:[a-z]{8})?b(?:[a-z]{9})?c)");
+}
+
+static void a_group_with_few_texts_is_not_the_secret(void **state) {
+    (void)state;
+    expect("sk_(live|test)_[a-z]{24}", 0, "(?<secret>sk_(?:live|test)_[a-z]{24})");
+    expect("\\b(AKIA|A3T[A-Z])[A-Z0-9]{16}\\b", 0, "(?<secret>\\b(?:AKIA|A3T[A-Z])[A-Z0-9]{16}\\b)");
+    expect("(https?://)?hooks\\.x\\.com/(a|b)/[a-z]{44}", 0,
+           "(?<secret>(?:https?://)?hooks\\.x\\.com/(?:a|b)/[a-z]{44})");
+    expect("acme(.{0,20})?=['\"][a-f0-9]{32}", 0, "(?<secret>acme(?:.{0,20})?=['\"][a-f0-9]{32})");
+    expect("(acme|ACME)=([a-f0-9]{32})([;'\"]|$)", 0, "(?:acme|ACME)=(?<secret>[a-f0-9]{32})(?:[;'\"]|$)");
 }
 
 static void every_repeat_has_a_limit(void **state) {
     (void)state;
-    expect("(a*b+c{3,}d{2}e?f{1,2})", 0, "(?<secret>a{0,64}b{1,64}c{3,64}d{2}e?f{1,2})");
-    expect("(a*?b+?c{99,}?)", 0, "(?<secret>a{0,64}?b{1,64}?c{99,99}?)");
-    expect("([*+]\\*x{y})", 0, "(?<secret>[*+]\\*x\\{y\\})");
-    expect("(\\x{41}+[\\]+]*)", 0, "(?<secret>\\x{41}{1,64}[\\]+]{0,64})");
-    expect("([[:alpha:]+]+[]a]*)", 0, "(?<secret>[[:alpha:]+]{1,64}[]a]{0,64})");
+    expect("(a*b+c{3,}d{2}e?f{1,2})", 1, "(?<secret>a{0,64}b{1,64}c{3,64}d{2}e?f{1,2})");
+    expect("(a*?b+?c{99,}?)", 1, "(?<secret>a{0,64}?b{1,64}?c{99,99}?)");
+    expect("([*+]\\*x{y})", 1, "(?<secret>[*+]\\*x\\{y\\})");
+    expect("(\\x{41}+[\\]+]*)", 1, "(?<secret>\\x{41}{1,64}[\\]+]{0,64})");
+    expect("([[:alpha:]+]+[]a]*)", 1, "(?<secret>[[:alpha:]+]{1,64}[]a]{0,64})");
 }
 
 static void a_beginning_that_decides_nothing_is_removed(void **state) {
     (void)state;
-    expect("(?i)[\\w.-]{0,50}?(?:acme)=(x)", 0, "(?i)(?:acme)=(?<secret>x)");
-    expect(".*\\s?(x)", 0, "(?<secret>x)");
-    expect("\\b[a-z]*(x)", 0, "\\b[a-z]{0,64}(?<secret>x)");
+    expect("(?i)[\\w.-]{0,50}?(?:acme)=(x)", 1, "(?i)(?:acme)=(?<secret>x)");
+    expect(".*\\s?(x)", 1, "(?<secret>x)");
+    expect("\\b[a-z]*(x)", 1, "\\b[a-z]{0,64}(?<secret>x)");
     expect("[a-z]*x", 0, "(?<secret>[a-z]{0,64}x)");
-    expect("a+[a-z]*(x)", 0, "a{1,64}[a-z]{0,64}(?<secret>x)");
+    expect("(?i)[\\w.-]{0,50}?(?:acme)=(?:(on|off))[a-z]{8}", 0,
+           "(?i)(?<secret>(?:acme)=(?:(?:on|off))[a-z]{8})");
+    expect("a+[a-z]*(x)", 1, "a{1,64}[a-z]{0,64}(?<secret>x)");
 }
 
 static void extended_patterns_lose_their_blanks(void **state) {
     (void)state;
-    expect("(?x) a b # comment (\n \\# [ #] \\  ( c )", 0, "ab\\#[ #]\\ (?<secret>c)");
-    expect("(?xi)\n a (?-x: b) ( c )", 0, "(?i)a(?: b)(?<secret>c)");
-    expect("(?x: a ) b(c)", 0, "(?:a) b(?<secret>c)");
-    expect("a\n(b)", 0, "a\\n(?<secret>b)");
-    expect("\\A(?#note)(b)\\z", 0, "^(?<secret>b)$");
+    expect("(?x) a b # comment (\n \\# [ #] \\  ( c )", 1, "ab\\#[ #]\\ (?<secret>c)");
+    expect("(?xi)\n a (?-x: b) ( c )", 1, "(?i)a(?: b)(?<secret>c)");
+    expect("(?x: a ) b(c)", 1, "(?:a) b(?<secret>c)");
+    expect("a\n(b)", 1, "a\\n(?<secret>b)");
+    expect("\\A(?#note)(b)\\z", 1, "^(?<secret>b)$");
 }
 
 static void unsupported_syntax_of_patterns_is_refused(void **state) {
@@ -77,6 +114,9 @@ static void unsupported_syntax_of_patterns_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_group_is_the_secret),
+        cmocka_unit_test(several_groups_and_what_is_between_them_are_the_secret),
+        cmocka_unit_test(the_secret_is_in_every_match),
+        cmocka_unit_test(a_group_with_few_texts_is_not_the_secret),
         cmocka_unit_test(every_repeat_has_a_limit),
         cmocka_unit_test(a_beginning_that_decides_nothing_is_removed),
         cmocka_unit_test(extended_patterns_lose_their_blanks),
