@@ -3,6 +3,7 @@
 #include "repo_maker.h"
 
 #include "runtime/driver/submit.h"
+#include "turnstone/cluster.h"
 
 const struct ts_fleet_tenant_key key = {{7}};
 static struct ts_pin pin;
@@ -106,9 +107,32 @@ void sweep(void) {
     assert_int_equal(swept.kept, 0);
 }
 
-void expect_same(const struct census *expected) {
+static size_t count_promises(void) {
+    struct ts_rows rows = {0};
+    size_t count = 0;
+    for (size_t place = 0; place < ts_cluster_count(world.cluster); place++) {
+        struct ts_call call = {.kind = TS_CALL_PREPARED, .rows = &rows};
+        assert_int_equal(ts_store_run(ts_cluster_store(world.cluster, place), &call), TS_STORE_OK);
+        count += rows.count;
+    }
+    ts_rows_release(&rows);
+    return count;
+}
+
+static bool is_audit_clean(void) {
+    const struct ts_coord_run_query query = {world.tenant, {world.run}};
+    struct ts_coord_audit audit;
+    struct ts_coord_detail detail = {0};
+    assert_int_equal(ts_coord_audit_run(world.coord, &query, &audit, &detail), TS_GET_RUN_OK);
+    return ts_coord_audit_is_clean(&audit);
+}
+
+void expect_same(const struct census *expected, size_t pages_before) {
     sweep();
     const struct census census = world_census();
+    assert_int_equal(count_promises(), 0);
+    assert_true(is_audit_clean());
+    assert_int_equal(census.pages - pages_before, expected->pages);
     assert_int_equal(census.hidden, 0);
     assert_int_equal(census.marks, 0);
     assert_int_equal(census.known, 0);

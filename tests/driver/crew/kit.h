@@ -35,8 +35,9 @@ void finish(uint64_t targets);
 /* Removes rows that are no longer needed; all of them must be removable. */
 void sweep(void);
 
-/* Checks that the visible findings equal those of another tenant on the same repositories, and that nothing
- * else is left. A census counts marks and pages of all tenants. */
-void expect_same(const struct census *expected);
+/* Checks that the visible findings equal those of the first tenant on the same repositories, and that nothing
+ * else is left: no row, no promise, no fault in the audit. A census counts marks and pages of all tenants, so this
+ * needs the number of pages that existed before this tenant. */
+void expect_same(const struct census *expected, size_t pages_before);
 
 #endif
