@@ -20,7 +20,7 @@ static void print_plain(struct ts_bytes bytes) {
 
 static bool print_finding(void *context, const struct ts_scan_finding *finding) {
     (void)context;
-    printf("%s %s, %s confidence, %llu times\n", ts_scan_finding_rule(finding),
+    printf("%s %s, %s confidence, occurrences: %llu\n", ts_scan_finding_rule(finding),
            ts_scan_finding_redacted(finding), ts_scan_confidence_text(ts_scan_finding_confidence(finding)),
            (unsigned long long)ts_scan_finding_occurrence_count(finding));
     const struct ts_scan_occurrence *occurrence;
@@ -36,7 +36,8 @@ static bool print_finding(void *context, const struct ts_scan_finding *finding) 
         bool has_link = ts_scan_occurrence_link(head, link, sizeof link) - 1 < sizeof link - 1;
         printf("    still in HEAD: ");
         print_plain(ts_scan_occurrence_path(head));
-        printf(":%llu %s\n", (unsigned long long)ts_scan_occurrence_line(head), has_link ? link : "");
+        printf(":%llu%s%s\n", (unsigned long long)ts_scan_occurrence_line(head), has_link ? " " : "",
+               has_link ? link : "");
     }
     if (ts_scan_finding_ref_count(finding) > 0)
         printf("    reachable from %s and %llu more\n", ts_scan_finding_ref(finding, 0),

@@ -149,7 +149,7 @@ def scan_repository():
     for form, run in forms_of("scan_repository"):
         status, out, err = run("shop")
         equal((status, err), (1, ""), form)
-        holds(f"github-pat ghp_…{token[-4:]}, high confidence, 2 times\n    {commit[:10]} a.txt:2 (file)\n"
+        holds(f"github-pat ghp_…{token[-4:]}, high confidence, occurrences: 2\n    {commit[:10]} a.txt:2 (file)\n"
               f"    {other[:10]} b.txt:1 (file)\n"
               f"    still in HEAD: b.txt:1 https://github.com/acme/shop/blob/{repo.git('rev-parse', 'HEAD')}/b.txt#L1\n"
               "    reachable from refs/heads/main and 1 more\n" in out, out)
