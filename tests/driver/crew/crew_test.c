@@ -95,6 +95,33 @@ static void a_recall_that_fails_is_tried_again(void **state) {
     victim_release(&worker);
 }
 
+static void fail_and_stop_later(struct victim *victim, const struct ts_crew_event *event) {
+    if (event->kind != TS_CREW_EVENT_CLAIMED)
+        return;
+    victim->failing_scans = 1000;
+    victim->at = atomic_load(&victim->reads) + atomic_load(&victim->writes) +
+                 6; /* after the first failure of the unit */
+}
+
+static void a_stop_after_a_failure_is_not_reported_as_the_failure(void **state) {
+    (void)state;
+    struct victim worker;
+    make_repository("findings.git", 20, 4);
+    submit(next_run());
+    finish(1);
+    sh("git -C findings.git update-ref refs/heads/other main"); /* something new */
+    submit(next_run());
+    victim_init(&worker, &key);
+    worker.harm = STOPPED;
+    worker.on_event = fail_and_stop_later;
+    victim_work(&worker);
+    const struct ts_crew_event *released = victim_last(&worker, TS_CREW_EVENT_RELEASED);
+    assert_non_null(released);
+    assert_true(released->elapsed_ms >= 500); /* the unit has failed, and waited */
+    assert_null(released->reason);
+    victim_release(&worker);
+}
+
 /* Changes the last byte of every page of hits. Returns how many there are. */
 static size_t damage_hits(void) {
     size_t count = 0;
@@ -238,6 +265,7 @@ int main(int argc, char **argv) {
         TEST(after_its_claim_a_small_clean_unit_costs_one_read_and_two_writes),
         TEST(a_worker_that_must_stop_keeps_findings_that_wait_for_the_flip),
         TEST(a_recall_that_fails_is_tried_again),
+        TEST(a_stop_after_a_failure_is_not_reported_as_the_failure),
         TEST(a_damaged_page_of_hits_costs_time_and_no_finding),
         TEST(a_worker_that_waits_for_work_removes_later_what_it_may_not_remove_yet),
         TEST(a_repository_that_cannot_be_scanned_is_parked_for_its_reason),
