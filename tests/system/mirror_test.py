@@ -194,7 +194,8 @@ def every_answer_of_a_server_has_its_class_and_reason():
                 "tofile": "permanent moved 0", "toext": "permanent moved 0",
                 "broken": "retryable unreachable 0", "throttled": "retryable rate_limited 3600000", "hang": "retryable timed_out 0",
                 "trickle": "retryable timed_out 0", "endless": "permanent too_large 0", "cut": "retryable broken_off 0",
-                "claims": "retryable unclassified 0", "auth": "permanent credentials_missing 0"}.items():
+                "unlawful": "permanent permission_denied 0", "late": "retryable timed_out 0", "page": "permanent not_found 0",
+                "blank": "permanent not_found 0", "claims": "retryable unclassified 0", "auth": "permanent credentials_missing 0"}.items():
             equal(sync(f"{server.url}/{how}/r.git", ca, "stall=1", "max=1000000"), line, how)
             equal(left_over(), [], how)
         equal([how for how, _, _ in server.asked if how == "git"], [], "a redirect was followed")
@@ -206,6 +207,25 @@ def every_answer_of_a_server_has_its_class_and_reason():
         address = server.url
     equal(sync(f"{address}/git/r.git", ca), "retryable unreachable 0")
     equal(left_over(), [])
+
+
+@test
+def an_answer_without_git_is_not_taken_for_an_empty_repository():
+    """A login page with status 200, for example: what the mirror has, and with it the findings of the target, must stay."""
+    serve(repositories("work", 1)[0], "r.git")
+    empty = Repo("srv/empty.git", "--bare")
+    with GitServer("srv") as server:
+        ca = credentials(server.host, ca=server.ca)
+        origin = f"{server.url}/git/r.git"
+        known = refs(mirror(origin, ca))
+        holds(known != "", "refs")
+        for how in ("blank", "page"):
+            server.server.instead = how
+            for selection in ("all", "default"):
+                equal(sync(origin, ca, selection=selection), "permanent not_found 0", how)
+        server.server.instead = None
+        equal(refs(mirror(origin, ca)), known)
+        equal(refs(mirror(f"{server.url}/git/empty.git", ca)), refs(empty))
 
 
 @test
@@ -275,6 +295,15 @@ def a_password_comes_from_the_file_and_is_nowhere_else():
         os.chmod("credentials", 0o644)
         equal(sync(f"{server.url}/auth/r.git", given), "own credentials_file")
     equal(left_over(), [])
+
+
+@test
+def a_file_that_this_machine_lacks_is_its_own_fault():
+    """Otherwise a worker without its key would park every repository of the host."""
+    for address in ("https://localhost:1/r.git", "ssh://git@localhost:1/r.git"):
+        for name in ("ca", "ssh_key", "known_hosts"):
+            equal(sync(address, credentials("localhost:1", **{name: "/nobody/has/this"})), "own credentials_file", name)
+        equal(sync(address, credentials("localhost:2", ca="/nobody/has/this")), "retryable unreachable 0", "another host")
 
 
 @test

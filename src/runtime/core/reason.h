@@ -121,7 +121,8 @@ const char *ts_unit_label_text(struct ts_bytes label);
     X(NO_PROCESS, "no_process", "no process can be started")                                                 \
     X(NO_GIT, "no_git", "git cannot be run; install it, or set PATH")                                        \
     X(NO_DNS, "no_dns", "host names cannot be resolved; check the network")                                  \
-    X(CREDENTIALS_FILE, "credentials_file", "the file with the credentials cannot be read")                  \
+    X(CREDENTIALS_FILE, "credentials_file",                                                                  \
+      "the file with the credentials, or a file that it names, cannot be read")                              \
     X(STORE_REFUSED, "store_refused", "a store refuses this process; start the worker again")
 
 #define TS_FLEET_WORKER__FAULT(suffix, label, text) TS_FLEET_WORKER_FAULT_##suffix,

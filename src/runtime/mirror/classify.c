@@ -17,21 +17,26 @@ static const struct row {
     {"unable to update url base from redirection", TS_UNIT_MOVED},
     {"Authentication failed", TS_UNIT_AUTHENTICATION_FAILED},
     {"returned error: 401", TS_UNIT_AUTHENTICATION_FAILED},
+    {"CONNECT tunnel failed, response 407", TS_UNIT_AUTHENTICATION_FAILED}, /* of the proxy */
+    {"Received HTTP code 407 from proxy", TS_UNIT_AUTHENTICATION_FAILED},
     {"Permission denied (", TS_UNIT_AUTHENTICATION_FAILED},
     {"Too many authentication failures", TS_UNIT_AUTHENTICATION_FAILED},
     {"could not read Username", TS_UNIT_CREDENTIALS_MISSING},
     {"could not read Password", TS_UNIT_CREDENTIALS_MISSING},
     {"returned error: 403", TS_UNIT_PERMISSION_DENIED},
+    {"returned error: 451", TS_UNIT_PERMISSION_DENIED}, /* a takedown */
     {"access denied", TS_UNIT_PERMISSION_DENIED},
     {"returned error: 404", TS_UNIT_NOT_FOUND},
     {"returned error: 410", TS_UNIT_NOT_FOUND},
     {"epository not found", TS_UNIT_NOT_FOUND},
     {"does not appear to be a git repository", TS_UNIT_NOT_FOUND},
     {"' not found", TS_UNIT_NOT_FOUND},
+    {"not valid: is this a git repository?", TS_UNIT_NOT_FOUND}, /* a page with status 200 */
     {"Host key verification failed", TS_UNIT_UNTRUSTED_HOST},
     {"SSL certificate problem", TS_UNIT_UNTRUSTED_HOST},
     {"server certificate verification failed", TS_UNIT_UNTRUSTED_HOST},
     {"no alternative certificate subject name", TS_UNIT_UNTRUSTED_HOST},
+    {"does not match target host", TS_UNIT_UNTRUSTED_HOST}, /* git with GnuTLS */
     {"' not allowed", TS_UNIT_UNSUPPORTED_PROTOCOL},
     {"Unsupported protocol", TS_UNIT_UNSUPPORTED_PROTOCOL},
     {"couldn't find remote ref", TS_UNIT_REFS_MOVED}, /* the ref was listed a moment ago */
@@ -43,6 +48,7 @@ static const struct row {
     {"exceeds maximum allowed size", TS_UNIT_TOO_LARGE},
     {"possible repository corruption on the remote side", TS_UNIT_DAMAGED_ORIGIN},
     {"Operation too slow", TS_UNIT_TIMED_OUT},
+    {"returned error: 408", TS_UNIT_TIMED_OUT},
     {"timed out", TS_UNIT_TIMED_OUT},
     {"Timeout was reached", TS_UNIT_TIMED_OUT},
     {"Could not resolve", TS_UNIT_UNREACHABLE},
@@ -51,6 +57,13 @@ static const struct row {
     {"Connection refused", TS_UNIT_UNREACHABLE},
     {"No route to host", TS_UNIT_UNREACHABLE},
     {"Network is unreachable", TS_UNIT_UNREACHABLE},
+    {"CONNECT tunnel failed", TS_UNIT_UNREACHABLE},
+    {"from proxy after CONNECT", TS_UNIT_UNREACHABLE},
+    {"Proxy CONNECT aborted", TS_UNIT_UNREACHABLE},
+    {"gnutls_handshake() failed", TS_UNIT_UNREACHABLE}, /* a server without TLS, for example */
+    {"SSL routines", TS_UNIT_UNREACHABLE},
+    {"SSL_connect", TS_UNIT_UNREACHABLE},
+    {"TLS connect error", TS_UNIT_UNREACHABLE},
     {"returned error: 5", TS_UNIT_UNREACHABLE},
     {"early EOF", TS_UNIT_BROKEN_OFF},
     {"unexpected disconnect", TS_UNIT_BROKEN_OFF},
@@ -186,6 +199,10 @@ static uint64_t retry_after_ms(struct ts_bytes text) {
     return ts_u64_parse(header(text, "retry-after:"), &seconds) == TS_NUMBER_OK && seconds <= day_s
                ? seconds * 1000
                : 0;
+}
+
+bool mirror__is_answer_of_git(struct ts_bytes text) {
+    return ts_bytes_starts_with(header(text, "content-type:"), TS_BYTES("application/x-git-upload-pack-"));
 }
 
 struct mirror__verdict mirror__classify(struct ts_bytes text, bool may_be_own) {

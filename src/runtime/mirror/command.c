@@ -203,6 +203,15 @@ static bool put_credentials(struct mirror__command *command, const struct ts_mir
     return command->has_key;
 }
 
+static bool is_readable(const char *path) {
+    return path == NULL || access(path, R_OK) == 0;
+}
+
+/* Without its own files this machine cannot fetch. git and ssh would report that the host is not trusted, or rejects the key. */
+static bool has_files(const struct ts_mirror_host *host) {
+    return is_readable(host->ca) && is_readable(host->ssh_key) && is_readable(host->known_hosts);
+}
+
 static bool put_host(struct mirror__command *command, const struct ts_mirrors_options *options,
                      const struct mirror__address *address) {
     struct ts_mirror_access access = {.count = 0};
@@ -210,11 +219,11 @@ static bool put_host(struct mirror__command *command, const struct ts_mirrors_op
     if (options->credentials != NULL && !ts_mirror_access_load(options->credentials, &access, &error))
         return false;
     const struct ts_mirror_host *host = ts_mirror_access_find(&access, address->host);
-    bool done = true;
+    bool done = host == NULL || has_files(host);
     if (ts_bytes_equal(address->scheme, TS_BYTES("ssh")))
         put_ssh(command, host, options);
     else if (host != NULL)
-        done = put_credentials(command, host, address);
+        done = done && put_credentials(command, host, address);
     if (host != NULL && host->ca != NULL)
         variable(command, text(command, "GIT_SSL_CAINFO=%s", host->ca));
     if (host != NULL && host->proxy != NULL)

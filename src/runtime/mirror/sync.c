@@ -174,6 +174,15 @@ static bool call(struct sync *sync, struct mirror__git git) {
     return judge(sync);
 }
 
+/* Whether an empty list of refs may be that of an empty repository. Otherwise everything in the mirror would be removed. */
+static bool may_be_empty(const struct sync *sync) {
+    const struct ts_bytes scheme = mirror__address_split(sync->request->address).scheme;
+    const bool is_http =
+        ts_bytes_equal(scheme, TS_BYTES("https")) || ts_bytes_equal(scheme, TS_BYTES("http"));
+    return !is_http ||
+           mirror__is_answer_of_git(ts_bytes_of(sync->result.messages, sync->result.messages_len));
+}
+
 /* One request, which asks only for HEAD if the selection needs no other ref. */
 static bool list_refs(struct sync *sync) {
     static const char *const words[] = {"ls-remote", "--symref", "--", NULL};
@@ -189,6 +198,8 @@ static bool list_refs(struct sync *sync) {
     git.time_max_ms = (timeout_s < LISTING_S ? timeout_s : LISTING_S) * 1000;
     if (!call(sync, git))
         return false;
+    if (sync->result.output_len == 0 && !may_be_empty(sync))
+        return fail(sync, TS_UNIT_NOT_FOUND);
     switch (mirror__listing_parse(sync->result.output, sync->result.output_len,
                                   request->is_sha256 ? TS_GIT_SHA256 : TS_GIT_SHA1, &sync->listing)) {
     case MIRROR__LISTED:

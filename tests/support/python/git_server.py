@@ -10,6 +10,8 @@ slow, wrong or hostile. The first part of a path says how it answers:
     /tofile/NAME   redirects to file://               /toext/NAME     redirects to ext::, a command
     /bomb/NAME     a small pack with a huge object    /dumb/NAME      a server without git: one request for each object
     /claims/NAME   claims, in every way that a server has, that the disk is full
+    /page/NAME     a page for people, with status 200       /blank/NAME    status 200 and nothing else
+    /unlawful/NAME 451                                      /late/NAME     408
 """
 import base64
 import http.server
@@ -24,6 +26,7 @@ import zlib
 
 USER, PASSWORD = "ada", "pass-word-of-ada"
 RETRY_AFTER_S = 2
+STATUS = {"gone": 404, "denied": 403, "broken": 503, "unlawful": 451, "late": 408}
 
 
 def make_certificates(folder):
@@ -154,6 +157,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def handle_one(self):
         body = self.read_body()
         how, _, rest = self.path[1:].partition("/")
+        how = self.server.instead or how
         self.server.asked.append((how, rest.partition("/")[0], time.monotonic()))
         is_fetch = b"command=fetch" in body
         if how == "auth":
@@ -169,8 +173,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif how in ("tofile", "toext"):
             there = f"file:///{rest}" if how == "tofile" else "ext::sh -c touch% pwned"
             self.answer(302, [("Location", there)])
-        elif how in ("gone", "denied", "broken"):
-            self.answer({"gone": 404, "denied": 403, "broken": 503}[how])
+        elif how in STATUS:
+            self.answer(STATUS[how])
+        elif how in ("page", "blank"):
+            self.answer(200, [("Content-Type", "text/html")], b"<html>\n<p>Please log in</p>\n</html>\n" if how == "page" else b"")
         elif how in ("hang", "trickle"):
             self.hang(how == "trickle")
         elif how == "claims":
@@ -196,6 +202,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
+    instead = None  # how to answer, whatever the path says
 
     def handle_error(self, request, client_address):
         pass

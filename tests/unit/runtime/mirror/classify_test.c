@@ -34,6 +34,26 @@ static void messages_of_git_curl_and_ssh_have_reasons(void **state) {
                   TS_UNIT_UNTRUSTED_HOST);
     assert_reason("fatal: unable to access 'https://h/r/': SSL certificate problem: self-signed\n",
                   TS_UNIT_UNTRUSTED_HOST);
+    assert_reason(
+        "fatal: unable to access 'https://h/r/': SSL: certificate subject name (other) does not match "
+        "target host name 'h'\n",
+        TS_UNIT_UNTRUSTED_HOST);
+    assert_reason(
+        "fatal: unable to access 'https://h/r/': gnutls_handshake() failed: An unexpected TLS packet "
+        "was received.\n",
+        TS_UNIT_UNREACHABLE);
+    assert_reason("fatal: unable to access 'https://h/r/': CONNECT tunnel failed, response 407\n",
+                  TS_UNIT_AUTHENTICATION_FAILED);
+    assert_reason("fatal: unable to access 'https://h/r/': CONNECT tunnel failed, response 403\n",
+                  TS_UNIT_UNREACHABLE);
+    assert_reason("fatal: unable to access 'https://h/r/': Received HTTP code 407 from proxy after CONNECT\n",
+                  TS_UNIT_AUTHENTICATION_FAILED);
+    assert_reason("fatal: unable to access 'https://h/r/': Proxy CONNECT aborted\n", TS_UNIT_UNREACHABLE);
+    assert_reason("fatal: https://h/r/info/refs not valid: is this a git repository?\n", TS_UNIT_NOT_FOUND);
+    assert_reason("fatal: unable to access 'https://h/r/': The requested URL returned error: 451\n",
+                  TS_UNIT_PERMISSION_DENIED);
+    assert_reason("fatal: unable to access 'https://h/r/': The requested URL returned error: 408\n",
+                  TS_UNIT_TIMED_OUT);
     assert_reason("fatal: remote error: upload-pack: not our ref 1234\n", TS_UNIT_SELECTION_NOT_FOUND);
     assert_reason("error: Server does not allow request for unadvertised object 1234\n",
                   TS_UNIT_UNSUPPORTED_SELECTION);
@@ -127,6 +147,20 @@ static void a_rate_limit_says_when_to_come_again(void **state) {
     assert_int_equal(retry_after("Other: 7"), 0);
 }
 
+static void only_git_on_a_server_answers_with_its_type(void **state) {
+    (void)state;
+#define HEADER "01:02:03.000000 http.c:700              <= Recv header: "
+    assert_true(
+        mirror__is_answer_of_git(TS_BYTES(HEADER "Content-Type: text/html\r\n" HEADER
+                                                 "content-type: application/x-git-upload-pack-result\r\n")));
+    assert_false(mirror__is_answer_of_git(
+        TS_BYTES(HEADER "Content-Type: application/x-git-upload-pack-advertisement\r\n" HEADER
+                        "Content-Type: text/html\r\n")));
+    assert_false(mirror__is_answer_of_git(TS_BYTES(HEADER "Server: x\r\n")));
+    assert_false(mirror__is_answer_of_git(TS_BYTES("")));
+#undef HEADER
+}
+
 static void only_an_unknown_name_asks_the_resolver(void **state) {
     (void)state;
     assert_true(classify("fatal: unable to access 'https://h/r/': Could not resolve host: h\n").is_name);
@@ -144,6 +178,7 @@ int main(void) {
         cmocka_unit_test(a_fault_that_is_not_believed_does_not_hide_the_reason),
         cmocka_unit_test(headers_are_no_messages),
         cmocka_unit_test(a_rate_limit_says_when_to_come_again),
+        cmocka_unit_test(only_git_on_a_server_answers_with_its_type),
         cmocka_unit_test(only_an_unknown_name_asks_the_resolver),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
