@@ -1,9 +1,10 @@
 /*
- * Reports of other tools as baselines: gitleaks' JSON report, detect-secrets' .secrets.baseline, TruffleHog's JSON lines.
+ * Reports of other tools as baselines: gitleaks' JSON report, detect-secrets' .secrets.baseline, TruffleHog's
+ * JSON lines.
  *
- * The rules of other tools have other names, so an entry is compared by its secret: as a text (gitleaks, TruffleHog) or by its SHA-1
- * (detect-secrets). An entry without a usable secret, such as one of a redacted report, is compared by its place: path, line and, if the
- * entry has one, commit.
+ * The rules of other tools have other names, so an entry is compared by its secret: as a text (gitleaks,
+ * TruffleHog) or by its SHA-1 (detect-secrets). An entry without a usable secret, such as one of a redacted
+ * report, is compared by its place: path, line and, if the entry has one, commit.
  */
 #ifndef TS_CLI_FOREIGN_H
 #define TS_CLI_FOREIGN_H

@@ -1,6 +1,6 @@
 /*
- * The state of a run at one moment, for people: how many shards are in which state, the targets that people ask about (in
- * progress, stuck, parked) with their names, and what the run has found.
+ * The state of a run at one moment, for people: how many shards are in which state, the targets that people ask
+ * about (in progress, stuck, parked) with their names, and what the run has found.
  */
 #ifndef TS_CLI_RUN_PICTURE_H
 #define TS_CLI_RUN_PICTURE_H

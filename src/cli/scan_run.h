@@ -16,8 +16,8 @@ struct cli_baseline {
     bool is_foreign;
 };
 
-/* Reads the file of --baseline, if there is one, and prepares the scan for it. Returns CLI_EXIT_DONE; otherwise an error was printed.
- * The caller releases it in any case. */
+/* Reads the file of --baseline, if there is one, and prepares the scan for it. Returns CLI_EXIT_DONE; otherwise
+ * an error was printed. The caller releases it in any case. */
 enum cli_exit cli__scan_read_baseline(struct cli_scan_options *options, struct cli_baseline *ret_baseline);
 void cli__scan_release_baseline(struct cli_baseline *baseline);
 

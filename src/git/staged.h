@@ -35,8 +35,8 @@ enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, uint64_t memory_m
 enum ts_git_error ts_git_staged_read_file(struct ts_git_repo *repo, const char *path, uint64_t memory_max,
                                           struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault);
 
-/* The parents of the next commit: HEAD, then the commits of a merge in progress. None if there is no commit yet. The caller frees
- * them. */
+/* The parents of the next commit: HEAD, then the commits of a merge in progress. None if there is no commit
+ * yet. The caller frees them. */
 enum ts_git_error ts_git_staged_parents(struct ts_git_repo *repo, struct ts_git_oid **ret_oids,
                                         size_t *ret_count, struct ts_git_fault *ret_fault);
 

@@ -76,8 +76,8 @@ struct ts_git_reach_stats {
     uint64_t missing;           /* missing when objects were listed; each is also a fault */
     uint64_t missing_by_design; /* omitted by a partial clone */
     uint64_t cut_commits;       /* selected commits whose parents a shallow clone omits */
-    /* Excluded commits whose parents a shallow clone omits, if selected commits may be among their ancestors; with has_since: all such
-     * commits before the date. */
+    /* Excluded commits whose parents a shallow clone omits, if selected commits may be among their ancestors;
+     * with has_since: all such commits before the date. */
     uint64_t cut_before;
 };
 

@@ -43,9 +43,8 @@ struct ts_notify_sink {
 
 struct ts_notify;
 
-/* Reads the file. Returns NULL, and ret_error says why, if it is wrong, or if others can read it. The error has no
- * URL, command or secret. `stop` ends a request or
- * command soon after it is set. */
+/* Reads the file. Returns NULL, and ret_error says why, if it is wrong, or if others can read it. The error has
+ * no URL, command or secret. `stop` ends a request or command soon after it is set. */
 struct ts_notify *ts_notify_new(const char *path, const atomic_bool *stop,
                                 struct ts_private_error *ret_error);
 void ts_notify_free(struct ts_notify *notify); /* accepts NULL */

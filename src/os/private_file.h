@@ -1,6 +1,7 @@
 /*
- * Files with secrets: nobody but their owner may have access to them, and the owner is this user or root. The file is opened once, and
- * all checks are made on that descriptor, so that nobody can replace the file between a check and the reading.
+ * Files with secrets: nobody but their owner may have access to them, and the owner is this user or root. The
+ * file is opened once, and all checks are made on that descriptor, so that nobody can replace the file between
+ * a check and the reading.
  */
 #ifndef TS_OS_PRIVATE_FILE_H
 #define TS_OS_PRIVATE_FILE_H

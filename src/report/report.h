@@ -263,8 +263,8 @@ enum ts_report_head {
 enum ts_report_head ts_report_head_of(const struct ts_report *report,
                                       const struct ts_report_finding *finding);
 
-/* The URL of an occurrence with its line, or of its commit: printable ASCII without quotes, <, > and &. Returns false if there is
- * none. */
+/* The URL of an occurrence with its line, or of its commit: printable ASCII without quotes, <, > and &. Returns
+ * false if there is none. */
 #define TS_REPORT_LINK_SIZE 4096
 bool ts_report_link(const struct ts_report *report, const struct ts_report_occurrence *occurrence,
                     char ret_link[static TS_REPORT_LINK_SIZE]);

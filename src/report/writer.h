@@ -77,8 +77,8 @@ struct report_words report__content(const struct ts_report_target *target);
 void report__put_grouped(struct ts_out *out, uint64_t number);
 void report__put_count(struct ts_out *out, uint64_t count, const char *one, const char *many);
 
-/* For people: the suppressions from `first` on that are lines of the same file, such as .gitleaksignore. If there are many, only
- * the first ones are shown, and one sentence counts the rest. */
+/* For people: the suppressions from `first` on that are lines of the same file, such as .gitleaksignore. If
+ * there are many, only the first ones are shown, and one sentence counts the rest. */
 struct report_suppressions {
     size_t count;
     size_t shown;

@@ -29,8 +29,8 @@ struct scan_before {
     size_t level_capacity;
 };
 
-/* Call it after the contents of the change were scanned and placed; their locations begin at `location_first`. Returns false when memory
- * runs out; release it in any case. */
+/* Call it after the contents of the change were scanned and placed; their locations begin at `location_first`.
+ * Returns false when memory runs out; release it in any case. */
 bool scan__before_begin(struct scan_before *before, struct scan_pass *pass, uint32_t target,
                         size_t location_first);
 void scan__before_release(struct scan_before *before);

@@ -1,9 +1,10 @@
 /*
  * The paths of archives that could not be read completely.
  *
- * While a history is scanned, only the id of such a content is known: "object 1234…: not all of this archive …". When the
- * findings are placed, these contents are placed with them, and their faults get a path. If an allow entry allows
- * everything at all of the paths, the fault is accepted: nothing that the content has could be a finding.
+ * While a history is scanned, only the id of such a content is known: "object 1234…: not all of this archive
+ * …". When the findings are placed, these contents are placed with them, and their faults get a path. If an
+ * allow entry allows everything at all of the paths, the fault is accepted: nothing that the content has could
+ * be a finding.
  */
 #ifndef TS_SCAN_FAULT_PATHS_H
 #define TS_SCAN_FAULT_PATHS_H

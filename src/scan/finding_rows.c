@@ -194,8 +194,8 @@ static bool add_finding(struct scan_assembly *a, const struct scan_sighting *ite
     return true;
 }
 
-/* Moves the findings of key ids to the findings of their secrets, and removes ids that are no secrets and have no pair. Returns false
- * when memory runs out. */
+/* Moves the findings of key ids to the findings of their secrets, and removes ids that are no secrets and have
+ * no pair. Returns false when memory runs out. */
 static bool join_pairs(struct scan_assembly *a) {
     struct ts_report *report = &a->report;
     if (a->pairs.id_of == NULL)

@@ -117,8 +117,8 @@ struct scan_window {
 enum scan_look_result scan__look_window(struct scan_look *look, const struct scan_content *content,
                                         const struct scan_window *window, struct scan_windows **windows);
 
-/* Call it after the last window, even if some windows are missing: if the scan was stopped, it reports the findings so far. The
- * name of the content must still exist. */
+/* Call it after the last window, even if some windows are missing: if the scan was stopped, it reports the
+ * findings so far. The name of the content must still exist. */
 void scan__windows_free(struct scan_windows *windows);
 
 /* The result of a content that was scanned in windows: its deltas are scanned completely. Do not free it. */

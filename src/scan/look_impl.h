@@ -13,8 +13,8 @@ bool scan__look_prepare(struct scan_look *look);
 /* Returns true if the scan was stopped, so that the end of the content may not have been scanned. */
 bool scan__look_is_cut(const struct scan_look *look);
 
-/* Returns true if one more match of the content should be judged. A stopped scan judges only a few: enough for a report of
- * what was just found. `late` counts those, from 0. */
+/* Returns true if one more match of the content should be judged. A stopped scan judges only a few: enough for
+ * a report of what was just found. `late` counts those, from 0. */
 bool scan__look_judges_on(const struct scan_look *look, size_t *late);
 
 /* Makes a hit from a match in the bytes. Matches come in the order of their secrets. Returns false if it

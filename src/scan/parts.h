@@ -82,8 +82,8 @@ void ts_scan_earlier_known(struct ts_scan_earlier *earlier, struct ts_bytes ids)
  * damaged: then neither the page nor the tips are used. */
 bool ts_scan_earlier_hits(struct ts_scan_earlier *earlier, struct ts_bytes page);
 
-/* Adds a page of `hits` of an earlier part with the same rules id but a different judging id. The scan reads the contents on this page
- * again. */
+/* Adds a page of `hits` of an earlier part with the same rules id but a different judging id. The scan reads
+ * the contents on this page again. */
 bool ts_scan_earlier_other_hits(struct ts_scan_earlier *earlier, struct ts_bytes page);
 
 /*

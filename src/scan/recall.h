@@ -226,8 +226,8 @@ struct scan_recall_snapshot {
 bool scan__recall_earlier(struct scan_recall *recall, struct scan_recall_snapshot *ret_snapshot);
 void scan__recall_snapshot_release(struct scan_recall_snapshot *snapshot);
 
-/* Adds its contents, places and faults to the pass, and sets the row. On failure nothing is changed, except that the pass may lack
- * memory. */
+/* Adds its contents, places and faults to the pass, and sets the row. On failure nothing is changed, except
+ * that the pass may lack memory. */
 bool scan__recall_use(struct scan_recall *recall, const struct scan_recall_snapshot *snapshot);
 
 #endif

@@ -9,8 +9,8 @@
 /* How many names of refs are kept for each finding. Further refs are only counted. */
 #define SCAN_REFS_KEPT 5
 
-/* The locations from `first` on belong to one repository. Adds locations of REF and REF_COUNT for them. If memory runs out, it adds
- * none, and a note says so. */
+/* The locations from `first` on belong to one repository. Adds locations of REF and REF_COUNT for them. If
+ * memory runs out, it adds none, and a note says so. */
 enum ts_git_error scan__place_refs(struct scan_origins *origins, size_t first,
                                    struct ts_git_fault *ret_fault);
 

@@ -32,8 +32,8 @@ static char kind_of(uint8_t c) {
     return c >= '0' && c <= '9' ? '9' : '!';
 }
 
-/* Writes the shape of a secret, such as "Xxxx99!": each character is replaced by its kind. Writes only the length if the secret is
- * too short, equals its shape, or has a character that is not printable ASCII. */
+/* Writes the shape of a secret, such as "Xxxx99!": each character is replaced by its kind. Writes only the
+ * length if the secret is too short, equals its shape, or has a character that is not printable ASCII. */
 static const char *redact_short(struct ts_bytes secret, char ret_text[static SCAN_REDACTED_SIZE]) {
     bool has_shape = secret.len >= SHAPE_MIN;
     for (size_t i = 0; i < secret.len && has_shape; i++) {

@@ -46,8 +46,8 @@ static bool is_bzip2(struct ts_bytes start) {
             memcmp(start.data + 4, "\x17\x72\x45\x38\x50\x90", 6) == 0);
 }
 
-/* A zstd may begin with frames that are skipped, as those of pzstd do, and libarchive does not recognise it then. Returns
- * what is after such frames, or everything if no zstd is there. */
+/* A zstd may begin with frames that are skipped, as those of pzstd do, and libarchive does not recognise it
+ * then. Returns what is after such frames, or everything if no zstd is there. */
 static struct ts_bytes after_skipped_frames(struct ts_bytes start) {
     struct ts_bytes rest = start;
     while (rest.len >= 8 && (rest.data[0] & 0xf0) == 0x50 && memcmp(rest.data + 1, "\x2a\x4d\x18", 3) == 0) {
@@ -267,8 +267,8 @@ static void read_members(struct reading *r) {
 }
 
 /*
- * Returns whether the checksum and size at the end of each gzip member are right. libarchive does not compare them, so the members
- * are inflated once more. Bytes that follow the last member are ignored, as gzip does.
+ * Returns whether the checksum and size at the end of each gzip member are right. libarchive does not compare
+ * them, so the members are inflated once more. Bytes that follow the last member are ignored, as gzip does.
  */
 static bool has_good_sums(struct reading *r, struct ts_bytes gzip) {
     enum { GZIP_ONLY = 16 };
@@ -294,8 +294,9 @@ static bool has_good_sums(struct reading *r, struct ts_bytes gzip) {
     return status == Z_OK;
 }
 
-/* Several tars one after the other (cat a.tar.gz b.tar.gz) are read like one. What follows the last tar would otherwise be
- * ignored; now anything but zeros is damage. A tar that is not compressed needs none of that: its bytes are scanned, too. */
+/* Several tars one after the other (cat a.tar.gz b.tar.gz) are read like one. What follows the last tar would
+ * otherwise be ignored; now anything but zeros is damage. A tar that is not compressed needs none of that: its
+ * bytes are scanned, too. */
 static bool set_up_tars(struct archive *archive) {
     return archive_read_support_format_tar(archive) >= ARCHIVE_WARN &&
            archive_read_set_format_option(archive, "tar", "read_concatenated_archives", "1") >= ARCHIVE_WARN;

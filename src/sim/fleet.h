@@ -2,13 +2,14 @@
  * Worlds of a fleet: workers scan simulated repositories with the real state machine of a unit and the real
  * layer that makes its results durable.
  *
- * A repository is a set of objects; a force-push replaces the set. The rules of a run find something in some
- * of the objects. Several runs, with the same or different rules, work on the same targets at the same time.
+ * A repository is a set of objects; a force-push replaces the set. The rules of a run find something in some of
+ * the objects. Several runs, with the same or different rules, work on the same targets at the same time.
  * Mirrors are damaged, origins lack objects, repositories disappear. All faults of worlds of coordination
  * happen here, too.
  *
- * The checks have two sources only: the repositories, and the raw rows of the stores, read after every call that may have
- * changed one. They share the decoding of records and keys with the code under test, and nothing else.
+ * The checks have two sources only: the repositories, and the raw rows of the stores, read after every call
+ * that may have changed one. They share the decoding of records and keys with the code under test, and nothing
+ * else.
  *
  * Properties, by the names under which they are reported:
  *

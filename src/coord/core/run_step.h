@@ -45,11 +45,11 @@ enum ts_create_run_error ts_create_run_step(const struct ts_run_record *existing
 
 /*
  * The first half of create_run_with_shards, which may be repeated: an existing run with the same configuration
- * and announcement is REPLAYED. The second half is ts_register_shards_step on the run's record, new or existing; both are
- * written together.
+ * and announcement is REPLAYED. The second half is ts_register_shards_step on the run's record, new or
+ * existing; both are written together.
  *
- * Order of checks: ts_create_run_step() for a new run; for an existing one ts_run_config_check() as InvalidConfig,
- * ts_get_run_step() as GetRunFailed, ConfigMismatch.
+ * Order of checks: ts_create_run_step() for a new run; for an existing one ts_run_config_check() as
+ * InvalidConfig, ts_get_run_step() as GetRunFailed, ConfigMismatch.
  */
 enum ts_create_run_error ts_ensure_run_step(const struct ts_run_record *existing,
                                             const struct ts_create_run_op *op,
@@ -86,14 +86,13 @@ struct ts_register_env {
 
 /*
  * Order of checks: RunNotFound, TenantMismatch, OpIdConflict (also for a step of another list than the
- * announced one) or replay (which repeats ts_manifest_check() for the ids), WrongStatus (the run has ended;
- * or it waits for another step of its announced list), ts_manifest_check() as ManifestInvalid, TooManyShards
- * (the announced list, the run's own limit), ShardLimitExceeded (for a step: counts all shards that are not
- * registered yet), ResourceExhausted. On success, and after a replay, memory->ids holds the ids of the
- * shards.
+ * announced one) or replay (which repeats ts_manifest_check() for the ids), WrongStatus (the run has ended; or
+ * it waits for another step of its announced list), ts_manifest_check() as ManifestInvalid, TooManyShards (the
+ * announced list, the run's own limit), ShardLimitExceeded (for a step: counts all shards that are not
+ * registered yet), ResourceExhausted. On success, and after a replay, memory->ids holds the ids of the shards.
  *
- * A step whose shards are all registered is a replay, however long ago that was: the number of registered shards shows it when
- * the op-log has forgotten the op id.
+ * A step whose shards are all registered is a replay, however long ago that was: the number of registered
+ * shards shows it when the op-log has forgotten the op id.
  */
 enum ts_register_shards_error
 ts_register_shards_step(const struct ts_run_record *run, const struct ts_register_env *env,

@@ -81,9 +81,10 @@ struct ts_coord_stop {
 };
 
 /*
- * The same coordination for one user who may have to stop, such as a worker that has lost its lease while a store does not answer. When it
- * must stop, its calls in progress end within 20 ms, as if their time were over, and further ones end likewise. Others are not
- * affected. Over the caller's own functions nothing is stopped. `coord` must outlive it. Returns NULL when memory runs out.
+ * The same coordination for one user who may have to stop, such as a worker that has lost its lease while a
+ * store does not answer. When it must stop, its calls in progress end within 20 ms, as if their time were over,
+ * and further ones end likewise. Others are not affected. Over the caller's own functions nothing is stopped.
+ * `coord` must outlive it. Returns NULL when memory runs out.
  */
 struct ts_coord *ts_coord_new_stoppable(struct ts_coord *coord, const struct ts_coord_stop *stop);
 

@@ -49,12 +49,13 @@ enum ts_write_error ts_coord_lease_check(struct ts_coord *coord, const struct ts
                                          struct ts_coord_detail *ret_detail);
 
 /*
- * Applies the batch with the lease check in front of it, on the shard's store, and reads again if the check fails. The keys of the
- * batch may have the reserved first byte.
+ * Applies the batch with the lease check in front of it, on the shard's store, and reads again if the check
+ * fails. The keys of the batch may have the reserved first byte.
  *
- * OK: the lease was valid, and ret_error says what the store answered: OK; or CHECK_FAILED, LIMIT or NOT_A_COUNTER, with the
- * index of the operation in the batch if the store names it, and nothing was written. BackendError (UNKNOWN): the batch may
- * have been applied; read its keys to find out. Every other error: nothing was written.
+ * OK: the lease was valid, and ret_error says what the store answered: OK; or CHECK_FAILED, LIMIT or
+ * NOT_A_COUNTER, with the index of the operation in the batch if the store names it, and nothing was written.
+ * BackendError (UNKNOWN): the batch may have been applied; read its keys to find out. Every other error:
+ * nothing was written.
  */
 enum ts_write_error ts_coord_write(struct ts_coord *coord, const struct ts_write_op *op,
                                    struct coord__seen *seen, struct ts_batch batch,

@@ -1,6 +1,6 @@
 /*
- * A worker of turnstone/coord.h: a session (session.h), its keeper (keeper.h), and the lease of the last claim, which is kept
- * after the session has released it.
+ * A worker of turnstone/coord.h: a session (session.h), its keeper (keeper.h), and the lease of the last claim,
+ * which is kept after the session has released it.
  *
  *     lease     session   is_lost   state
  *     none      IDLE      no        nothing was claimed yet

@@ -1,6 +1,6 @@
 /*
- * A page of occurrences: the findings of one target in the order of their ids, with all their places. A page is a list of
- * items:
+ * A page of occurrences: the findings of one target in the order of their ids, with all their places. A page is
+ * a list of items:
  *
  *     commit    places refer to it by its number among the commits of this page
  *     entry     a finding; its places follow. In the next page it continues with an entry of its own.

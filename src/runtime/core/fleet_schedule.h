@@ -83,8 +83,8 @@ enum ts_fleet_error ts_fleet_schedule_decode(struct ts_bytes bytes, struct ts_fl
 bool ts_schedule_name_from_text(struct ts_bytes text, struct ts_schedule_name *ret_name);
 struct ts_bytes ts_schedule_name_text(const struct ts_schedule_name *name);
 
-/* The latest due time that is not started or skipped. Earlier ones that nobody started are covered by it. Returns 0 if nothing is due,
- * also while the schedule is paused. */
+/* The latest due time that is not started or skipped. Earlier ones that nobody started are covered by it.
+ * Returns 0 if nothing is due, also while the schedule is paused. */
 uint64_t ts_schedule_due(const struct ts_fleet_schedule *schedule, uint64_t now_ms);
 
 /* The first due time after now. */

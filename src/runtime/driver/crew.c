@@ -205,8 +205,8 @@ static bool must_stop(void *context) {
     return atomic_load(&job->progress.stop);
 }
 
-/* A call to a store that does not answer ends when the lease is lost. If the worker is asked to stop, it waits: a part may still be stored, and the
- * lease handed back. */
+/* A call to a store that does not answer ends when the lease is lost. If the worker is asked to stop, it waits:
+ * a part may still be stored, and the lease handed back. */
 static bool is_lost(void *context) {
     const struct runtime__job *job = context;
     return ts_coord_keeper_is_lost(job->keeper);

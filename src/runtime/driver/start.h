@@ -1,11 +1,13 @@
 /*
- * Starts the runs of schedules that are due (runtime/core/fleet_schedule.h), for a worker that has nothing to do.
+ * Starts the runs of schedules that are due (runtime/core/fleet_schedule.h), for a worker that has nothing to
+ * do.
  *
  *     due ──(forges are asked, the list is stored)──> begun ──(submit)──> started ──> old runs are deleted
  *
- * Any number of workers may do this at the same time, and each may be killed at any moment: the record of the schedule is replaced only
- * in the version that was read, the run's id depends on the due time only, and the run is created only while the record says that it
- * has begun. So there is exactly one run for each due time that is reached.
+ * Any number of workers may do this at the same time, and each may be killed at any moment: the record of the
+ * schedule is replaced only in the version that was read, the run's id depends on the due time only, and the
+ * run is created only while the record says that it has begun. So there is exactly one run for each due time
+ * that is reached.
  */
 #ifndef TS_RUNTIME_DRIVER_START_H
 #define TS_RUNTIME_DRIVER_START_H

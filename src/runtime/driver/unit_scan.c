@@ -6,8 +6,8 @@
  *     load  <─────────── known objects, contents with hits, tips of earlier scans
  *     keep  ───────────> a part: stored, checkpointed. The rest waits for the flip, or for a part if the worker has to stop
  *
- * `keep` comes from a thread of the scanner while the job's own thread waits for the scanner, so that only one of them uses the
- * session.
+ * `keep` comes from a thread of the scanner while the job's own thread waits for the scanner, so that only one
+ * of them uses the session.
  */
 #include "unit.h"
 

@@ -105,8 +105,8 @@ enum ts_durable_end ts_durable_read(struct ts_durable *durable, struct ts_durabl
 enum ts_durable_recall {
     TS_DURABLE_KNOWN, /* pages of this run's rules; a missing page costs only time */
     /* Pages of this run's rules and judging that a flip may rely on: the pages of the target's record, if it
-     * has the same rules and judging, and the pages of earlier leases of this shard. If others have been left out, a recall of TIPS
-     * that follows has NO_TIPS. */
+     * has the same rules and judging, and the pages of earlier leases of this shard. If others have been left
+     * out, a recall of TIPS that follows has NO_TIPS. */
     TS_DURABLE_HITS,
     TS_DURABLE_OTHER_HITS, /* pages of the target's record, if it has the same rules but another judging */
     TS_DURABLE_TIPS,       /* the watermark in the target's record: ids of the format's length */

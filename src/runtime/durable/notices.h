@@ -24,9 +24,8 @@ struct ts_notice_refs {
     size_t waiting; /* number of all notices, including those that nobody may take yet */
 };
 
-/* Lists the notices that may be taken now, the oldest runs first, at most `limit`. Removes damaged and very old ones; with a limit of 0 it
- * does only that. The caller
- * frees the list. */
+/* Lists the notices that may be taken now, the oldest runs first, at most `limit`. Removes damaged and very old
+ * ones; with a limit of 0 it does only that. The caller frees the list. */
 bool ts_notices_list(struct ts_coord *coord, const struct ts_tenant_id *tenant, size_t limit,
                      struct ts_notice_refs *refs, struct ts_infra_error *ret_error);
 

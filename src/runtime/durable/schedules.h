@@ -1,6 +1,6 @@
 /*
- * Schedules in the cluster: reading them, replacing them, and their lists of targets. Everything is on the first store, whose time
- * decides what is due.
+ * Schedules in the cluster: reading them, replacing them, and their lists of targets. Everything is on the
+ * first store, whose time decides what is due.
  *
  * On failure every function returns false, and ret_error says why.
  */

@@ -10,18 +10,18 @@
  *              all pages of hits of earlier rules     likewise, and the target has other rules
  *
  * Rows on other stores are written without a check of the lease, so a batch may still arrive after the end of
- * the lease. Its deadline is the store's time, read before the end of the lease, plus a limit: the duration
- * of the run's leases, at most TS_DURABLE_FOREIGN_MS. So the first sweep that finds the lease ended reads the
- * time of every store, and stores these times plus the limit in the mark. A sweep after these times removes
- * the rows. If a worker has received an answer to each of its writes, no batch can arrive late, and it
- * removes the rows at once.
+ * the lease. Its deadline is the store's time, read before the end of the lease, plus a limit: the duration of
+ * the run's leases, at most TS_DURABLE_FOREIGN_MS. So the first sweep that finds the lease ended reads the time
+ * of every store, and stores these times plus the limit in the mark. A sweep after these times removes the
+ * rows. If a worker has received an answer to each of its writes, no batch can arrive late, and it removes the
+ * rows at once.
  *
- * Only flips of their own run rely on pages of hits that have a mark (durable.c), so every batch that removes such pages checks the mark.
- * When that run has flipped the target, the pages stay, and the mark goes.
+ * Only flips of their own run rely on pages of hits that have a mark (durable.c), so every batch that removes
+ * such pages checks the mark. When that run has flipped the target, the pages stay, and the mark goes.
  *
  * An attempt whose lease has ended can never become current, but a current attempt may be replaced. So the
- * sweep first checks whether the lease has ended. It removes seen-in rows before the page that lists them,
- * and the mark last, so that the next sweep can continue an interrupted one.
+ * sweep first checks whether the lease has ended. It removes seen-in rows before the page that lists them, and
+ * the mark last, so that the next sweep can continue an interrupted one.
  */
 #include "durable_impl.h"
 #include "runtime/core/plant.h"

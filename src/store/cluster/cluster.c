@@ -98,8 +98,8 @@ static void assume_metas(struct ts_cluster *cluster, const bool *answered) {
     }
 }
 
-/* Reads the meta records of all answering stores. With some_down, a store that no longer answers is not an error; it counts as
- * not answering from then on. */
+/* Reads the meta records of all answering stores. With some_down, a store that no longer answers is not an
+ * error; it counts as not answering from then on. */
 static enum ts_store_result read_metas_of(struct ts_cluster *cluster,
                                           const struct ts_cluster_options *options, bool *answering,
                                           struct ts_store_error *ret_error) {

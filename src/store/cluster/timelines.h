@@ -1,7 +1,8 @@
 /*
- * Timelines of servers. When a standby takes the place of a server, it begins a higher timeline; the old server, if it comes back,
- * is still on the lower one, and must not be used. A process refuses servers on a lower timeline than the highest that it has seen. So
- * that other processes refuse it, too, the highest timeline of each store is noted on all the other stores.
+ * Timelines of servers. When a standby takes the place of a server, it begins a higher timeline; the old
+ * server, if it comes back, is still on the lower one, and must not be used. A process refuses servers on a
+ * lower timeline than the highest that it has seen. So that other processes refuse it, too, the highest
+ * timeline of each store is noted on all the other stores.
  */
 #ifndef TS_STORE_CLUSTER_TIMELINES_H
 #define TS_STORE_CLUSTER_TIMELINES_H
@@ -23,8 +24,8 @@ struct store__timelines {
     void *context;
 };
 
-/* Reads the notes of all stores, and refuses lower timelines from then on. Returns true if a store has a note above the timeline it
- * was used on. Stores that do not answer are left out. */
+/* Reads the notes of all stores, and refuses lower timelines from then on. Returns true if a store has a note
+ * above the timeline it was used on. Stores that do not answer are left out. */
 bool store__timelines_learn(const struct store__timelines *timelines);
 
 /* Writes what the stores do not know yet. With `replaces`, replaces higher notes, too. */

@@ -76,8 +76,8 @@ static bool connect_slot(struct postgres_job *job) {
     return false;
 }
 
-/* libpq tries the next host only if one cannot be reached. A host that answers and refuses, for example a standby that does not have the
- * database yet or has no connection left, must not hide the primary either. */
+/* libpq tries the next host only if one cannot be reached. A host that answers and refuses, for example a
+ * standby that does not have the database yet or has no connection left, must not hide the primary either. */
 static bool connect_elsewhere(struct postgres_job *job) {
     const bool is_refused =
         job->error.result == TS_STORE_BAD_CONFIGURATION || job->error.result == TS_STORE_BUSY;

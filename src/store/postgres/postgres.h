@@ -235,9 +235,9 @@ int64_t postgres__entry_want(const struct postgres_entry *entry);
 int64_t postgres__entry_queue(const struct postgres_entry *entry);
 
 /*
- * A batch of at most this many keys and bytes, with only checks and puts, is sent as a statement for each key. All of its
- * statements fit into the 8 KiB that libpq collects before it sends. So they arrive together: a client that is stopped while it
- * sends holds no locks.
+ * A batch of at most this many keys and bytes, with only checks and puts, is sent as a statement for each key.
+ * All of its statements fit into the 8 KiB that libpq collects before it sends. So they arrive together: a
+ * client that is stopped while it sends holds no locks.
  */
 enum { POSTGRES_FEW_MAX = 8, POSTGRES_FEW_BYTES_MAX = 4096 };
 /* The entries of such a batch in the order of the keys. Returns their number, 0 for any other batch. */

@@ -53,8 +53,8 @@ static const char *const settings[] = {
 };
 
 /*
- * A session that is cancelled while it waits for the synchronous standby answers as if all were well, and only warns. The name of
- * the function is the only part of the warning that is not translated.
+ * A session that is cancelled while it waits for the synchronous standby answers as if all were well, and only
+ * warns. The name of the function is the only part of the warning that is not translated.
  */
 static void take_notice(void *context, const PGresult *result) {
     struct postgres_slot *slot = context;

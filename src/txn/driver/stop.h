@@ -20,8 +20,9 @@ static inline bool ts_txn_must_stop(const struct ts_txn_stop *stop) {
 }
 
 /*
- * ts_txn_run_parts, until it must stop. Then calls in progress end as if their time were over, and nothing is tried again: the transaction
- * is aborted, unknown, or committed and pending. Only the end of promises that must be aborted is still waited for.
+ * ts_txn_run_parts, until it must stop. Then calls in progress end as if their time were over, and nothing is
+ * tried again: the transaction is aborted, unknown, or committed and pending. Only the end of promises that
+ * must be aborted is still waited for.
  */
 void ts_txn_run_parts_until(struct ts_coordinator *coordinator, const struct ts_txn_part *parts, size_t count,
                             const struct ts_txn_options *options, const struct ts_txn_stop *stop,
