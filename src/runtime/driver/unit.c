@@ -50,9 +50,9 @@ void runtime__step(struct runtime__unit *unit, const struct ts_unit_event *event
         unit->reason = ts_unit_reason_label(reason);
         unit->text = ts_unit_reason_text(reason);
     }
+    /* An earlier failure, which was tried again, is not why the unit ends. */
     if (event->kind == TS_UNIT_EVENT_ASKED_TO_STOP)
-        unit->reason = unit->text =
-            NULL; /* an earlier failure, which was tried again, is not why the unit ends */
+        unit->reason = unit->text = NULL;
     if (unit->core.phase != TS_PHASE_PERMANENT_FAILURE)
         unit->phase = unit->core.phase;
     unit->wish = ts_unit_step(&unit->core, event);

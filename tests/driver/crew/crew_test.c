@@ -95,12 +95,12 @@ static void a_recall_that_fails_is_tried_again(void **state) {
     victim_release(&worker);
 }
 
+/* The stop comes after the first failure of the unit. */
 static void fail_and_stop_later(struct victim *victim, const struct ts_crew_event *event) {
     if (event->kind != TS_CREW_EVENT_CLAIMED)
         return;
     victim->failing_scans = 1000;
-    victim->at = atomic_load(&victim->reads) + atomic_load(&victim->writes) +
-                 6; /* after the first failure of the unit */
+    victim->at = atomic_load(&victim->reads) + atomic_load(&victim->writes) + 6;
 }
 
 static void a_stop_after_a_failure_is_not_reported_as_the_failure(void **state) {
