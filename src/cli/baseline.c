@@ -65,7 +65,7 @@ static enum cli_exit save(const char *path, struct ts_baseline *old, const struc
         return cli__complain(
             CLI_EXIT_INCOMPLETE,
             "baseline: %zu known finding%s may be in %llu missing object%s; '%s' is unchanged; fetch the "
-            "missing objects with 'git fetch --refetch --no-filter'",
+            "missing objects with 'git fetch --refetch --no-filter --tags'",
             report->gone_count, report->gone_count == 1 ? "" : "s", (unsigned long long)missing,
             missing == 1 ? "" : "s", cli__quote_text(path).text);
     if (!ts_baseline_save(salt_of(old, drawn, report), &report->key, report, path, &error))

@@ -299,7 +299,7 @@ static void judge_missing(struct scan_pass *pass, const struct scan_target *targ
     if (missing > 0 && !pass->options->allow_missing)
         scan__fault(&pass->faults,
                     "%llu object%s missing from the partial clone; fetch them with 'git fetch --refetch "
-                    "--no-filter', or scan without them with " SCAN_OPTION_ALLOW_MISSING,
+                    "--no-filter --tags', or scan without them with " SCAN_OPTION_ALLOW_MISSING,
                     (unsigned long long)missing, missing == 1 ? "" : "s");
 }
 

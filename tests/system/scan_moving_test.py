@@ -199,14 +199,14 @@ def partial(*options, kind="blob:none"):
 @test
 def a_partial_clone_is_incomplete_and_names_the_cure():
     clone, expected = partial()
-    line = ("1 object missing from the partial clone; fetch them with 'git fetch --refetch --no-filter', or scan without them "
+    line = ("1 object missing from the partial clone; fetch them with 'git fetch --refetch --no-filter --tags', or scan without them "
             "with --allow-missing")
     result = run("scan", "clone", "--format", "jsonl")
     equal((result.status, result.err), (INCOMPLETE, f"turnstone: scan: {line}\n"))
     result = run("scan", "clone", "--allow-missing")
     equal((result.status, result.err), (FINDINGS, ""))
     holds("1 object that the partial clone does not have" in result.out, result)
-    clone.git("fetch", "-q", "--refetch", "--no-filter")
+    clone.git("fetch", "-q", "--refetch", "--no-filter", "--tags")
     result = run("scan", "clone", *ALL)
     equal((result.status, places(result.out)), (FINDINGS, expected))
 
@@ -231,7 +231,7 @@ def a_ref_of_a_partial_clone_whose_commit_is_gone_is_incomplete():
     gone = "1234567890" * 4
     with open("clone/.git/refs/heads/gone", "w", encoding="utf-8") as file:
         file.write(gone + "\n")
-    clone.git("fetch", "-q", "--refetch", "--no-filter")
+    clone.git("fetch", "-q", "--refetch", "--no-filter", "--tags")
     for arguments in ((), ("--ref", "gone")):
         equal(run("scan", "clone", *arguments).status, INCOMPLETE, arguments)
     equal(run("scan", "clone", "--allow-missing").status, FINDINGS)
@@ -246,7 +246,7 @@ def staged_files_that_a_partial_clone_does_not_have_stop_a_commit():
     for verb in (("protect",), ("scan", "--staged")):
         result = run(*verb, "clone")
         equal(result.status, INCOMPLETE, verb)
-        holds("'git fetch --refetch --no-filter'" in result.out + result.err, result)
+        holds("'git fetch --refetch --no-filter --tags'" in result.out + result.err, result)
         equal(run(*verb, "--allow-missing", "clone").status, CLEAN, verb)
 
 
@@ -262,7 +262,7 @@ def a_staged_secret_that_missing_files_of_head_may_have_is_incomplete():
         equal(result.status, INCOMPLETE, result)
         holds(f"{missing} objects missing from the partial clone" in result.out + result.err, result)
         equal(run(*verb, "--allow-missing", "clone").status, FINDINGS, verb)
-    clone.git("fetch", "-q", "--refetch", "--no-filter")
+    clone.git("fetch", "-q", "--refetch", "--no-filter", "--tags")
     equal(run("protect", "clone").status, CLEAN, "HEAD has the secret")
     clone.git("rm", "-q", "--cached", "copy.txt")
     equal(run("protect", "clone").status, CLEAN)
