@@ -73,11 +73,11 @@ static void make_line(void *context, uint64_t elapsed_ns, size_t columns,
         return;
     }
     int len = snprintf(ret_line, CLI_LIVE_LINE_SIZE,
-                       "%llu targets done, %llu parked, %llu in progress, %s/s, %llu finding%s", done, parked,
-                       busy, rate, findings, findings == 1 ? "" : "s");
+                       "%llu target%s done, %llu parked, %llu in progress, %s/s, %llu finding%s", done,
+                       done == 1 ? "" : "s", parked, busy, rate, findings, findings == 1 ? "" : "s");
     if (len >= 0 && (size_t)len > columns)
-        snprintf(ret_line, CLI_LIVE_LINE_SIZE, "%llu done, %llu parked, %llu findings", done, parked,
-                 findings);
+        snprintf(ret_line, CLI_LIVE_LINE_SIZE, "%llu done, %llu parked, %llu finding%s", done, parked,
+                 findings, findings == 1 ? "" : "s");
 }
 
 struct log {

@@ -5,6 +5,8 @@
  */
 #include "runtime/core/fleet_change.h"
 #include "runtime/core/fleet_decision.h"
+#include "runtime/core/fleet_notice.h"
+#include "runtime/core/fleet_schedule.h"
 #include "runtime/core/fleet_summary.h"
 
 #include "fleet_codec.h"
@@ -82,8 +84,22 @@ static void try_summary(const uint8_t *body, size_t len) {
     expect_same(bytes, ts_fleet_summary_seal(&summary));
 }
 
+static bool add_unit(void *context, const struct ts_fleet_unit *unit) {
+    if (!ts_fleet_listing_add(context, unit))
+        abort();
+    return true;
+}
+
+static void try_listing(const uint8_t *body, size_t len) {
+    const struct ts_bytes bytes = framed("TSfl", body, len);
+    struct ts_fleet_listing page;
+    ts_fleet_listing_begin(&page, again);
+    if (ts_fleet_listing_read(bytes, add_unit, &page) == TS_FLEET_OK)
+        expect_same(bytes, ts_fleet_listing_seal(&page));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    enum { KINDS = 11, LARGEST = 65536 };
+    enum { KINDS = 14, LARGEST = 65536 };
     if (size == 0 || size > LARGEST)
         return 0;
     const uint8_t *body = data + 1;
@@ -119,8 +135,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     case 9:
         TRY(ts_fleet_change, ts_fleet_change, "TSfd");
         break;
-    default:
+    case 10:
         TRY(ts_fleet_decisions, ts_fleet_decisions, "TSfn");
+        break;
+    case 11:
+        TRY(ts_fleet_notice, ts_fleet_notice, "TSfq");
+        break;
+    case 12:
+        TRY(ts_fleet_schedule, ts_fleet_schedule, "TSfc");
+        break;
+    default:
+        try_listing(body, len);
         break;
     }
     return 0;
