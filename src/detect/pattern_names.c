@@ -5,13 +5,13 @@
 /*
  * A token of letters, digits and _ starts at a word boundary, or directly after one of these, which end with
  * a letter or digit but do not belong to the token: an escape in a string of a program (\n, \x22, \u003d,
- * \075), a percent escape (%22), or a colour sequence of a terminal, with its ESC byte or another spelling of
- * that byte. These take at most 19 bytes, as docs/rules.md says.
+ * \075), a percent escape (%22), the = of quoted-printable (=3D), or a colour sequence of a terminal, with its
+ * ESC byte or another spelling of that byte. These take at most 19 bytes, as docs/rules.md says.
  */
 #define HEX "[0-9A-Fa-f]"
 #define ESCAPE                                                                                               \
     "\\\\(?:[abefnrtv]|[0-7]{1,3}|x" HEX "{2}|u" HEX "{4}|U" HEX "{8})|%" HEX                                \
-    "{2}|\\x1b\\[[0-9;]{0,16}[A-Za-z]|\\[[0-9;]{1,16}m"
+    "{2}|=3D|\\x1b\\[[0-9;]{0,16}[A-Za-z]|\\[[0-9;]{1,16}m"
 static const struct {
     const char *name;
     const char *pattern;
@@ -141,8 +141,11 @@ static const char *const translations[] = {
     "*_[a-z][a-z].properties",
     "*_[a-z][a-z]_[A-Z][A-Z].properties",
     "**/lang/*.js",
+    "**/lang/*.ts",
     "**/lang/*.json",
     "**/lang/*.php",
+    "**/lang/*/*.js",
+    "**/lang/*/*.ts",
     "**/lang/*/*.php",
     "**/lang/*/*.json",
 };

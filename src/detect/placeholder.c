@@ -155,19 +155,22 @@ static bool is_stepped(const char *lower, size_t len) {
     return len >= LEAST && steps * 2 > len;
 }
 
+/* *4C8A...: the hash of a password of MySQL, 40 digits. */
+static bool is_mysql_hash(const char *lower) {
+    return lower[0] == '*' && strspn(lower + 1, "0123456789abcdef") == 40 && lower[41] == '\0';
+}
+
 /* Hashes of passwords: $2b$12$..., {SSHA}..., pbkdf2_sha256$... */
 static bool is_password_hash(const char *lower) {
-    static const char *const beginnings[] = {"$2a$",    "$2b$",   "$2x$",     "$2y$",     "$argon2",
-                                             "$1$",     "$5$",    "$6$",      "$y$",      "$7$",
-                                             "$8$",     "$9$",    "$scrypt$", "$pbkdf2",  "pbkdf2",
-                                             "scrypt:", "argon2", "bcrypt",   "{ssha",    "{sha",
-                                             "{crypt}", "{md5}",  "{smd5}",   "{bcrypt}", "scram-sha-",
-                                             "sha256$", "sha1$",  "md5$",     "$apr1$",   "$p$",
-                                             "$h$",     "$s$"};
+    static const char *const beginnings[] = {
+        "$2a$",  "$2b$",   "$2x$",    "$2y$",     "$argon2", "$1$",      "$5$",        "$6$",     "$y$",
+        "$7$",   "$8$",    "$9$",     "$scrypt$", "$pbkdf2", "pbkdf2",   "scrypt:",    "argon2",  "bcrypt",
+        "{ssha", "{sha",   "{crypt}", "{md5}",    "{smd5}",  "{bcrypt}", "scram-sha-", "sha256$", "sha1$",
+        "md5$",  "$apr1$", "$p$",     "$h$",      "$s$",     "sha224$",  "sha384$",    "sha512$"};
     for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
         if (strncmp(lower, beginnings[i], strlen(beginnings[i])) == 0)
             return true;
-    return false;
+    return is_mysql_hash(lower);
 }
 
 /* A JSON Web Token whose header says that it is not signed, or only the header of a token. */
@@ -177,7 +180,7 @@ static bool is_unsigned(struct ts_bytes secret) {
         return false;
     size_t len = detect__base64_decode(secret, header, sizeof header);
     bool is_alone = memchr(secret.data, '.', secret.len) == NULL;
-    return memmem(header, len, "\"alg\"", 5) && (is_alone || memmem(header, len, "\"none\"", 6));
+    return memmem(header, len, "\"alg\"", 5) && (is_alone || detect__is_unsigned_header(header, len));
 }
 
 /* Copies the secret as text with a zero byte at its end. Returns false if it is longer than LONGEST. */

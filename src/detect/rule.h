@@ -182,6 +182,11 @@ bool ts_validator_parse(struct ts_bytes name, enum ts_validator *ret);
  * such as a message. */
 bool ts_rule_applies(const struct ts_rule *rule, const char *path);
 
+/* Returns true if ts_rule_applies() depends on the path. */
+static inline bool ts_rule_needs_path(const struct ts_rule *rule) {
+    return rule->paths.count + rule->not_paths.count > 0 || rule->gate == TS_GATE_TOKEN;
+}
+
 /* How many bytes before and after the start of a match its result depends on. */
 static inline uint32_t ts_rule_before(const struct ts_rule *rule) {
     uint32_t before = rule->distance > 0 ? rule->distance : 1;

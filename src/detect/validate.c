@@ -62,6 +62,14 @@ static bool holds_text(const uint8_t *bytes, size_t len, const char *text) {
     return memmem(bytes, len, text, strlen(text)) != NULL;
 }
 
+bool detect__is_unsigned_header(const uint8_t *header, size_t len) {
+    static const char none[] = "\"none\"";
+    for (size_t i = 0; i + sizeof none - 1 <= len; i++)
+        if (strncasecmp((const char *)header + i, none, sizeof none - 1) == 0)
+            return true;
+    return false;
+}
+
 /* Header and payload are JSON objects, and the header names an algorithm. */
 static enum detect_verdict validate_jwt(struct ts_bytes secret) {
     uint8_t decoded[512];
@@ -76,7 +84,7 @@ static enum detect_verdict validate_jwt(struct ts_bytes secret) {
     size_t claims_len = detect__base64_decode(payload, claims, sizeof claims);
     if (claims_len < 2 || claims[0] != '{')
         return DETECT_REJECT;
-    return holds_text(decoded, len, "\"none\"") ? DETECT_LOWER : DETECT_KEEP;
+    return detect__is_unsigned_header(decoded, len) ? DETECT_LOWER : DETECT_KEEP;
 }
 
 /* Whether the bytes are a DER sequence with a valid length. */

@@ -38,6 +38,9 @@ enum detect_verdict detect__validate_stored(struct ts_bytes secret);
 /* REJECT unless the value is the hash of a password, in a form that programs store. */
 enum detect_verdict detect__validate_password_hash(struct ts_bytes secret);
 
+/* Whether the decoded header of a JSON Web Token says that the token is not signed, in upper or lower case. */
+bool detect__is_unsigned_header(const uint8_t *header, size_t len);
+
 /* Whether the text is a word that means "password", optionally followed by digits and punctuation. */
 bool detect__is_password_word(struct ts_bytes text);
 

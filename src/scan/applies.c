@@ -14,7 +14,7 @@ void scan__applies_release(struct scan_applies *applies) {
 }
 
 bool scan__applies(struct scan_applies *applies, const struct ts_rule *rule, uint32_t path) {
-    if (rule->paths.count + rule->not_paths.count == 0)
+    if (!ts_rule_needs_path(rule))
         return true;
     uint64_t mixed = ((uint64_t)(uintptr_t)rule ^ path) * UINT64_C(0x9e3779b97f4a7c15);
     struct scan_applies_answer *answer = &applies->answers[mixed >> 32 & (SCAN_APPLIES_COUNT - 1)];

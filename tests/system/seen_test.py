@@ -150,6 +150,10 @@ def files_that_machines_write_have_no_generic_secrets():
     pat = "ghp_" + "Fake7Turnstone2Only9A4Test6Key2uTXR0"
     equal({(rule, path) for rule, path, _ in scan({"package-lock.json": f'"resolved": "https://x:{pat}@git.internal/"'})},
           {("github-pat", "package-lock.json")})
+    # Checksums after names of services, by rules for a name and a shape.
+    checksums = f"SPEC CHECKSUMS:\n  DatadogCore: {'4c8a1f6e2b9d07c3' * 2}5a18e4f2\n"
+    equal({path for _, path, _ in scan({"ios/Podfile.lock": checksums, "Cargo.lock": checksums, "notes.txt": checksums})},
+          {"notes.txt"})
 
 
 @test
@@ -159,6 +163,9 @@ def a_value_that_is_not_a_password_is_not_reported():
         "name.js": 'password: "confirmPasswordInput"\n',
         "words.json": '{"Password": "Passwort", "password": "Contrase\u00f1a"}\n',
         "hash.yml": 'password: "$2b$12$Tq7ZrnLstWone2PnlyKA4uvestMKey8Zq3WvJTq7ZrnLstWone2Pnl"\n',
+        "mysql.yml": 'password: "*4C8A1F6E2B9D07C35A18E4F2B6D9037C4C8A1F6E"\n',
+        "lang/nl/auth.js": 'export default { password: "Wachtwoord1!" }\n',
+        "sha.json": '"password": "sha512$Tq7ZrnLstWone2$' + "4c8a1f6e2b9d07c3" * 8 + '"\n',
         "hash.py": "password = 'pbkdf2_sha256$260000$Tq7ZrnLstWone2$PnlyKA4vestMKey8Zq3WvJ='\n",
         "check.js": "expect(checkPassword('password', 'hu4-Tw9-Qz!')).toBe(true)\n",
     }
@@ -176,10 +183,12 @@ def made_up_values_have_low_confidence():
         "counted.txt": f"glpat-{'123456' + TOKEN[:14]}\n",
         "real.txt": f"glpat-{TOKEN[:20]}\n",
         "url.txt": "https://deploy:hu4-Tw9-Qz@git.example.com/x.git\n",
+        "shop.txt": "https://deploy:hu4-Tw9-Qx@shop.example.com/x.git\n",
         "other.txt": "https://deploy:hu4-Tw9-Qy@git.internal/x.git\n",
     })
     equal({(path, confidence) for _, path, confidence in found}, {
         ("unsigned.http", "low"), ("fake.txt", "low"), ("counted.txt", "low"), ("real.txt", "high"), ("url.txt", "low"),
+        ("shop.txt", "low"),
         ("other.txt", "high")})
 
 

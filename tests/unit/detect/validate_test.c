@@ -35,6 +35,8 @@ static void a_jwt_has_an_algorithm_and_claims(void **state) {
     assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJhbGciOiJIUzI1NiJ9.eyJhIjoxfQ.c2ln"), DETECT_KEEP);
     /* {"alg":"none"} */
     assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJhbGciOiJub25lIn0.eyJhIjoxfQ.c2ln"), DETECT_LOWER);
+    /* {"alg":"NonE"} */
+    assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJhbGciOiJOb25FIn0.eyJhIjoxfQ.c2ln"), DETECT_LOWER);
     /* {"typ":"JWT!!"} has no algorithm */
     assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJ0eXAiOiJKV1QhISJ9.eyJhIjoxfQ.c2ln"), DETECT_REJECT);
     assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJhbGciOiJIUzI1NiJ9"), DETECT_REJECT);
