@@ -25,10 +25,22 @@ static enum cli_exit exit_of(const struct cli_target_request *request, enum ts_t
     return cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: %s: %s", request->verb, where, error->text);
 }
 
-/* ADDRESS, or ADDRESS, a tab and SELECTION. Empty lines and those that begin with # are ignored. */
-static enum cli_exit add_line(struct cli_target_request *request, const char *where, struct ts_bytes line) {
-    while (line.len > 0 && (line.data[line.len - 1] == '\n' || line.data[line.len - 1] == '\r'))
+static bool is_blank(uint8_t byte) {
+    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
+}
+
+static struct ts_bytes trim(struct ts_bytes line) {
+    while (line.len > 0 && is_blank(line.data[line.len - 1]))
         line.len--;
+    while (line.len > 0 && is_blank(line.data[0]))
+        line = ts_bytes_skip(line, 1);
+    return line;
+}
+
+/* ADDRESS, or ADDRESS, a tab and SELECTION, with blanks around them. Empty lines and those that begin with # are
+ * ignored. */
+static enum cli_exit add_line(struct cli_target_request *request, const char *where, struct ts_bytes line) {
+    line = trim(line);
     if (line.len == 0 || line.data[0] == '#')
         return CLI_EXIT_DONE;
     const uint8_t *tab = memchr(line.data, '\t', line.len);
@@ -48,7 +60,10 @@ static enum cli_exit add_stream(struct cli_target_request *request, const char *
     for (ssize_t len; (len = getline(&line, &size, stream)) >= 0;) {
         char where[160];
         (void)snprintf(where, sizeof where, "%s, line %llu", name, ++number);
-        enum cli_exit one = add_line(request, where, ts_bytes_of(line, (size_t)len));
+        struct ts_bytes text = ts_bytes_of(line, (size_t)len);
+        if (number == 1 && ts_bytes_starts_with(text, TS_BYTES("\xef\xbb\xbf")))
+            text = ts_bytes_skip(text, 3); /* some editors begin files of UTF-8 with this mark */
+        enum cli_exit one = add_line(request, where, text);
         status = one == CLI_EXIT_DONE ? status : one;
         if (one == CLI_EXIT_INFRASTRUCTURE)
             break;

@@ -33,6 +33,17 @@ def spellings_of_one_repository_are_one_target():
 
 
 @test
+def a_list_may_have_blanks_at_the_ends_of_its_lines_and_a_mark_of_utf_8():
+    expected = targets("-", stdin="https://host/a\nhttps://host/b\tall\n")
+    equal(len(expected), 2)
+    for text in ("\ufeffhttps://host/a\nhttps://host/b\tall\n", " https://host/a \r\n \r\n\t\n  # a comment\nhttps://host/b\tall \t\r\n",
+                 "https://host/a\t\nhttps://host/b\tall"):
+        equal(targets("-", stdin=text), expected)
+    complains(2, "line 2", "targets", "-", stdin="https://host/a\n\ufeffhttps://host/b\n")
+    complains(2, "has a blank", "targets", "-", stdin="https://host/a b\n")
+
+
+@test
 def the_order_of_a_request_changes_nothing():
     lines = [f"https://host/a/{i}{end}" for i in range(50) for end in ("", ".git", "/")]
     lines += [f"https://host/a\trefs:{one}" for one in ("b,a", "a,b,a")]
