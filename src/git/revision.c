@@ -258,9 +258,10 @@ static bool previous_line(const char *text, const char **end, const char **ret_l
 }
 
 /* A line is "OLD NEW who time zone<tab>message". One entry more than there are lines is the OLD value of the
- * oldest line. */
+ * oldest line, unless that line created the ref. */
 static bool find_logged(const struct ts_git_repo *repo, const char *text, uint32_t which,
                         struct ts_git_oid *ret_oid) {
+    static const struct ts_git_oid null;
     size_t hex = 2 * ts_git_hash_len(repo->hash);
     const char *end = text + strlen(text);
     const char *line;
@@ -271,7 +272,8 @@ static bool find_logged(const struct ts_git_repo *repo, const char *text, uint32
         if (i == which)
             return ts_git_oid_parse(repo->hash, ts_bytes_of(line + hex + 1, hex), ret_oid);
         if (i + 1 == which && end == text)
-            return ts_git_oid_parse(repo->hash, ts_bytes_of(line, hex), ret_oid);
+            return ts_git_oid_parse(repo->hash, ts_bytes_of(line, hex), ret_oid) &&
+                   !ts_git_oid_equal(ret_oid, &null);
     }
     return false;
 }

@@ -404,7 +404,9 @@ def revisions_are_those_of_git():
     for name in "HEAD~1..", "HEAD~4..HEAD", "@{u}..", "v1.2...topic", "..topic", "HEAD^!", "HEAD^-", "HEAD~3..topic", "topic...v1.2":
         equal(brought("repo", "--range", name), new if name != "..topic" else {}, name)
         holds(repo.git("rev-list", name) or name == "..topic", name)
+    created = len(repo.git("reflog", "show", "main").splitlines())  # before this entry the branch did not exist
     for name, parts in (("HEAD~9", "no such parent"), ("HEAD^2", "no such parent"), ("main@{u}", "no upstream"), ("main@{99}", "reflog"),
+                        (f"main@{{{created}}}", "reflog"),
                         ("@{-9}", "reflog"), (":/text", "no commit has a message"), ("HEAD^{/text}", "no commit has a message"), (":/(", "regular expression"),
                         (":/!x", "regular expression"), ("main@{tea time}", "not a date"), (":/", "not a revision"), ("HEAD:a.txt", "not a revision"), ("HEAD^{tree}", "not a revision"),
                         ("nothing@{now}", "reflog"), ("nothing~1", "unknown ref"), ("HEAD@{", "not a revision")):
