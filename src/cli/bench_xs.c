@@ -363,7 +363,7 @@ static enum cli_exit run_bench_xs(const struct cli_arguments *arguments) {
             report.stores = ts_cluster_count(cluster);
             cli__bench_xs_print(&report, as_json);
             enum cli_exit written =
-                cli__metrics_write("bench xs", arguments->values[XS_METRICS], setup.access.coordinator);
+                cli__metrics_write("bench xs", arguments->values[XS_METRICS], setup.access.coordinator, NULL);
             if (written != CLI_EXIT_DONE)
                 status = written;
         }

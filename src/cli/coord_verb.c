@@ -159,7 +159,8 @@ enum cli_exit cli__coord_close(struct cli_coord *coord, enum cli_exit status) {
     /* The exit status is that of the operation, even if this report fails. Otherwise users would repeat the
      * operation. */
     if (coord->coordinator && coord->metrics)
-        (void)cli__finish_stdout(cli__metrics_write(coord->verb, coord->metrics, coord->coordinator));
+        (void)cli__finish_stdout(
+            cli__metrics_write(coord->verb, coord->metrics, coord->coordinator, coord->more_metrics));
     ts_coordinator_close(coord->coordinator);
     ts_cluster_close(coord->cluster);
     return ended;

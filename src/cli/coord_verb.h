@@ -10,6 +10,7 @@
 #define TS_CLI_COORD_VERB_H
 
 #include "cluster_option.h"
+#include "metrics_option.h"
 #include "verb.h"
 
 #include "coord/driver/coord.h"
@@ -52,7 +53,8 @@ struct cli_coord {
     bool json;
     bool is_clock_frozen;
     bool waterfall;
-    const char *metrics; /* destination of the metrics, or NULL */
+    const char *metrics;           /* destination of the metrics, or NULL */
+    cli_metrics_put *more_metrics; /* metrics of the verb, or NULL */
     struct ts_txn_config config;
     bool has_tenant;              /* the tenant comes from an option, not from the default */
     const struct ts_op_id *op_id; /* the operation's id; NULL if it has none */

@@ -23,7 +23,8 @@ enum cli_exit cli__metrics_check(const char *verb, const char *path) {
     return CLI_EXIT_DONE;
 }
 
-enum cli_exit cli__metrics_write(const char *verb, const char *path, struct ts_coordinator *coordinator) {
+enum cli_exit cli__metrics_write(const char *verb, const char *path, struct ts_coordinator *coordinator,
+                                 cli_metrics_put *more) {
     if (!path)
         return CLI_EXIT_DONE;
     bool to_stdout = strcmp(path, "-") == 0;
@@ -32,6 +33,9 @@ enum cli_exit cli__metrics_write(const char *verb, const char *path, struct ts_c
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: cannot write the metrics to '%s': %s", verb,
                              cli__quote_text(path).text, strerror(errno));
     bool good = ts_coordinator_metrics(coordinator, write_part, file);
+    if (more != NULL)
+        more(file);
+    good = good && ferror(file) == 0;
     int error = errno;
     /* A failure of standard output is reported at the end of the verb. */
     if (to_stdout)

@@ -1,5 +1,5 @@
 /*
- * --metrics FILE: the counters of a coordinator, in Prometheus' text format.
+ * --metrics FILE: the counters of a coordinator and of the verb, in Prometheus' text format.
  */
 #ifndef TS_CLI_METRICS_OPTION_H
 #define TS_CLI_METRICS_OPTION_H
@@ -8,12 +8,18 @@
 
 #include "turnstone/txn.h"
 
+#include <stdio.h>
+
 /* Checks that the file can be written, before anything irreversible is done. Prints an error when it cannot.
  */
 enum cli_exit cli__metrics_check(const char *verb, const char *path);
 
-/* Writes the metrics to the file, or to standard output for "-"; nothing without a path. Prints an error on
- * failure. */
-enum cli_exit cli__metrics_write(const char *verb, const char *path, struct ts_coordinator *coordinator);
+/* Metrics of a verb beside those of its coordinator. */
+typedef void cli_metrics_put(FILE *file);
+
+/* Writes the metrics to the file, or to standard output for "-"; nothing without a path. `more` may be NULL. Prints
+ * an error on failure. */
+enum cli_exit cli__metrics_write(const char *verb, const char *path, struct ts_coordinator *coordinator,
+                                 cli_metrics_put *more);
 
 #endif

@@ -151,7 +151,7 @@ static enum cli_exit run_transaction(const struct cli_arguments *arguments,
         cli__complain(status, "txn: line %llu: %s", (unsigned long long)ops->lines[result.op], result.text);
     else if (status != CLI_EXIT_DONE)
         cli__complain(status, "txn: %s", result.text);
-    enum cli_exit written = cli__metrics_write("txn", arguments->values[TXN_METRICS], coordinator);
+    enum cli_exit written = cli__metrics_write("txn", arguments->values[TXN_METRICS], coordinator, NULL);
     ts_coordinator_close(coordinator);
     /* The exit status is that of the transaction, even if the report fails. Otherwise users would repeat the
      * transaction. */

@@ -9,6 +9,7 @@
 #include "output.h"
 #include "scan_options.h"
 #include "verbs.h"
+#include "worker_metrics.h"
 
 #include "base/hex.h"
 #include "base/number.h"
@@ -148,6 +149,7 @@ static void tell_notify(struct log *log, const struct ts_crew_event *event) {
 /* Unfinished work is reported on standard error, even without a log. */
 static void tell_event(void *context, const struct ts_crew_event *event) {
     struct log *log = context;
+    cli__worker_metrics_add(event);
     char target[2 * TS_TARGET_ID_LEN + 1] = "";
     if (event->kind == TS_CREW_EVENT_PARKED) {
         (void)ts_hex_encode(ts_bytes_of(event->target.bytes, sizeof event->target.bytes), target);
@@ -333,6 +335,7 @@ static enum cli_exit run_worker(const struct cli_arguments *arguments) {
         status = cli__coord_open("worker", arguments, NULL, &coord);
     if (status != CLI_EXIT_DONE)
         return status;
+    coord.more_metrics = cli__worker_metrics_put;
     plant();
     given.crew.event = tell_event;
     given.crew.context = &log;

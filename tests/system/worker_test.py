@@ -84,13 +84,17 @@ def a_repository_that_is_gone_is_parked_with_its_reason():
     fleet = Fleet()
     fleet.submit(1, "repos")
     os.rename(paths[1], paths[1] + ".away")
-    status, out, err = fleet.work("--log", "log")
+    status, out, err = fleet.work("--log", "log", "--metrics", "metrics")
     equal((status, err.count("\n")), (0, 1), out)
     holds("is parked: the repository does not exist" in err, err)
     shown = fleet.show(1)
     equal((shown["status"], shown["done"], shown["parked"]), ("Done", 1, 1), shown)
     parked = [(one["reason"], one["phase"]) for one in events("log") if one["event"] == "parked"]
     equal(parked, [("not_found", "mirror_sync")])
+    metrics = pathlib.Path("metrics").read_text().splitlines()
+    for line in ('events{event="done"} 1', 'events{event="parked"} 1', 'events{event="lost"} 0', "target_ms_count 2",
+                 'reasons{event="parked",phase="mirror_sync",reason="not_found"} 1', f"findings {len(scanned(paths[:1]))}"):
+        holds(f"turnstone_worker_{line}" in metrics, f"{line}: {metrics}")
     equal(fleet.findings(), scanned(paths[:1]))
 
 
@@ -142,6 +146,8 @@ def invariant_7_logs_metrics_traces_and_errors_hold_no_names_and_no_secrets():
         refused = fleet.run("run", "create", "--run", "2", "--targets", "-", stdin=word + "\n")
         equal((refused.status, refused.out), (2, ""), refused)
         texts[f"refusal of {word}"] = refused.err
+    for word in ("unsupported_protocol", "selection_not_found", "lease_e"):
+        holds(f'reason="{word}' in texts["metrics"], f"{word}: {texts['metrics']}")
     forbidden = "|".join(["planted", github_token("planted"), re.escape(os.getcwd()), *(one[:10] for one in ids)])
     for name, text in texts.items():
         holds(len(text) > 10, f"{name} is empty")

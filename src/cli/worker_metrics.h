@@ -1,0 +1,18 @@
+/*
+ * The metrics of a worker: what became of its targets, and why, in Prometheus' text format. Labels are names from fixed lists
+ * (runtime/driver/crew.h, runtime/core/reason.h).
+ */
+#ifndef TS_CLI_WORKER_METRICS_H
+#define TS_CLI_WORKER_METRICS_H
+
+#include "runtime/driver/crew.h"
+
+#include <stdio.h>
+
+/* Counts an event. One call at a time. */
+void cli__worker_metrics_add(const struct ts_crew_event *event);
+
+/* Writes everything that was counted. Called when the worker has ended. */
+void cli__worker_metrics_put(FILE *file);
+
+#endif
