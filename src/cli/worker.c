@@ -132,6 +132,8 @@ static void write_event(struct log *log, const struct ts_crew_event *event) {
         put_number(&log->out, "bytes", event->bytes_looked_at);
         put_number(&log->out, "findings", event->findings);
     }
+    if (event->faults > 0)
+        put_number(&log->out, "faults", event->faults);
     ts_out_put_cstring(&log->out, "}\n");
     (void)ts_out_flush(&log->out);
 }
@@ -151,10 +153,15 @@ static void tell_event(void *context, const struct ts_crew_event *event) {
     struct log *log = context;
     cli__worker_metrics_add(event);
     char target[2 * TS_TARGET_ID_LEN + 1] = "";
-    if (event->kind == TS_CREW_EVENT_PARKED) {
-        (void)ts_hex_encode(ts_bytes_of(event->target.bytes, sizeof event->target.bytes), target);
+    (void)ts_hex_encode(ts_bytes_of(event->target.bytes, sizeof event->target.bytes), target);
+    if (event->kind == TS_CREW_EVENT_PARKED)
         cli__complain(CLI_EXIT_DONE, "worker: target %s is parked: %s", target, event->text);
-    }
+    if (event->faults > 0)
+        cli__complain(
+            CLI_EXIT_DONE,
+            "worker: target %s is done, but something in it could not be read; 'findings export --target %s' "
+            "shows what",
+            target, target);
     if (event->kind == TS_CREW_EVENT_SCHEDULE_FAILED)
         cli__complain(CLI_EXIT_DONE, "worker: a schedule that is due cannot start: %s; see 'schedule list'",
                       event->text);

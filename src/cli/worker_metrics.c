@@ -23,7 +23,7 @@ static struct {
     uint64_t events[KINDS];
     struct reason reasons[REASONS_MAX];
     size_t reason_count;
-    uint64_t targets, target_ms, scan_ms, bytes, findings;
+    uint64_t targets, target_ms, scan_ms, bytes, findings, faults;
 } total;
 
 static bool is_end(enum ts_crew_event_kind kind) {
@@ -56,6 +56,7 @@ void cli__worker_metrics_add(const struct ts_crew_event *event) {
     total.scan_ms += event->scan_ms;
     total.bytes += event->bytes_looked_at;
     total.findings += event->findings;
+    total.faults += event->faults;
 }
 
 static void put_head(FILE *file, const char *name, const char *type, const char *help) {
@@ -85,4 +86,5 @@ void cli__worker_metrics_put(FILE *file) {
     put_counter(file, "scan_ms", "Time of all scans, in milliseconds", total.scan_ms);
     put_counter(file, "bytes", "Bytes that were searched for secrets", total.bytes);
     put_counter(file, "findings", "Findings of the targets that were scanned", total.findings);
+    put_counter(file, "faults", "Objects and other things in targets that could not be read", total.faults);
 }

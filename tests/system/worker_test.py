@@ -98,6 +98,25 @@ def a_repository_that_is_gone_is_parked_with_its_reason():
     equal(fleet.findings(), scanned(paths[:1]))
 
 
+@test
+def a_target_that_cannot_be_read_completely_is_reported():
+    repo = Repo("damaged")
+    repo.write("kept.env", f"TOKEN={github_token('kept')}\n")
+    repo.write("lost.txt", "lost\n")
+    repo.commit()
+    lost = repo.git("rev-parse", "HEAD:lost.txt")
+    os.remove(f"{repo.path}/.git/objects/{lost[:2]}/{lost[2:]}")
+    fleet = Fleet()
+    fleet.submit(1, "damaged")
+    status, out, err = fleet.work("--log", "log", "--metrics", "metrics")
+    equal((status, out.splitlines()[0]), (0, "1 done, 0 parked, 0 released, 0 lost"))
+    done = next(one for one in events("log") if one["event"] == "done")
+    equal((done["faults"], done["findings"]), (1, 1), done)
+    holds(err.count("\n") == 1 and f"target {done['target']} is done, but something in it could not be read" in err, err)
+    holds("turnstone_worker_faults 1\n" in pathlib.Path("metrics").read_text(), "the metrics")
+    holds(lost in fleet.ok("findings", "export", "--target", done["target"]), "the command of the message shows the object")
+
+
 def planted_targets():
     """Repositories whose names all contain "planted": one is scanned, one is damaged, one is gone, one lacks the ref of its selection, and one
     has a protocol that is not allowed. Returns ids of objects."""

@@ -74,6 +74,7 @@ struct ts_crew_event {
     uint64_t bytes_read; /* of the objects that were scanned, by this lease */
     uint64_t bytes_looked_at;
     uint64_t findings;
+    uint64_t faults; /* DONE: how much of the target could not be read */
 };
 
 /* Any thread may read it while the worker runs. Starts as {0}. */

@@ -94,7 +94,8 @@ static void report_unit(const struct runtime__unit *unit, enum ts_crew_event_kin
                                   .objects = atomic_load(&unit->job->progress.objects),
                                   .bytes_read = atomic_load(&unit->job->progress.bytes),
                                   .bytes_looked_at = has_scan ? unit->report.targets[0].bytes_looked_at : 0,
-                                  .findings = has_scan ? unit->report.finding_count : 0};
+                                  .findings = has_scan ? unit->report.finding_count : 0,
+                                  .faults = has_scan ? unit->report.fault_total : 0};
     add_stop(unit->job, &event);
     runtime__report(unit->job->crew, &event);
 }
