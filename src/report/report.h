@@ -38,7 +38,7 @@ enum ts_report_target_kind { TS_REPORT_TARGET_KINDS(TS_REPORT_TARGET_KIND_ENUM) 
 #undef TS_REPORT_TARGET_KIND_ENUM
 
 /* Code hosts, distinguished by the form of their links. */
-enum ts_forge { TS_FORGE_GITHUB, TS_FORGE_GITLAB, TS_FORGE_BITBUCKET, TS_FORGE_GITEA };
+enum ts_forge { TS_FORGE_GITHUB, TS_FORGE_GITLAB, TS_FORGE_BITBUCKET, TS_FORGE_GITEA, TS_FORGE_AZURE };
 
 /* The outcome of scanning a target. */
 enum ts_report_target_outcome {

@@ -57,18 +57,21 @@ static bool put_path(char *link, size_t *len, struct ts_bytes path) {
     return true;
 }
 
-/* The URL parts of a code host: before the commit of a file, before its line, and before a commit alone. */
+/* The URL parts of a code host: before the commit of a file, before its line, and before a commit alone. On some,
+ * the path precedes the commit. */
 struct form {
     const char *file;
     const char *line;
     const char *commit;
+    bool is_path_first;
 };
 
 static const struct form *form_of(enum ts_forge forge) {
-    static const struct form github = {"/blob/", "#L", "/commit/"};
-    static const struct form gitlab = {"/-/blob/", "#L", "/-/commit/"};
-    static const struct form bitbucket = {"/src/", "#lines-", "/commits/"};
-    static const struct form gitea = {"/src/commit/", "#L", "/commit/"};
+    static const struct form github = {"/blob/", "#L", "/commit/", false};
+    static const struct form gitlab = {"/-/blob/", "#L", "/-/commit/", false};
+    static const struct form bitbucket = {"/src/", "#lines-", "/commits/", false};
+    static const struct form gitea = {"/src/commit/", "#L", "/commit/", false};
+    static const struct form azure = {"&version=GC", "&line=", "/commit/", true};
     switch (forge) {
     case TS_FORGE_GITHUB:
         return &github;
@@ -78,12 +81,34 @@ static const struct form *form_of(enum ts_forge forge) {
         return &bitbucket;
     case TS_FORGE_GITEA:
         return &gitea;
+    case TS_FORGE_AZURE:
+        return &azure;
     }
     ts_unreachable("every forge has a form");
 }
 
 static bool is_masked(struct ts_bytes path) {
     return memmem(path.data, path.len, TS_REPORT_MASK, sizeof TS_REPORT_MASK - 1) != NULL;
+}
+
+/* Writes the page of a line. Returns false if it does not fit. */
+static bool put_line(const char *page, const char *oid, const struct form *form,
+                     const struct ts_report_occurrence *occurrence,
+                     char ret_link[static TS_REPORT_LINK_SIZE]) {
+    unsigned long long line = occurrence->line;
+    int made = form->is_path_first
+                   ? snprintf(ret_link, TS_REPORT_LINK_SIZE, "%s?path=/", page)
+                   : snprintf(ret_link, TS_REPORT_LINK_SIZE, "%s%s%s/", page, form->file, oid);
+    size_t len = (size_t)made;
+    if (made < 0 || len >= TS_REPORT_LINK_SIZE || !put_path(ret_link, &len, occurrence->path))
+        return false;
+    size_t left = TS_REPORT_LINK_SIZE - len;
+    if (form->is_path_first) /* the place ends where the next line begins */
+        made = snprintf(ret_link + len, left, "%s%s%s%llu&lineEnd=%llu&lineStartColumn=1&lineEndColumn=1",
+                        form->file, oid, form->line, line, line + 1);
+    else
+        made = snprintf(ret_link + len, left, "%s%llu", form->line, line);
+    return made > 0 && (size_t)made < left;
 }
 
 bool ts_report_link(const struct ts_report *report, const struct ts_report_occurrence *occurrence,
@@ -93,19 +118,8 @@ bool ts_report_link(const struct ts_report *report, const struct ts_report_occur
     if (target->forge == NULL || commit == NULL)
         return false;
     const struct form *form = form_of(target->forge_kind);
-    bool is_file =
-        occurrence->place == TS_PLACE_FILE && occurrence->path.len > 0 && !is_masked(occurrence->path);
-    int begun = snprintf(ret_link, TS_REPORT_LINK_SIZE, "%s%s%s%s", target->forge,
-                         is_file ? form->file : form->commit, commit->oid, is_file ? "/" : "");
-    if (begun < 0 || begun >= TS_REPORT_LINK_SIZE)
-        return false;
-    size_t len = (size_t)begun;
-    if (is_file) {
-        if (!put_path(ret_link, &len, occurrence->path) || len + 40 >= TS_REPORT_LINK_SIZE)
-            return false;
-        len += (size_t)snprintf(ret_link + len, TS_REPORT_LINK_SIZE - len, "%s%llu", form->line,
-                                (unsigned long long)occurrence->line);
-    }
-    ret_link[len] = '\0';
-    return true;
+    if (occurrence->place == TS_PLACE_FILE && occurrence->path.len > 0 && !is_masked(occurrence->path))
+        return put_line(target->forge, commit->oid, form, occurrence, ret_link);
+    int made = snprintf(ret_link, TS_REPORT_LINK_SIZE, "%s%s%s", target->forge, form->commit, commit->oid);
+    return made > 0 && made < TS_REPORT_LINK_SIZE;
 }

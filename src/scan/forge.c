@@ -9,9 +9,14 @@ static bool kind_of(const char *host, enum ts_forge *ret_kind) {
     static const struct {
         const char *part;
         enum ts_forge kind;
-    } hosts[] = {
-        {"github", TS_FORGE_GITHUB},      {"gitlab", TS_FORGE_GITLAB}, {"bitbucket.org", TS_FORGE_BITBUCKET},
-        {"codeberg.org", TS_FORGE_GITEA}, {"gitea", TS_FORGE_GITEA},   {"forgejo", TS_FORGE_GITEA}};
+    } hosts[] = {{"github", TS_FORGE_GITHUB},
+                 {"gitlab", TS_FORGE_GITLAB},
+                 {"bitbucket.org", TS_FORGE_BITBUCKET},
+                 {"codeberg.org", TS_FORGE_GITEA},
+                 {"gitea", TS_FORGE_GITEA},
+                 {"forgejo", TS_FORGE_GITEA},
+                 {"dev.azure.com", TS_FORGE_AZURE},
+                 {"visualstudio.com", TS_FORGE_AZURE}};
     for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++)
         if (strstr(host, hosts[i].part) != NULL) {
             *ret_kind = hosts[i].kind;
@@ -30,6 +35,18 @@ static bool take_host(const char **at, bool is_page, char *ret_host, size_t size
     (void)snprintf(ret_host, size, "%.*s", (int)kept, *at);
     *at += len + (port > 1 ? port : 0);
     return true;
+}
+
+/* Azure has another path for ssh: v3/ORGANIZATION/PROJECT/REPOSITORY. Returns a negative number for a path of another form. */
+static int put_azure(const char *host, const char *path, size_t len, char ret_page[static SCAN_FORGE_SIZE]) {
+    const char *repository = memrchr(path, '/', len);
+    if (memmem(path, len, "/_git/", strlen("/_git/")) != NULL)
+        return snprintf(ret_page, SCAN_FORGE_SIZE, "https://%s/%.*s", host, (int)len, path);
+    if (strncmp(path, "v3/", 3) != 0 || repository == NULL || repository - path < 5 ||
+        memchr(path + 3, '/', (size_t)(repository - path) - 3) == NULL)
+        return -1;
+    return snprintf(ret_page, SCAN_FORGE_SIZE, "https://dev.azure.com/%.*s/_git%.*s",
+                    (int)(repository - path) - 3, path + 3, (int)(path + len - repository), repository);
 }
 
 bool scan__forge_of(const char *url, char ret_page[static SCAN_FORGE_SIZE], enum ts_forge *ret_kind) {
@@ -56,8 +73,10 @@ bool scan__forge_of(const char *url, char ret_page[static SCAN_FORGE_SIZE], enum
         len--;
     if (len > 4 && strncmp(at + len - 4, ".git", 4) == 0)
         len -= 4;
-    if (len == 0 || strspn(at, LETTERS "-._~/") < len)
+    if (len == 0 || strspn(at, LETTERS "-._~/%") < len)
         return false;
-    int made = snprintf(ret_page, SCAN_FORGE_SIZE, "https://%s/%.*s", host, (int)len, at);
+    int made = *ret_kind == TS_FORGE_AZURE
+                   ? put_azure(host, at, len, ret_page)
+                   : snprintf(ret_page, SCAN_FORGE_SIZE, "https://%s/%.*s", host, (int)len, at);
     return made > 0 && made < SCAN_FORGE_SIZE;
 }

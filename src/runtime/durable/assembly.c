@@ -181,7 +181,7 @@ static bool take_part(struct assembly *mine, uint32_t number, const struct ts_fl
     case TS_FLEET_PART_ORIGIN:
         target->name = ts_bytes_of_cstring(text_of(mine, part->u.origin.address));
         target->forge = part->u.origin.forge.len > 0 ? text_of(mine, part->u.origin.forge) : NULL;
-        target->forge_kind = part->u.origin.forge_kind <= TS_FORGE_GITEA
+        target->forge_kind = part->u.origin.forge_kind <= TS_FORGE_AZURE
                                  ? (enum ts_forge)part->u.origin.forge_kind
                                  : TS_FORGE_GITHUB;
         return true;
