@@ -27,7 +27,7 @@ static struct ts_scan_progress progress;
 
 /* Restores the default action, so that the second signal ends the program. */
 static void stop(int number) {
-    static const char said[] = "\r\033[Kturnstone: stopping; a second signal ends the program at once\n";
+    static const char said[] = "\r\033[Kturnstone: stopping; a second Ctrl-C ends the program at once\n";
     static const char ended[] = "turnstone: stopped before anything was found\n";
     int saved = errno;
     (void)number;
@@ -46,11 +46,13 @@ const atomic_bool *cli__scan_stop_flag(void) {
     return &progress.stop;
 }
 
+/* SIGTERM may arrive twice, because timeout(1) and other supervisors signal the process and its group. */
 static void catch_signals(void) {
-    struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = stop};
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    action.sa_flags = (int)SA_RESETHAND;
+    sigaction(SIGINT, &action, NULL);
 }
 
 enum cli_exit cli__scan_run(struct cli_scan_options *options, struct ts_report *ret_report) {

@@ -46,17 +46,19 @@ enum {
 
 static struct ts_crew_progress progress;
 
-/* The second signal ends the program: leases end by themselves. */
 static void stop(int number) {
     (void)number;
     atomic_store(&progress.stop, true);
 }
 
+/* The second Ctrl-C ends the program: leases end by themselves. SIGTERM may arrive twice, because timeout(1) and other
+ * supervisors signal the process and its group. */
 static void catch_signals(void) {
-    struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = stop};
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    action.sa_flags = (int)SA_RESETHAND;
+    sigaction(SIGINT, &action, NULL);
 }
 
 /* ---- events while it works ---- */
