@@ -111,6 +111,24 @@ def the_library_can_do_what_the_command_scan_can():
     equal(list(options_without_counterpart(text + "  --planted WORD\n")), ["--planted"])
 
 
+def unexplained_reasons(guide):
+    """Reasons of the program that the operator's guide lacks in its table, and the reverse."""
+    with open(os.path.join(ROOT, "src", "runtime", "core", "reason.h")) as file:
+        labels = set(re.findall(r'^    X\([A-Z_]+, (?:[A-Z_]+, [A-Z_]+, )?"([a-z_]+)",', file.read(), re.MULTILINE))
+    table = guide.partition("## When something is parked")[2].partition("\n## ")[0]
+    explained = {name for cell in re.findall(r"^\| (.*?) \|", table, re.MULTILINE) for name in re.findall(r"`([a-z_]+)`", cell)}
+    return sorted(labels ^ explained)
+
+
+@test
+def the_guide_explains_every_reason():
+    with open(os.path.join(ROOT, "docs", "operating.md")) as file:
+        guide = file.read()
+    equal(unexplained_reasons(guide), [])
+    equal(unexplained_reasons(guide.replace("`store_full`", "")), ["store_full"])
+    equal(unexplained_reasons(guide.replace("`store_full`", "`store_full`, `planted`")), ["planted"])
+
+
 @test
 def every_check_can_fail():
     for check, text in CHECKS.items():
