@@ -71,8 +71,8 @@ struct ts_git_watch {
 
 struct ts_git_visit_options {
     unsigned threads; /* 0 means 1; at most 256 */
-    unsigned types;   /* TS_GIT_TYPE_BITs; 0 means blobs */
-    /* TS_GIT_TYPE_BITs of the objects whose contents are compared with their ids. Loose objects, and objects in packs
+    unsigned types;   /* bits of TS_GIT_TYPE_BIT; 0 means blobs */
+    /* Types (TS_GIT_TYPE_BIT) of the objects whose contents are compared with their ids. Loose objects, and objects in packs
      * whose index has no CRCs, are always compared. */
     unsigned verify;
     const struct ts_git_set *wanted; /* NULL: all */

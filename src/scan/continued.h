@@ -2,8 +2,8 @@
  * Continues an earlier scan of all refs: combines its result with what was added since (git/past.h).
  *
  *   snapshot ──> contents with hits, their places ──┐
- *   news ──> new contents ──look──> hits            ├──> places
- *        └─> entries that new commits brought ──────┘
+ *   news ─┬─> new contents ──look──> hits           ├──> places
+ *         └─> entries that new commits brought ─────┘
  *
  * New commits change the places of contents in four ways: a new path; an earlier commit for a path, if a
  * branch with older commits was added; other paths in HEAD; other branches and tags that reach the content.

@@ -1,8 +1,8 @@
 /*
  * Holds all results until the report is made: findings, contents that have hits, and the hits.
  *
- *   content (a blob, a message, a file) ──> its hits, by place ──> finding (a rule and a secret)
- *                                                             └──> texts: its surroundings, allow entries
+ *   content (a blob, a message, a file) ──> its hits, by place ─┬─> finding (a rule and a secret)
+ *                                                               └─> texts: its surroundings, allow entries
  *
  * Texts and findings are stored once, however often they occur: a secret in a thousand versions of a file
  * costs only a hit for each of them. Secrets are kept only if the report shows them; otherwise only their

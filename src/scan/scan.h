@@ -71,11 +71,12 @@ enum ts_scan_stage {
 struct scan_profile;
 void ts_scan_profile_free(struct scan_profile *profile); /* accepts NULL */
 
+struct ts_scan_options;
+struct ts_scan_error;
+
 /* Makes a profile for the option `profile` below. Several scans in different threads may use it at the same
  * time. Only the rules, configuration, salt and cache of the options count. Returns NULL with one line of
  * text. */
-struct ts_scan_options;
-struct ts_scan_error;
 struct scan_profile *ts_scan_profile_new(const struct ts_scan_options *options,
                                          struct ts_scan_error *ret_error);
 

@@ -98,6 +98,48 @@ def files_that_their_readme_does_not_name(root):
                 yield f"{path}: {name}"
 
 
+C_COMMENT = re.compile(r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|/\*.*?\*/""", re.DOTALL)
+
+
+@functools.lru_cache(maxsize=None)
+def words_of_the_code(root):
+    """Every word outside comments and documents."""
+    words = set()
+    for path in files(root):
+        if path.endswith((".c", ".h")):
+            words.update(re.findall(r"\w+", C_COMMENT.sub(r"\1", read(root, path))))
+        elif path.endswith((".py", ".txt", ".cmake", ".symbols")):
+            words.update(re.findall(r"\w+", read(root, path)))
+    return words
+
+
+def names_that_no_code_has(root):
+    """Functions, constants and fields that READMEs name in backquotes, and those of ours that comments name. A name that ends
+    in _* or _… stands for several."""
+    for path in (path for path in readmes(root) if path.startswith("src/")):
+        text = re.sub(r"```.*?```", "", read(root, path), flags=re.DOTALL)
+        for span in re.findall(r"`([^`\n]+)`", text):
+            for name in re.findall(r"(?<![\w/])[A-Za-z]\w*_\w*[a-zA-Z0-9]\b(?!\.\w)", span):
+                if name not in words_of_the_code(root):
+                    yield f"{path}: {name}"
+    for place, lines in comments(root):
+        for name in re.findall(r"\b(?:(?:ts|TS|ret)_|[a-z]+__)\w*[a-zA-Z0-9]\b", "\n".join(lines)):
+            if name not in words_of_the_code(root):
+                yield f"{place}: {name}"
+
+
+def names_that_another_file_has(root):
+    """If a README says "`a` and `b` in `x.c`", x.c or x.h has them."""
+    names = r"((?:`\w+(?:\(\))?`(?:, | and | or )?)+)"
+    for path in readmes(root):
+        for found in re.finditer(names + r"[^`.,;:]{0,40}?\s?(?:in|of)\s+`([\w/]+)\.[ch]`", read(root, path)):
+            stems = [os.path.join(folder, found.group(2)) for folder in (os.path.dirname(path), "src", "include/turnstone", "")]
+            texts = [read(root, stem + end) for stem in stems for end in (".c", ".h") if stem + end in files(root)]
+            for name in re.findall(r"\w+", found.group(1)):
+                if not any(re.search(rf"\b{name}\b", text) for text in texts):
+                    yield f"{path}: {name}"
+
+
 def paths_in_documents_that_are_not_there(root):
     """In backquotes, a path that begins with a folder of this tree exists. <name> and * stand for any name."""
     for path in files(root):
@@ -218,6 +260,23 @@ def scrambled_tables(root):
             if flush and (bare or item) or re.match(r"\s*\* [^\s/]", above) and re.match(r"\s*\* {7,}\S", line):
                 yield f"{place}: {line.strip()}"
                 break
+
+
+def lines_of_diagrams_that_meet_nothing(root):
+    """A corner of a diagram has something above or below it. If it has not, a column was lost."""
+    blocks = list(comments(root))
+    for path in files(root):
+        if path.endswith(".md"):
+            for block in re.finditer(r"^```\n.*?^```", read(root, path), re.DOTALL | re.MULTILINE):
+                blocks.append((f"{path}:{read(root, path).count(chr(10), 0, block.start()) + 1}", block.group().split("\n")))
+    for place, lines in blocks:
+        for above, line, below in zip([""] + lines, lines, lines[1:] + [""]):
+            for at, letter in enumerate(line):
+                up, down = above[at:at + 1] or " ", below[at:at + 1] or " "
+                dash = "-" in (line[at - 1:at], line[at + 1:at + 2]) and not set("/\\") & set(above[at - 1:at] + below[at - 1:at])
+                if (letter in "┐┌┬" and down in " ─" or letter in "┘└┴" and up in " ─" or
+                        letter in "┤├┼" and up in " ─" and down in " ─" or letter == "+" and dash and up == down == " "):
+                    yield f"{place}: {line.strip()}"
 
 
 def torn_declarations(root):
@@ -374,6 +433,8 @@ RULES = {
     links_to_nothing: ("docs/x.md", "[see](nowhere.md)\n"),
     names_in_backquotes_that_are_not_there: ("src/base/README.md", "`nowhere.c`\n"),
     files_that_their_readme_does_not_name: ("src/base/x.c", "int x;\n"),
+    names_that_no_code_has: ("src/base/README.md", "`x_of_nobody()`\n"),
+    names_that_another_file_has: ("src/base/README.md", "# base\n\n`nobody` in `x.c`\n"),
     paths_in_documents_that_are_not_there: ("docs/x.md", "`src/nowhere/`\n"),
     rows_that_come_twice: ("CONTRIBUTING.md", "| `src/` | one |\n| `src/` | two |\n"),
     folders_that_contributing_does_not_name: ("CONTRIBUTING.md", "| `docs/` | texts |\n"),
@@ -386,6 +447,9 @@ RULES = {
     scrambled_tables: ("src/base/x.h", "/*\n *   one    two\n * three four\n */\n",
                        "/*\n * one two three\n *           two\n *   four    five\n */\n",
                        "/*\n * - One\n *   two.\n * - Three\n * four.\n */\n"),
+    lines_of_diagrams_that_meet_nothing: ("src/base/x.h", "/*\n *   one ──┐\n *         │\n *   two ───┘\n */\n",
+                                          "/*\n *   one --+\n *         |\n *   two ---+\n */\n",
+                                          "/*\n *   one ──┐\n *          │\n *   two ───┘\n */\n"),
     torn_declarations: ("src/base/x.h", "struct x {\n    uint64_t\n        y; /* long */\n};\n",
                         "struct x {\n    char y[A +\n           B]; /* long */\n};\n",
                         "struct x {\n    char y; /* long,\n             * longer */\n};\n"),
@@ -425,8 +489,8 @@ def every_rule_can_fail():
             os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
             with open(os.path.join(root, path), "w") as file:
                 file.write(text)
-            files.cache_clear()
-            read.cache_clear()
+            for cached in (files, read, words_of_the_code):
+                cached.cache_clear()
             equal(len(list(rule(root))), 1, f"{rule.__name__} on a planted violation")
 
 

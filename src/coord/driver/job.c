@@ -4,7 +4,7 @@
  *     remembered? --no--> READ <--------------------------------------+
  *         | yes             |                                         |
  *         +-----> STEP <----+                                         |
- *                  | refused, from memory only ------------------------+
+ *                  | refused, from memory only -----------------------+
  *                  | not there: wait for promises, once --------------+
  *                  | refused, or a replay --> answer                  |
  *                  v                                                  |

@@ -2,8 +2,8 @@
  * Notifies people of findings that came: one thread of a worker that takes notices from the cluster, sends
  * them, and ends them.
  *
- *     take (no other worker may take it for a while) ──> send to each sink that has not received it ──> all have it: end
- *                                                                                                   └──> some do not: return it, with a pause
+ *     take (no other worker may take it for a while) ──> send to each sink that has not received it ─┬─> all have it: end
+ *                                                                                                    └─> some do not: return it, with a pause
  *
  * A notice is ended only after every sink of this worker has received it, so each of them receives it at
  * least once, even if workers are killed. A repeated message has the same id.

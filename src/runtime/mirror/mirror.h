@@ -10,10 +10,10 @@
  * too long for a lock takes the next slot, so that two workers of one machine never wait for each other. A
  * repository without news needs only one request: its refs are listed and compared with those of the mirror.
  *
- *     sync: lock a slot ──> list the refs of the origin ──> same as the mirror's ──────────────┐
- *                                     │                                                        ├──> shared lock
+ *     sync: lock a slot ──> list the refs of the origin ──> same as the mirror's ─────────────────┐
+ *                                     │                                                           ├──> shared lock
  *                                     ├──> no mirror, repair, other format: clone (.new), rename ─┤
- *                                     └──> others: fetch ──────────────────────────────────────┘
+ *                                     └──> others: fetch ─────────────────────────────────────────┘
  *
  * A clone that fails is removed. A fetch that fails leaves the mirror unchanged, without temporary files and
  * locks. After a worker was killed, the next one that locks the slot cleans up. Mirrors may be removed at any

@@ -48,7 +48,7 @@ enum ts_store_result local__allowed(const struct store__local_store *store, enum
     return TS_STORE_OK;
 }
 
-/* Reads one of the store's own records. *ret_present is false if it does not exist. */
+/* Reads one of the store's own records, and calls `use` if the record exists. */
 static enum ts_store_result read_own(struct store__local *local, enum store__space space, const char *what,
                                      enum ts_store_result (*use)(struct store__local *local,
                                                                  const struct store__record *record,

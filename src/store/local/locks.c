@@ -1,7 +1,7 @@
 /*
  *   wants, sorted:   a   b   c   d   e
- *                    └held──┘   │
- *                               └ waits in d's queue if d is not free; the rest was not requested yet
+ *                    └─held──┘   │
+ *                                └ waits in d's queue if d is not free; the rest was not requested yet
  *
  * What holds, under the mutex:
  * - a lock is in the table exactly while somebody holds it or waits for it;
