@@ -14,6 +14,7 @@
  *                                          Executing            stage_and_flip: nothing is new
  *     Executing           part due         Executing            part
  *                         part durable     Executing            checkpoint
+ *                                          Executing            release, nobody to blame: the worker was asked to stop
  *                         checkpointed     Executing            scan (continues)
  *                         scanned          Executing            stage_and_flip
  *                                          MirrorSync           sync (repair): objects cannot be read, and the last sync was no repair
@@ -21,21 +22,29 @@
  *                         conflict         MirrorSync           read; n + 1
  *                         unknown          Executing            look_up
  *                         looked up        InnerDurable         complete: own, covered
- *                                          Executing            stage_and_flip, after a sleep: same
+ *                                          Executing            sleep, then stage_and_flip: same
+ *                                          Executing            release: same, and the tries are used up
  *                                          MirrorSync           read; n + 1: other
+ *                         asked to stop    Executing            part: in a scan, or before its flip
+ *     MirrorSync,         failed           MirrorSync           sync (repair): the mirror is damaged, and the last sync was no repair
+ *     Executing
  *     InnerDurable        completed        OuterCheckpointed    stop
  *     PermanentFailure    parked           PermanentFailure     stop
+ *                         failed           PermanentFailure     release: permanent
+ *
+ *     Claimed, MirrorSync, Executing, InnerDurable:
+ *                         failed           PermanentFailure     park: permanent
  *
  *     Claimed, MirrorSync, Executing, InnerDurable, PermanentFailure:
  *                         failed           the same             sleep, then the failed wish: retryable
  *                                          the same             release: retryable, and the tries are used up
- *                                          MirrorSync           sync (repair): the mirror is damaged, and the last sync was no repair
- *                                          PermanentFailure     park: permanent
- *                                          LeaseLost            stop: stale owner
+ *                                          LeaseLost            stop: stale owner, or the wish was release
  *                         own fault        the same             release, nobody to blame
+ *                                          LeaseLost            stop: the wish was release
  *                         lease lost       LeaseLost            stop
- *                         asked to stop    the same             release, nobody to blame; in a scan, and before its flip, a part comes first
+ *                         asked to stop    the same             release, nobody to blame
  *                         released         LeaseLost            stop
+ *                         slept            the same             the wish that waited
  *
  * What holds:
  * - A wish that writes (part, checkpoint, stage_and_flip, complete, park) never follows a lost lease.
