@@ -129,6 +129,63 @@ def the_guide_explains_every_reason():
     equal(unexplained_reasons(guide.replace("`store_full`", "`store_full`, `planted`")), ["planted"])
 
 
+# What the program's tables name, and where users read about it: document, heading, title of the first column, source, names in
+# the source.
+EXPLAINED = (
+    ("docs/formats/worker-log.md", "Events", "event", "src/runtime/driver/crew.h", r'(?m)^ +X\([A-Z_]+, "(\w+)"\)'),
+    ("docs/formats/worker-log.md", "Fields", "field", "src/cli/worker.c", r'(?:put_(?:number|text)\(&log->out, "|, "\{\\")(\w+)'),
+    ("docs/fleet.md", "Repositories on servers", "key", "src/runtime/mirror/access.h", r'X\(\w+, "([\w-]+)"\)'),
+    ("docs/fleet.md", "Notifications", "key", "src/notify/sinks.c", r'strcmp\(key, "([\w-]+)"\)'),
+    ("docs/fleet.md", "Forges", "request", "src/discover/forge.c", r'\.(?:name|variable) = "(\w+)"'),
+)
+
+
+def unexplained(text, heading, title, names):
+    """Names that the table after the heading does not have in a code span, and words in its first column that are no names."""
+    table = re.search(rf"(?ms)^#+ {heading}\n.*?^\| {title} \|(.*?)\n(?!\|)", text).group(1)
+    words = {word for span in re.findall(r"`([^`\n]+)`", table) for word in re.findall(r"[\w-]+", span)}
+    firsts = {word for cell in re.findall(r"(?m)^\| (.*?) \|", table) for word in re.findall(r"`([\w-]+)`", cell)}
+    return sorted(names - words | firsts - names)
+
+
+@test
+def documents_explain_what_the_tables_of_the_program_name():
+    for document, heading, title, source, row in EXPLAINED:
+        with open(os.path.join(ROOT, document)) as file:
+            text = file.read()
+        with open(os.path.join(ROOT, source)) as file:
+            names = set(re.findall(row, file.read()))
+        holds(len(names) >= 7, f"{source}: {names}")
+        equal(unexplained(text, heading, title, names), [], f"{document}, {heading}")
+        equal(unexplained(text, heading, title, names | {"planted"}), ["planted"])
+        planted = re.sub(rf"(?m)^(#+ {heading}\n(?:.*\n)*?\| {title} \|)", r"\1\n| `planted` |", text, count=1)
+        equal(unexplained(planted, heading, title, names), ["planted"])
+
+
+def metrics_of_the_program():
+    """{(name, type, what it is)}, and the labels of each name that has samples."""
+    run("store", "init", "--cluster", "rocksdb:store")
+    run("worker", "--once", "--no-progress", "--cluster", "rocksdb:store", "--metrics", "metrics.txt")
+    with open("metrics.txt") as file:
+        text = file.read()
+    rows = {(name, kind, what) for name, what, kind in re.findall(r"^# HELP (\w+) (.*)\.\n# TYPE \w+ (\w+)$", text, re.MULTILINE)}
+    labels = {}
+    for name, found in re.findall(r"^(\w+?)(?:_bucket|_sum|_count)?(?:\{([^}]*)\})? ", text, re.MULTILINE):
+        labels.setdefault(name, set()).update(set(re.findall(r'(\w+)="', found)) - {"le"})
+    return rows, labels
+
+
+@test
+def the_table_of_metrics_is_the_program_s():
+    with open(os.path.join(ROOT, "docs", "formats", "metrics.md")) as file:
+        table = re.findall(r"^\| `(turnstone_\w+)` \| (\w+) \| (.*?) ?\| (.*) \|$", file.read(), re.MULTILINE)
+    rows, labels = metrics_of_the_program()
+    holds(len(rows) > 40, rows)
+    equal(sorted((name, kind, what) for name, kind, _, what in table), sorted(rows))
+    for name, _, stated, _ in table:
+        equal(set(re.findall(r"`(\w+)`", stated)), labels.get(name, set(re.findall(r"`(\w+)`", stated))), name)
+
+
 @test
 def every_check_can_fail():
     for check, text in CHECKS.items():

@@ -328,6 +328,14 @@ def engines_that_help_does_not_name(root):
     yield from named(root, source, scheme, "src/cli/cluster_option.h")
 
 
+def forges_that_help_does_not_name(root):
+    return named(root, "src/discover/forge.c", r'\.name = "(\w+)"', "src/cli/targets.c", "{}://")
+
+
+def variables_of_forges_that_help_does_not_name(root):
+    return named(root, "src/discover/forge.c", r'\.variable = "(\w+)"', "src/cli/forge_option.h")
+
+
 def locks_that_are_returned_silently(root):
     """A function that may return with a mutex locked is called ..._and_lock."""
     function = re.compile(r"^[a-z][^;{}#/]*?\b(\w+)\([^;{}]*\) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
@@ -457,6 +465,8 @@ RULES = {
     formats_that_no_document_names: ("src/report/write.h", '    X(A_B, "ab", "x", y)\n'),
     engines_without_a_contract: ("src/store/contract/url.h", "enum k { STORE_URL_X };\n"),
     engines_that_help_does_not_name: ("src/store/contract/url.c", '#define FORMS "x:"\n{TS_BYTES_INIT("x:"), X}\n'),
+    forges_that_help_does_not_name: ("src/discover/forge.c", '{.name = "ab",\n .variable = "AB"}\n'),
+    variables_of_forges_that_help_does_not_name: ("src/discover/forge.c", '{.name = "ab",\n .variable = "AB"}\n'),
     words_of_two_layers: ("src/b/x.h", "void ts_b_one(void);\nvoid ts_base_two(void);\n", "enum ts_b_one {\n    TS_BASE_TWO\n};\n",
                           "struct ts_base_one {\n    int x;\n};\n"),
     private_names_of_another_layer: ("src/b/x.h", "struct base__x {\n    int y;\n};\n", "void base__x(void);\n"),

@@ -63,7 +63,7 @@ struct ts_crew_event {
     const char *phase;  /* phase in which the unit ended (unit_step.h); NULL for other events */
     const char *reason; /* a label of reason.h; NULL: none */
     const char *text;   /* the reason for people */
-    uint64_t count;     /* SWEPT: removed rows; SCHEDULED: targets; NOTIFIED: findings; PINNED: runs */
+    uint64_t count;     /* what it counts depends on the event: docs/formats/worker-log.md */
     uint64_t elapsed_ms;
     /* LOST, if the keeper lost the lease: the stage of the scan at that moment, and the time until everything had stopped */
     enum ts_scan_stage stage;
