@@ -13,9 +13,15 @@ foreach(layer IN LISTS TS_LIBRARY_LAYERS)
     list(APPEND objects $<TARGET_OBJECTS:${layer}>)
 endforeach()
 
+# Until 1.0 a new minor version may change the ABI. A program must not load the library of another one.
+set(TS_SOVERSION ${PROJECT_VERSION_MAJOR})
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+    string(APPEND TS_SOVERSION .${PROJECT_VERSION_MINOR})
+endif()
+
 add_library(turnstone_shared SHARED ${objects})
 set_target_properties(turnstone_shared PROPERTIES OUTPUT_NAME turnstone LINKER_LANGUAGE C
-    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+    VERSION ${PROJECT_VERSION} SOVERSION ${TS_SOVERSION})
 set(foreign)
 foreach(layer IN LISTS TS_LIBRARY_LAYERS)
     get_property(libraries TARGET ${layer} PROPERTY TS_FOREIGN_LIBRARIES)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """install_test.py PROGRAM BUILD-FOLDER: the files that `make install` installs work in their place."""
 import os
+import re
 import subprocess
 import sys
 
@@ -32,6 +33,24 @@ def everything_is_there():
                  "share/bash-completion/completions/turnstone", "share/zsh/site-functions/_turnstone"):
         holds(os.path.exists(os.path.join(prefix, path)), f"{path} is missing")
     holds(output(os.path.join(prefix, "bin/turnstone"), "--version").startswith("turnstone "), "the program runs")
+
+
+@test
+def a_program_asks_for_the_library_of_its_abi():
+    """Until 1.0, a library of another minor version may have another ABI."""
+    prefix = install(os.getcwd())
+    with open(os.path.join(ROOT, "CMakeLists.txt")) as file:
+        major, minor = re.search(r"project\(turnstone VERSION (\d+)\.(\d+)\.", file.read()).groups()
+    name = f"libturnstone.so.{major}.{minor}" if major == "0" else f"libturnstone.so.{major}"
+    where = {"PKG_CONFIG_PATH": os.path.join(prefix, "lib", "pkgconfig")}
+    flags = output("pkg-config", "--cflags", "--libs", "turnstone", **where).split()
+    with open("asks.c", "w") as file:
+        file.write("#include <turnstone/version.h>\nint main(void) { return ts_version() == 0; }\n")
+    output("cc", "asks.c", *flags, "-o", "asks")
+    holds(f"[{name}]" in output("readelf", "-d", "asks"), f"the program does not ask for {name}")
+    output("./asks", LD_LIBRARY_PATH=os.path.join(prefix, "lib"))
+    with open(os.path.join(ROOT, "docs", "library.md")) as file:
+        holds(f"`{name}`" in file.read(), f"docs/library.md does not name {name}")
 
 
 SCANS_WITH_STATE = """
