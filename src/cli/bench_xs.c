@@ -384,9 +384,7 @@ static const struct cli_option options[] = {
     [XS_SECONDS] = {.name = "seconds",
                     .argument = "S",
                     .help = "how long to run, such as 30 or 0.5 (default: 5)"},
-    [XS_METRICS] = {.name = "metrics",
-                    .argument = "FILE",
-                    .help = "write Prometheus metrics to the file at the end; '-' is standard output"},
+    [XS_METRICS] = CLI_METRICS_OPTION,
     [XS_CHECK] = {.name = "check",
                   .help =
                       "with --scenario bank: run nothing, and check whether the existing accounts add up"},

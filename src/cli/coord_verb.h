@@ -30,10 +30,7 @@ enum { COORD_TENANT = CLUSTER_OPTIONS, COORD_NOW, COORD_METRICS, COORD_WATERFALL
                            "freeze the clock of RocksDB stores at MS, milliseconds since 1970, for "         \
                            "reproducible scripts; at or after the latest time in the store, and at most 24 " \
                            "hours from now"},                                                                \
-        [COORD_METRICS] = {.name = "metrics",                                                                \
-                           .argument = "FILE",                                                               \
-                           .help =                                                                           \
-                               "write Prometheus metrics to the file at the end; '-' is standard output"},   \
+        [COORD_METRICS] = CLI_METRICS_OPTION,                                                                \
         [COORD_WATERFALL] = {.name = "waterfall",                                                            \
                              .help = "print on standard error how long each phase of each transaction took"}
 

@@ -6,6 +6,12 @@
 
 #include "exit_status.h"
 
+#define CLI_METRICS_OPTION                                                                                   \
+    {                                                                                                        \
+        .name = "metrics", .argument = "FILE",                                                               \
+        .help = "write Prometheus metrics to the file at the end; '-' is standard output"                    \
+    }
+
 #include "turnstone/txn.h"
 
 #include <stdio.h>

@@ -34,16 +34,7 @@ static const struct cli_option options_table[OPTION_COUNT] = {
     [ALLOW_MISSING] = {.name = "allow-missing",
                        .help = "allow staged files that a partial clone lacks (default: such files end the "
                                "check with status 4)"},
-    [RULES] = {.name = "rules",
-               .argument = "FILE",
-               .help = "add the rules of this file; a rule replaces an earlier one with the same id",
-               .many = true},
-    [NO_BUILTIN_RULES] = {.name = "no-builtin-rules",
-                          .help = "use only the rules of --rules and of the configuration"},
-    [CONFIG] = {.name = "config",
-                .argument = "FILE",
-                .help = "use this configuration file instead of .turnstone.yml"},
-    [NO_REPO_CONFIG] = {.name = "no-repo-config", .help = "ignore the .turnstone.yml of the repository"},
+    CLI_SCAN_RULE_OPTIONS(RULES, NO_BUILTIN_RULES, CONFIG, NO_REPO_CONFIG),
     [BASELINE] = {.name = "baseline", .argument = "FILE", .help = "known findings to ignore"},
     [FAIL_ON] = {.name = "fail-on",
                  .argument = "SEVERITY",
@@ -120,10 +111,9 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
     if (arguments->operand_count > 1 && !has_files)
         return cli__complain(CLI_EXIT_USAGE, "protect: takes one repository; '%s' is a second one",
                              cli__quote_text(arguments->operands[1]).text);
-    if (values[CONFIG] && values[NO_REPO_CONFIG])
-        return cli__complain(
-            CLI_EXIT_USAGE,
-            "protect: --config already replaces the target's own configuration; leave out --no-repo-config");
+    enum cli_exit status = cli__scan_config_check("protect", values[CONFIG], values[NO_REPO_CONFIG]);
+    if (status != CLI_EXIT_DONE)
+        return status;
     struct ts_scan_target target = choose_target(arguments);
     struct cli_scan_options options = {
         .verb = "protect",
@@ -151,7 +141,7 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
                                      .max_ratio = values[MAX_RATIO],
                                      .archives = values[ARCHIVES],
                                      .max_archive = values[MAX_ARCHIVE]};
-    enum cli_exit status = cli__scan_limits_read("protect", &limits, &options.scan);
+    status = cli__scan_limits_read("protect", &limits, &options.scan);
     if (status != CLI_EXIT_DONE)
         return status;
     const char **rules = calloc(arguments->given_count + 1, sizeof *rules);

@@ -5,6 +5,7 @@
 #include "nearest.h"
 #include "output.h"
 #include "rules_score.h"
+#include "scan_options.h"
 #include "verbs.h"
 
 #include "builtin/builtin.h"
@@ -18,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LIST_RULES, LIST_ONLY, LIST_JSON };
+enum { LIST_RULES, LIST_NO_BUILTIN_RULES, LIST_JSON };
 enum { CHECK_JSON };
 enum { EXPLAIN_RULES, EXPLAIN_VALUE, EXPLAIN_FILE, EXPLAIN_PATH, EXPLAIN_JSON };
 
@@ -167,12 +168,12 @@ static enum cli_exit run_list(const struct cli_arguments *arguments) {
                              cli__quote_text(arguments->operands[0]).text);
     struct ts_ruleset rules;
     ts_ruleset_init(&rules);
-    bool with_builtin = !arguments->values[LIST_ONLY];
+    bool with_builtin = !arguments->values[LIST_NO_BUILTIN_RULES];
     enum cli_exit status = CLI_EXIT_DONE;
     if (!with_builtin && !arguments->values[LIST_RULES])
         status = cli__complain(CLI_EXIT_USAGE,
-                               "rules list: no rules are left with --no-builtin; add some with --rules "
-                               "FILE");
+                               "rules list: no rules are left with --no-builtin-rules; add some with "
+                               "--rules FILE");
     if (status == CLI_EXIT_DONE)
         status = load(arguments, LIST_RULES, with_builtin, &rules);
     if (status == CLI_EXIT_DONE) {
@@ -473,11 +474,8 @@ static enum cli_exit run_explain(const struct cli_arguments *arguments) {
 }
 
 static const struct cli_option list_options[] = {
-    [LIST_RULES] = {.name = "rules",
-                    .argument = "FILE",
-                    .help = "add the rules of this file; a rule replaces an earlier one with the same id",
-                    .many = true},
-    [LIST_ONLY] = {.name = "no-builtin", .help = "do not use the built-in rules"},
+    [LIST_RULES] = CLI_RULES_OPTION,
+    [LIST_NO_BUILTIN_RULES] = CLI_NO_BUILTIN_RULES_OPTION,
     [LIST_JSON] = {.name = "json", .help = "print one JSON object per line, with all fields of each rule"},
 };
 
@@ -526,10 +524,7 @@ const struct cli_verb cli__verb_rules_check = {
 };
 
 static const struct cli_option explain_options[] = {
-    [EXPLAIN_RULES] = {.name = "rules",
-                       .argument = "FILE",
-                       .help = "add the rules of this file",
-                       .many = true},
+    [EXPLAIN_RULES] = CLI_RULES_OPTION,
     [EXPLAIN_VALUE] = {.name = "value",
                        .argument = "TEXT",
                        .help = "explain the findings in this text, such as 'password = \"...\"'",

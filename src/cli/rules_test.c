@@ -215,11 +215,8 @@ static const struct cli_option options_table[OPTION_COUNT] = {
                         .argument = "CONFIDENCE",
                         .choices = "low|medium|high",
                         .help = "count only findings of this confidence or higher (default: medium)"},
-    [RULES] = {.name = "rules",
-               .argument = "FILE",
-               .help = "add the rules of this file; a rule replaces an earlier one with the same id",
-               .many = true},
-    [NO_BUILTIN_RULES] = {.name = "no-builtin-rules", .help = "do not use the built-in rules"},
+    [RULES] = CLI_RULES_OPTION,
+    [NO_BUILTIN_RULES] = CLI_NO_BUILTIN_RULES_OPTION,
     [LIST] = {.name = "list", .help = "also list the place of each missed secret and each false positive"},
     [JSON] = {.name = "json", .help = "print one JSON object"},
 };

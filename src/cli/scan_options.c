@@ -51,15 +51,7 @@
         {.name = "allow-missing",                                                                            \
          .help = "accept that a partial clone lacks objects (default: missing objects end the scan with "    \
                  "status 4)"},                                                                               \
-    [SCAN_RULES] = {.name = "rules",                                                                         \
-                    .argument = "FILE",                                                                      \
-                    .help = "add the rules of this file; a rule replaces an earlier one with the same id",   \
-                    .many = true},                                                                           \
-    [SCAN_NO_BUILTIN_RULES] = {.name = "no-builtin-rules", .help = "do not use the built-in rules"},         \
-    [SCAN_CONFIG] = {.name = "config",                                                                       \
-                     .argument = "FILE",                                                                     \
-                     .help = "use this configuration file instead of the .turnstone.yml of each target"},    \
-    [SCAN_NO_REPO_CONFIG] = {.name = "no-repo-config", .help = "ignore the .turnstone.yml of each target"},  \
+    CLI_SCAN_RULE_OPTIONS(SCAN_RULES, SCAN_NO_BUILTIN_RULES, SCAN_CONFIG, SCAN_NO_REPO_CONFIG),              \
     [SCAN_FULL] =                                                                                            \
         {.name = "full",                                                                                     \
          .help = "scan every byte of every blob, including bytes that were already scanned in an earlier "   \
@@ -269,6 +261,14 @@ bool cli__duration_parse(const char *text, uint64_t *ret_ms) {
     return false;
 }
 
+enum cli_exit cli__scan_config_check(const char *verb, const char *config, const char *no_repo_config) {
+    if (config == NULL || no_repo_config == NULL)
+        return CLI_EXIT_DONE;
+    return cli__complain(
+        CLI_EXIT_USAGE,
+        "%s: --config already replaces the target's own configuration; leave out --no-repo-config", verb);
+}
+
 enum cli_exit cli__scan_limits_read(const char *verb, const struct cli_scan_limits *texts,
                                     struct ts_scan_options *scan) {
     uint32_t ratio;
@@ -373,11 +373,9 @@ static enum cli_exit check_together(const char *verb, const struct cli_arguments
         return cli__complain(CLI_EXIT_USAGE,
                              "%s: --%s cannot be combined with --ref, --branch, --since or --%s", verb,
                              has_range ? "range" : "commit", has_range ? "commit" : "range");
-    if (values[SCAN_CONFIG] && values[SCAN_NO_REPO_CONFIG])
-        return cli__complain(CLI_EXIT_USAGE,
-                             "%s: --config already replaces the target's own configuration; leave out "
-                             "--no-repo-config",
-                             verb);
+    enum cli_exit status = cli__scan_config_check(verb, values[SCAN_CONFIG], values[SCAN_NO_REPO_CONFIG]);
+    if (status != CLI_EXIT_DONE)
+        return status;
     if (values[SCAN_STATE] && values[SCAN_STATE][0] == '\0')
         return refuse(verb, SCAN_STATE, values[SCAN_STATE], "a folder");
     if (values[SCAN_STATE] && values[SCAN_NO_STATE])

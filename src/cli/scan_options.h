@@ -57,6 +57,24 @@ extern const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT];
 /* For turnstone baseline, which has another output. */
 extern const struct cli_option cli__baseline_option_table[SCAN_COMMON_COUNT];
 
+/* The rules of a scan, which other verbs have, too. */
+#define CLI_RULES_OPTION                                                                                     \
+    {                                                                                                        \
+        .name = "rules", .argument = "FILE",                                                                 \
+        .help = "add the rules of this file; a rule replaces an earlier one with the same id", .many = true  \
+    }
+#define CLI_NO_BUILTIN_RULES_OPTION                                                                          \
+    { .name = "no-builtin-rules", .help = "do not use the built-in rules" }
+#define CLI_SCAN_RULE_OPTIONS(rules, no_builtin_rules, config, no_repo_config)                               \
+    [rules] = CLI_RULES_OPTION, [no_builtin_rules] = CLI_NO_BUILTIN_RULES_OPTION,                            \
+    [config] = {.name = "config",                                                                            \
+                .argument = "FILE",                                                                          \
+                .help = "use this configuration file instead of the .turnstone.yml of the target"},          \
+    [no_repo_config] = {.name = "no-repo-config", .help = "ignore the .turnstone.yml of the target"}
+
+/* Prints an error if both of the last two options are given. The values are their texts, or NULL. */
+enum cli_exit cli__scan_config_check(const char *verb, const char *config, const char *no_repo_config);
+
 /* The limits of a scan, which other verbs have, too. */
 #define CLI_SCAN_LIMIT_OPTIONS(memory, max_time, max_ratio, archives, max_archive)                           \
     [memory] = {.name = "memory",                                                                            \

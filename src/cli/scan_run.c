@@ -1,6 +1,7 @@
 #include "scan_run.h"
 
 #include "complain.h"
+#include "interrupt.h"
 #include "output.h"
 #include "scan_progress.h"
 
@@ -11,7 +12,6 @@
 #include "turnstone/version.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,6 @@ static struct ts_scan_progress progress;
 
 /* ---- scanning ---- */
 
-/* Restores the default action, so that the second signal ends the program. */
 static void stop(int number) {
     static const char said[] = "\r\033[Kturnstone: stopping; a second Ctrl-C ends the program at once\n";
     static const char ended[] = "turnstone: stopped before anything was found\n";
@@ -46,20 +45,11 @@ const atomic_bool *cli__scan_stop_flag(void) {
     return &progress.stop;
 }
 
-/* SIGTERM may arrive twice, because timeout(1) and other supervisors signal the process and its group. */
-static void catch_signals(void) {
-    struct sigaction action = {.sa_handler = stop};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGTERM, &action, NULL);
-    action.sa_flags = (int)SA_RESETHAND;
-    sigaction(SIGINT, &action, NULL);
-}
-
 enum cli_exit cli__scan_run(struct cli_scan_options *options, struct ts_report *ret_report) {
     struct ts_scan_error error;
     struct cli_live_line line = {0};
     options->scan.progress = &progress;
-    catch_signals();
+    cli__catch_interrupts(stop);
     if (!options->no_progress)
         cli__scan_progress_begin(&line, &progress);
     enum ts_scan_outcome outcome = ts_scan_report_make(&options->scan, ret_report, &error);

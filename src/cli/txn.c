@@ -189,9 +189,7 @@ static const struct cli_option txn_options[] = {
     CLI_CLUSTER_OPTIONS,
     [TXN_RECORD] = {.name = "record",
                     .help = "store the outcome with the transaction, so that 'txn status' can show it later"},
-    [TXN_METRICS] = {.name = "metrics",
-                     .argument = "FILE",
-                     .help = "write Prometheus metrics to the file at the end; '-' is standard output"},
+    [TXN_METRICS] = CLI_METRICS_OPTION,
 };
 
 static const struct cli_example txn_examples[] = {

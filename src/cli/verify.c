@@ -56,16 +56,7 @@ static const struct cli_option options_table[OPTION_COUNT] = {
             .argument = "FILE",
             .help = "trust the certificates of this PEM file instead of the system's"},
     [JSON] = {.name = "json", .help = "print one JSON object for each finding"},
-    [RULES] = {.name = "rules",
-               .argument = "FILE",
-               .help = "add the rules of this file; a rule replaces an earlier one with the same id",
-               .many = true},
-    [NO_BUILTIN_RULES] = {.name = "no-builtin-rules",
-                          .help = "use only the rules of --rules and of the configuration"},
-    [CONFIG] = {.name = "config",
-                .argument = "FILE",
-                .help = "use this configuration file instead of .turnstone.yml"},
-    [NO_REPO_CONFIG] = {.name = "no-repo-config", .help = "ignore the .turnstone.yml of the targets"},
+    CLI_SCAN_RULE_OPTIONS(RULES, NO_BUILTIN_RULES, CONFIG, NO_REPO_CONFIG),
     CLI_SCAN_LIMIT_OPTIONS(MEMORY, MAX_TIME, MAX_RATIO, ARCHIVES, MAX_ARCHIVE),
     [NO_PROGRESS] = {.name = "no-progress", .help = "show no progress on the terminal"},
 };
@@ -349,11 +340,10 @@ static enum cli_exit run_with(const struct cli_arguments *arguments, const char 
 }
 
 static enum cli_exit run_verify(const struct cli_arguments *arguments) {
-    if (arguments->values[CONFIG] && arguments->values[NO_REPO_CONFIG])
-        return cli__complain(
-            CLI_EXIT_USAGE,
-            "verify: --config already replaces the target's own configuration; leave out --no-repo-config");
-    enum cli_exit status = check_consent(arguments->values);
+    enum cli_exit status =
+        cli__scan_config_check("verify", arguments->values[CONFIG], arguments->values[NO_REPO_CONFIG]);
+    if (status == CLI_EXIT_DONE)
+        status = check_consent(arguments->values);
     if (status != CLI_EXIT_DONE)
         return status;
     const char **rules = calloc(arguments->given_count + 1, sizeof *rules);

@@ -4,6 +4,7 @@
 #include "complain.h"
 #include "coord_verb.h"
 #include "forge_option.h"
+#include "interrupt.h"
 #include "live_line.h"
 #include "mirror_options.h"
 #include "output.h"
@@ -21,7 +22,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,16 +49,6 @@ static struct ts_crew_progress progress;
 static void stop(int number) {
     (void)number;
     atomic_store(&progress.stop, true);
-}
-
-/* The second Ctrl-C ends the program: leases end by themselves. SIGTERM may arrive twice, because timeout(1) and other
- * supervisors signal the process and its group. */
-static void catch_signals(void) {
-    struct sigaction action = {.sa_handler = stop};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGTERM, &action, NULL);
-    action.sa_flags = (int)SA_RESETHAND;
-    sigaction(SIGINT, &action, NULL);
 }
 
 /* ---- events while it works ---- */
@@ -319,7 +309,7 @@ static enum cli_exit work(struct cli_coord *coord, struct worker_given *given, b
     given->crew.mirrors = ts_mirrors_new(&given->mirrors.options);
     if (given->crew.mirrors == NULL)
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "worker: out of memory");
-    catch_signals();
+    cli__catch_interrupts(stop);
     if (draws)
         cli__live_line_begin(&line, make_line, NULL);
     const enum ts_crew_result result = ts_crew_work(&given->crew, &error);

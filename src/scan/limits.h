@@ -5,7 +5,7 @@
  *   0 ────────── scanning ─────────── 3/4 ─── placing ─── max_time
  *
  * The last quarter of the time is for paths and commits of findings: a finding without them is of little use.
- * The first signal ends the scanning, and leaves STOP_GRACE_NS for placing; the next one ends the program.
+ * The first signal ends the scanning, and leaves STOP_GRACE_NS for placing; another Ctrl-C ends the program.
  */
 #ifndef TS_SCAN_LIMITS_H
 #define TS_SCAN_LIMITS_H

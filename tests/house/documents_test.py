@@ -22,7 +22,7 @@ def run(*words):
 
 MAN = run("help", "--as", "man").replace("\\-", "-")
 FILES = sorted(glob.glob(os.path.join(ROOT, "rules", "*.yml")))
-RULES = len(run("rules", "list", "--no-builtin", *(w for f in FILES for w in ("--rules", f))).splitlines())
+RULES = len(run("rules", "list", "--no-builtin-rules", *(w for f in FILES for w in ("--rules", f))).splitlines())
 
 
 NOT_VERBS = ("coord", "state")  # "turnstone coord …" and "turnstone state" are bytes of formats

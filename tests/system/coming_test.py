@@ -235,7 +235,7 @@ def rules_of_gitleaks_are_translated():
                  "3 of 5 rules translated"):
         holds(line in result.err, (line, result.err))
     put("rules.yml", result.out)
-    shown = run("rules", "list", "--no-builtin", "--rules", "rules.yml", "--json")
+    shown = run("rules", "list", "--no-builtin-rules", "--rules", "rules.yml", "--json")
     equal(shown.status, CLEAN, shown)
     rules = {one["id"]: one for one in map(json.loads, shown.out.splitlines())}
     equal(sorted(rules), ["acme-token", "near", "pair"])

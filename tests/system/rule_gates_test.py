@@ -136,7 +136,7 @@ def compare(rule_text, seed):
     """The findings of scans without gates, and those that scans with gates miss."""
     with open("bare.yml", "w", encoding="utf-8") as file:
         file.write(rule_text)
-    listed = run("rules", "list", "--json", "--no-builtin", "--rules", "bare.yml")
+    listed = run("rules", "list", "--json", "--no-builtin-rules", "--rules", "bare.yml")
     equal((listed.status, listed.err), (0, ""))
     rules = [json.loads(line) for line in listed.out.splitlines()]
     os.mkdir("texts")

@@ -91,7 +91,7 @@ def list_as_json_has_everything():
 @test
 def json_has_every_field_of_a_rule():
     full, other = (json.loads(line) for line in
-                   run("rules", "list", "--json", "--no-builtin", "--rules", write("full.yml", FULL)).out.splitlines())
+                   run("rules", "list", "--json", "--no-builtin-rules", "--rules", write("full.yml", FULL)).out.splitlines())
     equal(full, {
         "id": "full-token", "name": "Token of all fields", "description": "Told \u202e, in a line", "revoke": "Ask the team", "url": "https://team.example/tokens",
         "severity": "low", "confidence": "high", "pattern": "(?:^|[^a-z0-9]{1,5})(?<secret>[a-z0-9]{20})\\b",
@@ -116,11 +116,11 @@ def rules_of_users_are_added_or_take_a_place():
     own = write("own.yml", SOUND)
     count = len(run("rules", "list").out.splitlines())
     equal(len(run("rules", "list", "--rules", own).out.splitlines()), count + 1)
-    answers("team-token  high      Token of the team\n", "rules", "list", "--no-builtin", "--rules", own)
+    answers("team-token  high      Token of the team\n", "rules", "list", "--no-builtin-rules", "--rules", own)
     other = write("other.yml", SOUND.replace("team-token", "github-pat"))
     equal(len(run("rules", "list", "--rules", other).out.splitlines()), count)
     holds("team_" in run("rules", "explain", "github-pat", "--rules", other).out, "replaced")
-    complains(2, "--rules", "rules", "list", "--no-builtin")
+    complains(2, "--rules", "rules", "list", "--no-builtin-rules")
 
 
 @test
@@ -244,7 +244,7 @@ def check_reports_all_problems_of_a_file_at_once():
 def missing_fields_of_a_rule_are_derived_from_its_pattern():
     def derived(rule):
         text = f"rules:\n  - id: short\n    name: N\n    severity: low\n    pattern: '{rule[0]}'\n" + "".join(rule[1:])
-        result = run("rules", "list", "--json", "--no-builtin", "--rules", write("own.yml", text))
+        result = run("rules", "list", "--json", "--no-builtin-rules", "--rules", write("own.yml", text))
         equal((result.status, result.err), (0, ""), result)
         told = json.loads(result.out)
         return told["gate"], told["literals"], told["anchors"], told["lead"], told["reach"], told["derived"]
