@@ -54,7 +54,7 @@ static void keep_line(const char *line) {
             return;
     if (line_count == LINES_MAX)
         abort();
-    strcpy(lines[line_count++], line);
+    snprintf(lines[line_count++], LINE_SIZE, "%s", line);
     puts(line);
 }
 
