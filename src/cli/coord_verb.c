@@ -219,9 +219,7 @@ void cli__object_end(struct cli_coord *coord) {
 }
 
 void cli__member(struct cli_coord *coord, const char *name) {
-    ts_out_put_cstring(coord->out, ts_json_separator(coord->members++, ","));
-    ts_out_put_json(coord->out, ts_bytes_of_cstring(name));
-    ts_out_put_char(coord->out, ':');
+    ts_out_put_json_name(coord->out, coord->members++, name);
 }
 
 void cli__member_number(struct cli_coord *coord, const char *name, uint64_t value) {

@@ -46,16 +46,13 @@ static const char *gate_name(const struct ts_rule *rule) {
 }
 
 static void put_json_field(const char *name, const char *text) {
-    ts_out_put_char(&out, ',');
-    ts_out_put_json(&out, ts_bytes_of_cstring(name));
-    ts_out_put_char(&out, ':');
+    ts_out_put_json_name(&out, 1, name);
     ts_out_put_json(&out, ts_bytes_of_cstring(text));
 }
 
 static void put_json_texts(const char *name, const struct ts_rule_texts *texts) {
-    ts_out_put_char(&out, ',');
-    ts_out_put_json(&out, ts_bytes_of_cstring(name));
-    ts_out_put_cstring(&out, ":[");
+    ts_out_put_json_name(&out, 1, name);
+    ts_out_put_char(&out, '[');
     for (size_t i = 0; i < texts->count; i++) {
         ts_out_put_cstring(&out, ts_json_separator(i, ","));
         ts_out_put_json(&out, ts_bytes_of_cstring(texts->texts[i]));
@@ -96,9 +93,8 @@ static void put_json_derived(const struct ts_rule *rule) {
 }
 
 static void put_json_answer(const char *name, const struct ts_rule_answer *answer) {
-    ts_out_put_char(&out, ',');
-    ts_out_put_json(&out, ts_bytes_of_cstring(name));
-    ts_out_put_cstring(&out, ":{\"statuses\":[");
+    ts_out_put_json_name(&out, 1, name);
+    ts_out_put_cstring(&out, "{\"statuses\":[");
     for (size_t i = 0; i < answer->count; i++)
         put_number(ts_json_separator(i, ","), answer->statuses[i]);
     ts_out_put_char(&out, ']');

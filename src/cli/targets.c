@@ -39,10 +39,7 @@ static void put_target(struct ts_out *out, const struct ts_target *target, bool 
                    {"object_format", ts_bytes_of_cstring(target->format)}};
     ts_out_put_char(out, '{');
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        ts_out_put_cstring(out, ts_json_separator(i, ","));
-        ts_out_put_char(out, '"');
-        ts_out_put_cstring(out, members[i].name);
-        ts_out_put_cstring(out, "\":");
+        ts_out_put_json_name(out, i, members[i].name);
         ts_out_put_json(out, members[i].value);
     }
     ts_out_put_cstring(out, "}\n");

@@ -117,9 +117,7 @@ static void put_finding(const struct ts_report_finding *finding) {
 }
 
 static void put_json_member(const char *name, const char *text) {
-    ts_out_put_char(&out, ',');
-    ts_out_put_json(&out, ts_bytes_of_cstring(name));
-    ts_out_put_char(&out, ':');
+    ts_out_put_json_name(&out, 1, name);
     ts_out_put_json(&out, ts_bytes_of_cstring(text));
 }
 

@@ -81,16 +81,12 @@ struct log {
 };
 
 static void put_number(struct ts_out *out, const char *name, uint64_t value) {
-    ts_out_put_cstring(out, ",\"");
-    ts_out_put_cstring(out, name);
-    ts_out_put_cstring(out, "\":");
+    ts_out_put_json_name(out, 1, name);
     ts_out_put_u64(out, value);
 }
 
 static void put_text(struct ts_out *out, const char *name, struct ts_bytes text) {
-    ts_out_put_cstring(out, ",\"");
-    ts_out_put_cstring(out, name);
-    ts_out_put_cstring(out, "\":");
+    ts_out_put_json_name(out, 1, name);
     ts_out_put_json(out, text);
 }
 

@@ -35,6 +35,12 @@ void ts_out_put_json(struct ts_out *out, struct ts_bytes text) {
     ts_out_put_char(out, '"');
 }
 
+void ts_out_put_json_name(struct ts_out *out, size_t members_before, const char *name) {
+    ts_out_put_cstring(out, ts_json_separator(members_before, ","));
+    ts_out_put_json(out, ts_bytes_of_cstring(name));
+    ts_out_put_char(out, ':');
+}
+
 void ts_out_put_json_part(struct ts_out *out, struct ts_bytes text) {
     while (text.len > 0) {
         size_t plain = 0;

@@ -15,6 +15,9 @@ void ts_out_put_json(struct ts_out *out, struct ts_bytes text);
 /* The same without quotes, for a string that is made of several texts. */
 void ts_out_put_json_part(struct ts_out *out, struct ts_bytes text);
 
+/* The name of a member and a colon, after a comma if there are members before it. */
+void ts_out_put_json_name(struct ts_out *out, size_t members_before, const char *name);
+
 /* The text before an element of a list or object: empty for the first element, the separator for later ones. */
 static inline const char *ts_json_separator(size_t elements_before, const char *separator) {
     return elements_before == 0 ? "" : separator;

@@ -35,7 +35,6 @@ ALLOWED = {
     "PCRE2_CODE_UNIT_WIDTH": LIBRARY,
     "XXH_INLINE_ALL": LIBRARY,
     "ts_coord_error_variant": TABLE,
-    "ts_coord_fail_run": SPECIFIED,
     "ts_coord_limits": PROBE,
     "ts_derived_shard_kind_name": TABLE,
     "ts_detector_cache_state": PROBE,

@@ -203,12 +203,6 @@ static inline enum ts_run_transition_error ts_coord_complete_run(struct ts_coord
     op.kind = TS_RUN_OP_COMPLETE_RUN;
     return ts_coord_end_run(coord, &op, ret_outcome, ret_detail);
 }
-static inline enum ts_run_transition_error ts_coord_fail_run(struct ts_coord *coord, struct ts_end_run_op op,
-                                                             struct ts_coord_outcome *ret_outcome,
-                                                             struct ts_coord_detail *ret_detail) {
-    op.kind = TS_RUN_OP_FAIL_RUN;
-    return ts_coord_end_run(coord, &op, ret_outcome, ret_detail);
-}
 static inline enum ts_run_transition_error ts_coord_cancel_run(struct ts_coord *coord,
                                                                struct ts_end_run_op op,
                                                                struct ts_coord_outcome *ret_outcome,

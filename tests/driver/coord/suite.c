@@ -211,19 +211,17 @@ enum ts_get_run_error suite_get_run(struct ts_run_record *ret_run) {
 
 enum ts_run_transition_error suite_end(enum ts_run_op_kind kind, struct ts_op_id op_id) {
     prepare();
-    const struct ts_end_run_op op = {.tenant = suite.tenant, .run = suite.run, .op_id = op_id};
-    enum ts_run_transition_error error = TS_RUN_TRANSITION_OK;
+    const struct ts_end_run_op op = {.tenant = suite.tenant, .run = suite.run, .op_id = op_id, .kind = kind};
+    const enum ts_run_transition_error error =
+        ts_coord_end_run(suite.coord, &op, &suite.outcome, &suite.detail);
     switch (kind) {
     case TS_RUN_OP_COMPLETE_RUN:
-        error = ts_coord_complete_run(suite.coord, op, &suite.outcome, &suite.detail);
         NOTE(complete_run, error == TS_RUN_TRANSITION_OK);
         break;
     case TS_RUN_OP_FAIL_RUN:
-        error = ts_coord_fail_run(suite.coord, op, &suite.outcome, &suite.detail);
         NOTE(fail_run, error == TS_RUN_TRANSITION_OK);
         break;
     case TS_RUN_OP_CANCEL_RUN:
-        error = ts_coord_cancel_run(suite.coord, op, &suite.outcome, &suite.detail);
         NOTE(cancel_run, error == TS_RUN_TRANSITION_OK);
         break;
     case TS_RUN_OP_REGISTER_SHARDS:

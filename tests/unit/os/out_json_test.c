@@ -48,6 +48,17 @@ static void parts_make_one_string(void **state) {
     assert_string_equal((const char *)out.buffer, "a\\\"b");
 }
 
+static void a_comma_is_before_every_member_but_the_first(void **state) {
+    (void)state;
+    ts_out_init(&out, -1);
+    for (size_t i = 0; i < 3; i++) {
+        ts_out_put_json_name(&out, i, "a\"b");
+        ts_out_put_u64(&out, i);
+    }
+    ts_out_put_char(&out, '\0');
+    assert_string_equal((const char *)out.buffer, "\"a\\\"b\":0,\"a\\\"b\":1,\"a\\\"b\":2");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_text_stays),
@@ -55,6 +66,7 @@ int main(void) {
         cmocka_unit_test(characters_that_reorder_or_hide_text_are_escaped),
         cmocka_unit_test(a_byte_that_is_no_character_is_a_replacement),
         cmocka_unit_test(parts_make_one_string),
+        cmocka_unit_test(a_comma_is_before_every_member_but_the_first),
     };
     return cmocka_run_group_tests_name("out_json", tests, NULL, NULL);
 }
