@@ -52,7 +52,7 @@ extern "C" {
     X(BAD_TARGET, "bad target")                                                                              \
     /* run: a rule file or configuration is not valid */                                                     \
     X(BAD_CONFIG, "bad configuration")                                                                       \
-    /* an argument is not valid; the scan is unchanged */                                                    \
+    /* an argument is not valid; the scan is unchanged. run: two options contradict each other */            \
     X(BAD_USAGE, "bad usage")                                                                                \
     /* setters: the scan is unchanged */                                                                     \
     X(NO_MEMORY, "out of memory")                                                                            \
@@ -121,9 +121,11 @@ enum ts_scan_switch {
     TS_SCAN_SWITCH_SHOW_SECRETS,     /* findings have their secret, and excerpts show it */
     TS_SCAN_SWITCH_NO_TARGET_CONFIG, /* ignore the .turnstone.yml of targets */
     TS_SCAN_SWITCH_NO_BUILTIN_RULES, /* use only the rules of TS_SCAN_TEXT_RULE_FILE and of configurations */
-    /* repositories: report the secrets that committing the staged files would add, compared with HEAD */
+    /* repositories: report the secrets that committing the staged files would add, compared with HEAD. Not with
+     * UNREACHABLE and the options that select commits: REF, BRANCH, COMMIT, RANGE, ts_scan_set_since */
     TS_SCAN_SWITCH_STAGED,
-    TS_SCAN_SWITCH_WORKING_TREE,  /* repositories: scan the files of the work tree instead of the history */
+    /* repositories: scan the files of the work tree instead of the history. Not with the same options */
+    TS_SCAN_SWITCH_WORKING_TREE,
     TS_SCAN_SWITCH_UNREACHABLE,   /* repositories: also scan objects that no ref reaches */
     TS_SCAN_SWITCH_ALLOW_MISSING, /* repositories: objects that a partial clone omits are not faults */
     TS_SCAN_SWITCH_FULL,          /* scan every byte of every blob again; slower, with the same findings */
@@ -145,7 +147,8 @@ enum ts_scan_text {
     TS_SCAN_TEXT_RULE_FILE,    /* adds the rules of this file */
     TS_SCAN_TEXT_REF,    /* adds a revision, as git writes it: scan only what the added revisions reach */
     TS_SCAN_TEXT_BRANCH, /* adds a local or remote branch to these revisions */
-    /* Adds a commit: report only secrets that these commits bring and that no parent has. */
+    /* Adds a commit: report only secrets that these commits bring and that no parent has. Not with REF, BRANCH
+     * or ts_scan_set_since. */
     TS_SCAN_TEXT_COMMIT,
     /* The same for a range of commits: A..B, A...B or A^!. Not with REF, BRANCH, COMMIT or ts_scan_set_since. */
     TS_SCAN_TEXT_RANGE,

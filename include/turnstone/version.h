@@ -10,7 +10,8 @@
 extern "C" {
 #endif
 
-/* "major.minor.patch" of the linked library; valid as long as the program runs. */
+/* The version of the linked library: "0.2.0" for a release; "0.2.0.dev53+g0123456789" for a build between
+ * releases, 53 commits after the one before 0.2.0. Valid as long as the program runs. */
 TS_API const char *ts_version(void);
 
 #ifdef __cplusplus

@@ -83,7 +83,7 @@ struct ts_git_graph {
     struct git__names names;
     atomic_uint_fast64_t tree_bytes; /* memory of trees with their entries, during reading */
     uint64_t tree_bytes_max;
-    atomic_uchar *expected;         /* types (TS_GIT_TYPE_BIT) that references expect of an object, during reading */
+    atomic_uchar *expected; /* types (TS_GIT_TYPE_BIT) that references expect of an object, during reading */
     struct git__replaced *replaced; /* sorted by number */
     size_t replaced_count;
     size_t replaced_capacity;

@@ -314,6 +314,8 @@ static enum ts_scan_result result_of(enum ts_scan_outcome outcome) {
         return TS_SCAN_RESULT_BAD_TARGET;
     case TS_SCAN_BAD_CONFIG:
         return TS_SCAN_RESULT_BAD_CONFIG;
+    case TS_SCAN_BAD_OPTIONS:
+        return TS_SCAN_RESULT_BAD_USAGE;
     case TS_SCAN_FAILED:
         break;
     }

@@ -312,6 +312,16 @@ static void find_forge(struct scan_target *target, struct ts_git_repo *repo) {
 }
 
 /* The first option that selects a part of a repository; NULL: there is none. */
+static const char *find_history_selection(const struct ts_scan_options *options) {
+    return options->ref_count + options->pattern_count > 0 || options->default_branch ? SCAN_OPTION_REF
+           : options->branch_count > 0                                                ? SCAN_OPTION_BRANCH
+           : options->has_since                                                       ? SCAN_OPTION_SINCE
+           : options->commit_count > 0                                                ? SCAN_OPTION_COMMIT
+           : options->range != NULL                                                   ? SCAN_OPTION_RANGE
+           : options->unreachable ? SCAN_OPTION_UNREACHABLE
+                                  : NULL;
+}
+
 static const char *find_selection(const struct ts_scan_options *options) {
     switch (options->extent) {
     case TS_SCAN_STAGED:
@@ -321,13 +331,7 @@ static const char *find_selection(const struct ts_scan_options *options) {
     case TS_SCAN_HISTORY:
         break;
     }
-    return options->ref_count + options->pattern_count > 0 || options->default_branch ? SCAN_OPTION_REF
-           : options->branch_count > 0                                                ? SCAN_OPTION_BRANCH
-           : options->commit_count > 0                                                ? SCAN_OPTION_COMMIT
-           : options->range != NULL                                                   ? SCAN_OPTION_RANGE
-           : options->has_since                                                       ? SCAN_OPTION_SINCE
-           : options->unreachable ? SCAN_OPTION_UNREACHABLE
-                                  : NULL;
+    return find_history_selection(options);
 }
 
 static void judge_one(struct scan_pass *pass, uint64_t count, const char *one, const char *many,
@@ -487,6 +491,7 @@ static enum ts_report_target_outcome outcome_of(enum ts_scan_outcome outcome) {
         return TS_REPORT_TARGET_SCANNED;
     case TS_SCAN_BAD_TARGET:
     case TS_SCAN_BAD_CONFIG:
+    case TS_SCAN_BAD_OPTIONS:
         return TS_REPORT_TARGET_REFUSED;
     case TS_SCAN_FAILED:
         return TS_REPORT_TARGET_FAILED;
@@ -524,15 +529,27 @@ static enum ts_scan_outcome scan_targets(struct scan_pass *pass, struct ts_scan_
 
 /* ---- the whole scan ---- */
 
+/* If two options contradict each other, one of them would be ignored, and its secrets missed. */
+static enum ts_scan_outcome check_options(const struct ts_scan_options *options,
+                                          struct ts_scan_error *ret_error) {
+    const char *selection = find_history_selection(options);
+    if (options->extent != TS_SCAN_HISTORY && selection != NULL)
+        return scan__fail(ret_error, TS_SCAN_BAD_OPTIONS,
+                          "%s selects from the history, and %s does not scan it", selection,
+                          find_selection(options));
+    const char *change = options->range != NULL      ? SCAN_OPTION_RANGE
+                         : options->commit_count > 0 ? SCAN_OPTION_COMMIT
+                                                     : NULL;
+    if (change != NULL && selection != NULL && strcmp(selection, change) != 0)
+        return scan__fail(ret_error, TS_SCAN_BAD_OPTIONS, "%s and %s cannot be combined", change, selection);
+    return TS_SCAN_DONE;
+}
+
 /* Checked before anything is scanned, because scanning may take long. A selection that does not apply to a
  * target would otherwise be ignored. */
 static enum ts_scan_outcome check_selection(const struct ts_scan_options *options,
                                             struct ts_scan_error *ret_error) {
     const char *selection = find_selection(options);
-    if (options->range != NULL &&
-        (options->ref_count + options->branch_count + options->commit_count > 0 || options->has_since))
-        return scan__fail(ret_error, TS_SCAN_BAD_TARGET,
-                          "a range cannot be combined with refs, branches, commits or a date");
     for (size_t i = 0; selection != NULL && i < options->target_count; i++) {
         const struct ts_scan_target *target = &options->targets[i];
         struct stat status;
@@ -671,6 +688,8 @@ enum ts_scan_outcome ts_scan_report_make(const struct ts_scan_options *options, 
     enum ts_scan_outcome outcome = pass_init(pass, options, begin_ns)
                                        ? TS_SCAN_DONE
                                        : scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
+    if (outcome == TS_SCAN_DONE)
+        outcome = check_options(options, ret_error);
     if (outcome == TS_SCAN_DONE)
         outcome = check_selection(options, ret_error);
     if (outcome == TS_SCAN_DONE)

@@ -159,10 +159,11 @@ struct ts_scan_options {
 };
 
 enum ts_scan_outcome {
-    TS_SCAN_DONE,       /* there is a report; it may be incomplete, or name targets that were not scanned */
-    TS_SCAN_BAD_TARGET, /* missing, not a repository, or an unknown ref */
-    TS_SCAN_BAD_CONFIG, /* the rules or the configuration are wrong */
-    TS_SCAN_FAILED,     /* a lack of memory, threads or temporary files */
+    TS_SCAN_DONE,        /* there is a report; it may be incomplete, or name targets that were not scanned */
+    TS_SCAN_BAD_TARGET,  /* missing, not a repository, or an unknown ref */
+    TS_SCAN_BAD_CONFIG,  /* the rules or the configuration are wrong */
+    TS_SCAN_BAD_OPTIONS, /* two options contradict each other */
+    TS_SCAN_FAILED,      /* a lack of memory, threads or temporary files */
 };
 
 struct ts_scan_error {

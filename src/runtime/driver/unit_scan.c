@@ -340,6 +340,8 @@ static struct ts_unit_event judge(struct runtime__unit *unit, enum ts_scan_outco
         return why_refused(path, unit->has_mirror);
     case TS_SCAN_BAD_CONFIG:
         ts_unreachable("the rules are compiled, and the repository's own are not used");
+    case TS_SCAN_BAD_OPTIONS:
+        ts_unreachable("a selection is one option");
     case TS_SCAN_FAILED:
         return why_failed(error);
     }

@@ -368,6 +368,35 @@ static void wrong_arguments_are_bad_usage(void **state) {
     assert_string_equal(ts_scan_severity_text(TS_SCAN_SEVERITY_CRITICAL), "critical");
 }
 
+static void expect_contradiction(const char *text) {
+    assert_int_equal(ts_scan_run(scan, see, &seen), TS_SCAN_RESULT_BAD_USAGE);
+    assert_string_equal(ts_scan_error_text(scan), text);
+}
+
+static void options_of_which_one_would_be_ignored_are_bad_usage(void **state) {
+    (void)state;
+    assert_int_equal(ts_scan_add_repository(scan, folder_path(&folder, "top")), 0);
+    assert_int_equal(ts_scan_set_switch(scan, TS_SCAN_SWITCH_STAGED, true), 0);
+    assert_int_equal(ts_scan_set_text(scan, TS_SCAN_TEXT_REF, "main"), 0);
+    expect_contradiction(
+        "TS_SCAN_TEXT_REF selects from the history, and TS_SCAN_SWITCH_STAGED does not scan it");
+    assert_int_equal(ts_scan_set_switch(scan, TS_SCAN_SWITCH_STAGED, false), 0);
+    assert_int_equal(ts_scan_set_switch(scan, TS_SCAN_SWITCH_WORKING_TREE, true), 0);
+    assert_int_equal(ts_scan_set_text(scan, TS_SCAN_TEXT_REF, NULL), 0);
+    ts_scan_set_since(scan, 1);
+    expect_contradiction(
+        "ts_scan_set_since selects from the history, and TS_SCAN_SWITCH_WORKING_TREE does not scan it");
+    assert_int_equal(ts_scan_set_switch(scan, TS_SCAN_SWITCH_WORKING_TREE, false), 0);
+    assert_int_equal(ts_scan_set_text(scan, TS_SCAN_TEXT_COMMIT, "HEAD"), 0);
+    expect_contradiction("TS_SCAN_TEXT_COMMIT and ts_scan_set_since cannot be combined");
+    ts_scan_set_since(scan, 0);
+    assert_int_equal(ts_scan_set_text(scan, TS_SCAN_TEXT_RANGE, "HEAD^!"), 0);
+    expect_contradiction("TS_SCAN_TEXT_RANGE and TS_SCAN_TEXT_COMMIT cannot be combined");
+    assert_int_equal(ts_scan_set_text(scan, TS_SCAN_TEXT_COMMIT, NULL), 0);
+    assert_int_equal(ts_scan_set_text(scan, TS_SCAN_TEXT_BRANCH, "main"), 0);
+    expect_contradiction("TS_SCAN_TEXT_RANGE and TS_SCAN_TEXT_BRANCH cannot be combined");
+}
+
 static void a_limit_of_time_ends_the_run(void **state) {
     (void)state;
     size_t len = (size_t)64 << 20;
@@ -401,6 +430,7 @@ int main(void) {
         TEST(ids_have_the_salt_of_the_baseline),
         TEST(findings_below_a_confidence_are_counted_and_not_reported),
         TEST(wrong_arguments_are_bad_usage),
+        TEST(options_of_which_one_would_be_ignored_are_bad_usage),
         TEST(a_limit_of_time_ends_the_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
