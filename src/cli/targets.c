@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TARGETS_SELECT, TARGETS_TENANT, TARGETS_FORMAT, TARGETS_JSON, TARGETS_FORGE };
+enum { TARGETS_SELECT, TARGETS_TENANT, TARGETS_FORMAT, TARGETS_JSON, TARGETS_LIST, TARGETS_FORGE };
 
 static void put_target(struct ts_out *out, const struct ts_target *target, bool json) {
     char id[2 * TS_TARGET_ID_LEN];
@@ -45,12 +45,39 @@ static void put_target(struct ts_out *out, const struct ts_target *target, bool 
     ts_out_put_cstring(out, "}\n");
 }
 
-static enum cli_exit print(struct cli_target_request *request, bool json) {
+static void put_line(struct ts_out *out, const struct ts_target *target) {
+    ts_out_put_cstring(out, target->url);
+    ts_out_put_char(out, '\t');
+    ts_out_put_cstring(out, target->selection);
+    ts_out_put_char(out, '\n');
+}
+
+/* Other addresses have no blanks. */
+static enum cli_exit check_path(const char *path) {
+    const size_t len = strlen(path);
+    if (strpbrk(path, "\t\n") == NULL && (len == 0 || strchr(" \r", path[len - 1]) == NULL))
+        return CLI_EXIT_DONE;
+    return cli__complain(
+        CLI_EXIT_USAGE,
+        "targets: --list: the path '%s' has a tab, a line feed, or a blank at its end; a list cannot "
+        "contain it, so name it on the command line",
+        cli__quote_text(path).text);
+}
+
+static enum cli_exit print(struct cli_target_request *request, bool json, bool list) {
     static struct ts_out out;
+    enum cli_exit status = CLI_EXIT_DONE;
     ts_target_list_settle(&request->list);
+    for (size_t i = 0; list && status == CLI_EXIT_DONE && i < request->list.count; i++)
+        status = check_path(request->list.items[i].url);
+    if (status != CLI_EXIT_DONE)
+        return status;
     ts_out_init(&out, STDOUT_FILENO);
     for (size_t i = 0; i < request->list.count; i++)
-        put_target(&out, &request->list.items[i], json);
+        if (list)
+            put_line(&out, &request->list.items[i]);
+        else
+            put_target(&out, &request->list.items[i], json);
     return cli__finish_out(&out, CLI_EXIT_DONE);
 }
 
@@ -62,6 +89,8 @@ static enum cli_exit run_targets(const struct cli_arguments *arguments) {
     if (!ts_tenant_id_from_text(ts_bytes_of_cstring(tenant), &id))
         return cli__complain(CLI_EXIT_USAGE, "targets: --tenant must be a name of 1 to 32 bytes; got '%s'",
                              cli__quote_text(tenant).text);
+    if (arguments->values[TARGETS_JSON] && arguments->values[TARGETS_LIST])
+        return cli__complain(CLI_EXIT_USAGE, "targets: --json and --list exclude each other");
     if (arguments->operand_count == 0)
         return cli__complain(
             CLI_EXIT_USAGE,
@@ -78,7 +107,8 @@ static enum cli_exit run_targets(const struct cli_arguments *arguments) {
         status = one == CLI_EXIT_DONE ? status : one;
     }
     if (status == CLI_EXIT_DONE)
-        status = print(&request, arguments->values[TARGETS_JSON] != NULL);
+        status =
+            print(&request, arguments->values[TARGETS_JSON] != NULL, arguments->values[TARGETS_LIST] != NULL);
     ts_target_list_release(&request.list);
     return status;
 }
@@ -98,6 +128,10 @@ static const struct cli_option targets_options[] = {
                         .choices = "sha1|sha256",
                         .help = "the object format of repositories on servers (default: sha1)"},
     [TARGETS_JSON] = {.name = "json", .help = "print one JSON object per line"},
+    [TARGETS_LIST] =
+        {.name = "list",
+         .help = "print a list that 'run create --targets' and this verb read: each address as git gets it, "
+                 "a tab, and the selection"},
     CLI_FORGE_OPTIONS(TARGETS_FORGE),
 };
 
@@ -106,6 +140,7 @@ static const struct cli_variable targets_variables[] = {CLI_FORGE_VARIABLES};
 static const struct cli_example targets_examples[] = {
     {"turnstone targets git@github.com:a/b.git ssh://git@GitHub.com:22/a/b/", "two spellings of one target"},
     {"echo https://github.com/a/b | turnstone targets --select refs:main --json -", "a list, for a program"},
+    {"turnstone targets --list --select all https://github.com/a/b", "a list to edit, and to submit later"},
 };
 
 const struct cli_verb cli__verb_targets = {
@@ -117,8 +152,8 @@ const struct cli_verb cli__verb_targets = {
         "address, and its selection. The same request gives the same targets in the same order; duplicates "
         "are dropped.\n\nA file, or '-' for standard input, has one address on a line, and, after a tab, a "
         "selection. Empty lines and lines that begin with # are ignored. A folder stands for all repositories "
-        "in it. An address is a path or a URL with https, http, ssh, git or file, or user@host:path. An "
-        "address with a password or token is refused.\n\nA request to a forge stands for all repositories of "
+        "in it, except those inside another repository. An address is a path or a URL with https, http, ssh, "
+        "git or file, or user@host:path. An address with a password or token is refused.\n\nA request to a forge stands for all repositories of "
         "an organisation, group, workspace or user, as the forge's API lists them: github://HOST/OWNER, "
         "gitlab://HOST/GROUP with its subgroups, gitea://HOST/OWNER (also Forgejo), "
         "bitbucket://bitbucket.org/WORKSPACE. Requests use HTTPS with a verified certificate and follow no "

@@ -44,6 +44,19 @@ def a_list_may_have_blanks_at_the_ends_of_its_lines_and_a_mark_of_utf_8():
 
 
 @test
+def a_list_that_was_printed_means_the_same_targets():
+    path = repository("with a blank")
+    for words in (("git@github.com:a/b.git", "https://host/c.git/", "https://host:444/%7ed", path), ("--select", "refs:b,a", "https://host/a", path)):
+        wanted = targets(*words)
+        printed = run("targets", "--list", *words)
+        equal((printed.status, printed.err, printed.out.count("\n")), (0, "", len(wanted)))
+        equal(targets("--select", "all", "-", stdin=printed.out), wanted)
+    complains(2, "exclude each other", "targets", "--list", "--json", "https://host/a")
+    for odd in ("a tab\t.", "blank ", "line\n."):
+        complains(2, "a list cannot contain it", "targets", "--list", "https://host/a", repository(odd))
+
+
+@test
 def the_order_of_a_request_changes_nothing():
     lines = [f"https://host/a/{i}{end}" for i in range(50) for end in ("", ".git", "/")]
     lines += [f"https://host/a\trefs:{one}" for one in ("b,a", "a,b,a")]

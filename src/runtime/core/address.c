@@ -119,9 +119,11 @@ static enum ts_address_error split_authority(struct ts_bytes authority, struct p
         return TS_ADDRESS_HOST;
     parts->host = ts_bytes_first(authority, host_len);
     parts->port = ts_bytes_skip(authority, host_len);
-    if (parts->host.len > 1 && parts->host.data[parts->host.len - 1] == '.')
-        parts->host.len--; /* the final dot of a host name */
-    return is_host(parts->host) ? TS_ADDRESS_OK : TS_ADDRESS_HOST;
+    if (!is_host(parts->host))
+        return TS_ADDRESS_HOST;
+    if (parts->host.data[parts->host.len - 1] == '.')
+        parts->host.len--; /* the final dot of a host name; is_host has refused a second one */
+    return TS_ADDRESS_OK;
 }
 
 static const struct scheme *scheme_of(struct ts_bytes name) {
@@ -141,16 +143,49 @@ static enum ts_address_error split_url(struct ts_bytes given, size_t scheme_len,
     return split_authority(ts_bytes_first(rest, authority_len), parts);
 }
 
+/* The place of the colon before the path of a short address. Colons in brackets do not count: they belong to an IPv6
+ * address, or to a port. */
+static size_t find_colon(struct ts_bytes given) {
+    const size_t colon = find(given, ":"), open = find(given, "[");
+    if (open > colon || (open > 0 && given.data[open - 1] != '@'))
+        return colon;
+    const size_t behind = open + find(ts_bytes_skip(given, open), "]") + 1;
+    return behind < given.len && given.data[behind] == ':' ? behind : colon;
+}
+
+/* [host:port] or [user@host:port], which git also takes; but [::1] is a host. */
+static bool has_port_in_brackets(struct ts_bytes authority) {
+    if (authority.len < 2 || authority.data[0] != '[' || authority.data[authority.len - 1] != ']')
+        return false;
+    const size_t colon = find(authority, ":");
+    return find(authority, "@") < authority.len ||
+           (colon < authority.len &&
+            find(ts_bytes_skip(authority, colon + 1), ":") == authority.len - colon - 1);
+}
+
+/* A URL whose "://" is incomplete. */
+static bool is_scheme_without_slashes(struct ts_bytes host) {
+    return equals_in_any_case(host, "https") || equals_in_any_case(host, "http") ||
+           equals_in_any_case(host, "file") || equals_in_any_case(host, "ftp");
+}
+
 /* user@host:path */
 static enum ts_address_error split_short(struct ts_bytes given, size_t colon, struct parts *parts) {
+    struct ts_bytes authority = ts_bytes_first(given, colon);
+    const bool has_user = find(authority, "@") < authority.len;
     parts->scheme = scheme_of(TS_BYTES("ssh"));
     parts->is_short = true;
     parts->path = ts_bytes_skip(given, colon + 1);
-    if (parts->path.len > 0 && parts->path.data[0] == ':')
+    if (parts->path.len > 0 && parts->path.data[0] == ':' && find(authority, "[") == authority.len)
         return TS_ADDRESS_SCHEME; /* helper::address, which runs a program */
-    if (find(parts->path, "@") < find(parts->path, "/"))
-        return TS_ADDRESS_CREDENTIALS; /* user:password@host:path */
-    return split_authority(ts_bytes_first(given, colon), parts);
+    /* user:password@host:path, or https:/user:password@host/path */
+    if (find(parts->path, "@") < (has_user ? find(parts->path, "/") : parts->path.len))
+        return TS_ADDRESS_CREDENTIALS;
+    if (is_scheme_without_slashes(authority))
+        return TS_ADDRESS_SCHEME;
+    if (has_port_in_brackets(authority))
+        authority = ts_bytes_slice(authority, (struct ts_span){1, authority.len - 2});
+    return split_authority(authority, parts);
 }
 
 static enum ts_address_error put_port(struct writer *writer, const struct parts *parts) {
@@ -236,7 +271,7 @@ static enum ts_address_error write_url(const struct parts *parts, struct writer 
         put(writer, '@');
     }
     put_lower(writer, parts->host);
-    enum ts_address_error error = parts->is_short ? TS_ADDRESS_OK : put_port(writer, parts);
+    enum ts_address_error error = put_port(writer, parts);
     if (error != TS_ADDRESS_OK)
         return error;
     bool is_in_home = parts->is_short && is_relative(parts->path) && parts->path.data[0] != '~' &&
@@ -246,17 +281,30 @@ static enum ts_address_error write_url(const struct parts *parts, struct writer 
     return put_path(writer, parts->path);
 }
 
+enum { GIT_LEN = 4 };
+
+static bool ends_with(struct ts_bytes text, struct ts_bytes end) {
+    return text.len >= end.len && ts_bytes_equal(ts_bytes_skip(text, text.len - end.len), end);
+}
+
+/* Whether .git follows a name. The segments ".git", "..git" and "...git" have no other name. */
+static bool has_git_at_end(struct ts_bytes text) {
+    if (!ends_with(text, TS_BYTES(".git")))
+        return false;
+    const struct ts_bytes name = ts_bytes_first(text, text.len - GIT_LEN);
+    return !ends_with(name, TS_BYTES("/")) && !ends_with(name, TS_BYTES("/.")) &&
+           !ends_with(name, TS_BYTES("/.."));
+}
+
 /* Makes the address and the URL for git from a URL, with or without .git at its end. */
 static enum ts_address_error keep(const struct parts *parts, struct ts_bytes given, struct writer *writer,
                                   struct ts_address *ret_address) {
     struct ts_bytes url = ts_bytes_of(writer->bytes, writer->len);
     struct ts_bytes text = url;
-    struct ts_bytes end = TS_BYTES(".git");
     /* Removes every .git at the end, so that the result, if it is submitted as an address, is the same
      * target. */
-    while (text.len > end.len && ts_bytes_equal(ts_bytes_skip(text, text.len - end.len), end) &&
-           text.data[text.len - end.len - 1] != '/')
-        text.len -= end.len;
+    while (has_git_at_end(text))
+        text.len -= GIT_LEN;
     /* The address does not distinguish a path below the root from one below a user's home. So git gets the
      * URL as the user wrote it. */
     if (parts->is_short && is_relative(parts->path))
@@ -289,7 +337,7 @@ enum ts_address_error ts_address_parse(struct ts_bytes given, struct ts_address 
         return TS_ADDRESS_TOO_LONG;
     if (given.data[0] == '-')
         return TS_ADDRESS_DASH;
-    size_t colon = find(given, ":");
+    size_t colon = find_colon(given);
     struct ts_bytes behind = ts_bytes_skip(given, colon);
     bool is_url = ts_bytes_starts_with(behind, TS_BYTES("://"));
     if (is_url && equals_in_any_case(ts_bytes_first(given, colon), "file")) {

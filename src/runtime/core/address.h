@@ -6,6 +6,8 @@
  *     HTTPS://GitHub.com:443//a/b.git/       https://github.com/a/b
  *     git@github.com:a/b.git                 ssh://git@github.com/a/b
  *     me@host:a/b                            ssh://me@host/~/a/b
+ *     git@[2001:DB8::1]:a/b                  ssh://git@[2001:db8::1]/a/b
+ *     [git@host:2222]:a/b                    ssh://git@host:2222/a/b
  *     ssh://git@[2001:DB8::1]:22/a/./b       ssh://git@[2001:db8::1]/a/b
  *     https://host/%7ea/b%2fc                https://host/~a/b%2Fc
  *     file:///srv/a.git, /srv/a.git, ../a    a path: the driver finds the repository there
@@ -15,7 +17,8 @@
  * other users it is below their home, as in git.
  *
  * An address with a password, or with a user that may be a token, is refused. Otherwise it would appear in
- * stores, logs and the list of processes.
+ * stores, logs and the list of processes. The same applies to a URL with one slash (https:/user:password@host/a),
+ * which would be a short address for a host named https.
  */
 #ifndef TS_RUNTIME_CORE_ADDRESS_H
 #define TS_RUNTIME_CORE_ADDRESS_H
