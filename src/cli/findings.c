@@ -59,6 +59,7 @@ static void print_json(struct cli_coord *coord, const struct ts_found *found) {
     cli__member(coord, "first");
     cli__object_begin(coord);
     cli__member_text(coord, "target", target);
+    member_bytes(coord, "repo", found->first_address);
     member_bytes(coord, "path", found->first.path);
     cli__member_bool(coord, "path_is_cut", found->first.path_is_cut);
     cli__member_number(coord, "line", found->first.line);
@@ -77,6 +78,10 @@ static void print_text(struct cli_coord *coord, const struct ts_found *found) {
     cli__say(coord, "  %llu %s in %llu %s, ", (unsigned long long)found->occurrences,
              found->occurrences == 1 ? "place" : "places", (unsigned long long)found->targets,
              found->targets == 1 ? "target" : "targets");
+    if (found->first_address.len > 0) {
+        cli__put_escaped(coord->out, found->first_address);
+        cli__say(coord, " ");
+    }
     cli__put_escaped(coord->out, found->first.path);
     cli__say(coord, "%s:%llu", found->first.path_is_cut ? "…" : "", (unsigned long long)found->first.line);
     if (found->state != TS_FLEET_FINDING_OPEN)
@@ -128,9 +133,13 @@ static enum cli_exit run_list(const struct cli_arguments *arguments) {
         return status;
     query.tenant = coord.tenant;
     query.limit = (size_t)limit;
+    query.wants_address = true;
     struct listing listing = {.coord = &coord};
     struct ts_infra_error error = {0};
     bool more = false;
+    status = cli__findings_check_target(&coord, &query.filter);
+    if (status != CLI_EXIT_DONE)
+        return cli__coord_close(&coord, status);
     if (!ts_findings_list(coord.coord, &query, print_found, &listing, &more, &error))
         status = cli__findings_refuse(&coord, &error);
     else if (more)

@@ -43,7 +43,7 @@ enum cli_exit cli__findings_filter(const char *verb, const struct cli_arguments 
     if (filter.has_target && !read_id(values[FINDINGS_TARGET], filter.target.bytes))
         return cli__complain(CLI_EXIT_USAGE,
                              "%s: --target '%s' is not the id of a target; give the 32 hexadecimal digits "
-                             "that 'turnstone targets --json' prints",
+                             "that 'turnstone targets' prints",
                              verb, cli__quote_text(values[FINDINGS_TARGET]).text);
     *ret_filter = filter;
     return CLI_EXIT_DONE;
@@ -69,4 +69,28 @@ enum cli_exit cli__findings_refuse_unknown(struct cli_coord *coord, const struct
     }
     return cli__complain(CLI_EXIT_REFUSED, "%s: the tenant has no finding '%s'", coord->verb,
                          cli__show_finding(finding).text);
+}
+
+enum cli_exit cli__findings_check_target(struct cli_coord *coord, const struct ts_findings_filter *filter) {
+    struct ts_infra_error error = {0};
+    bool is_known = false;
+    char id[2 * TS_TARGET_ID_LEN + 1];
+    if (!filter->has_target)
+        return CLI_EXIT_DONE;
+    if (!ts_findings_knows_target(coord->coord, &coord->tenant, &filter->target, &is_known, &error))
+        return cli__findings_refuse(coord, &error);
+    if (is_known)
+        return CLI_EXIT_DONE;
+    *ts_hex_encode(ts_bytes_of(filter->target.bytes, TS_TARGET_ID_LEN), id) = '\0';
+    if (coord->json) {
+        cli__object_begin(coord);
+        cli__member_text(coord, "error", "TargetNotFound");
+        cli__member_text(coord, "target", id);
+        cli__object_end(coord);
+    }
+    return cli__complain(
+        CLI_EXIT_REFUSED,
+        "%s: the tenant has no complete scan of the target '%s'; 'turnstone targets' with the "
+        "--select of the run prints the ids",
+        coord->verb, id);
 }

@@ -39,7 +39,7 @@ enum {
         [FINDINGS_TARGET] = {.name = "target",                                                               \
                              .argument = "ID",                                                               \
                              .help = "only findings of this target, by the id that "                         \
-                                     "'turnstone targets --json' prints"}
+                                     "'turnstone targets' prints for the same selection"}
 
 /* Reads the options. Prints an error when one is wrong. */
 enum cli_exit cli__findings_filter(const char *verb, const struct cli_arguments *arguments,
@@ -60,5 +60,8 @@ enum cli_exit cli__findings_refuse(struct cli_coord *coord, const struct ts_infr
 
 /* The same for a finding that the tenant has never had. */
 enum cli_exit cli__findings_refuse_unknown(struct cli_coord *coord, const struct ts_fleet_finding *finding);
+
+/* Refuses a filter by a target that was never scanned: an empty answer would look like a clean repository. */
+enum cli_exit cli__findings_check_target(struct cli_coord *coord, const struct ts_findings_filter *filter);
 
 #endif

@@ -148,6 +148,9 @@ static enum cli_exit run_export(const struct cli_arguments *arguments) {
     scope.tenant = coord.tenant;
     struct ts_report report;
     struct ts_infra_error error = {0};
+    status = cli__findings_check_target(&coord, &scope.filter);
+    if (status != CLI_EXIT_DONE)
+        return cli__coord_close(&coord, status);
     if (!ts_findings_report(coord.coord, &scope, &report, &error))
         return cli__coord_close(&coord, cli__findings_refuse(&coord, &error));
     write_report(&coord, &report, format);

@@ -6,7 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
 from fleet import Fleet, repositories, scanned  # noqa: E402
-from program import complains  # noqa: E402
+from program import complains, run  # noqa: E402
 from repo import Repo, github_token  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
@@ -52,6 +52,8 @@ def findings_of_all_repositories_are_listed_in_pages_that_stay_the_same():
         equal((again, pages), (found, (len(found) + size - 1) // size))
     text = fleet.ok("findings", "list", *ALL, "--limit", "2")
     equal(text.splitlines()[2], f"more findings: add --after {ids[1]}")
+    for line, one in zip(text.splitlines()[:2], found):
+        holds(one["first"]["repo"] in paths and f", {one['first']['repo']} {one['first']['path']}:{one['first']['line']}" in line, line)
 
 
 @test
@@ -137,6 +139,19 @@ def filters_choose_findings():
     target = every[0]["first"]["target"]
     of_target, _ = listed(fleet, "--target", target)
     holds(every[0] in of_target and len(of_target) < len(every), of_target)
+
+
+@test
+def a_target_that_was_never_scanned_is_refused_instead_of_looking_clean():
+    paths = repositories("repos", 1)
+    fleet = Fleet()
+    scan_all(fleet, 1, "repos")
+    ids = [run("targets", "--select", select, paths[0]).out.split()[0] for select in ("all", "default")]
+    for verb in ("list", "export"):
+        holds("shared.env" in fleet.ok("findings", verb, "--target", ids[0], *ALL), verb)
+        result = fleet.run("findings", verb, "--target", ids[1], "--json")
+        equal((result.status, json.loads(result.out)), (3, {"error": "TargetNotFound", "target": ids[1]}), verb)
+        holds(f"no complete scan of the target '{ids[1]}'; 'turnstone targets' with the --select of the run" in result.err, result)
 
 
 @test

@@ -402,18 +402,41 @@ static bool matches(const struct ts_findings_filter *filter, const struct ts_rep
            (!filter->has_state || state == filter->state);
 }
 
+static void note_listed(void *context, const struct ts_found *found) {
+    bool *is_listed = context;
+    (void)found;
+    *is_listed = true;
+}
+
+/* A report of one target does not have the other targets of a finding, whose places may be open. */
+static bool check_other_targets(const struct assembly *mine, const struct ts_report_finding *finding,
+                                bool *is_allowed) {
+    const struct gather *gather = mine->gather;
+    struct ts_findings_query query = {.tenant = gather->scope->tenant,
+                                      .filter = {.has_state = true, .state = TS_FLEET_FINDING_ALLOWED},
+                                      .has_only = true,
+                                      .limit = 1};
+    bool more;
+    if (!*is_allowed || !gather->scope->filter.has_target || !gather->scope->filter.has_state)
+        return true;
+    (void)ts_hex_decode(ts_bytes_of(finding->id.text, TS_FINDING_ID_LEN), query.only.bytes);
+    *is_allowed = false;
+    return ts_findings_list(gather->coord, &query, note_listed, is_allowed, &more, gather->error);
+}
+
 /* Keeps only the findings that match the filter. */
-static bool filter_findings(struct assembly *mine, const bool *are_allowed) {
+static bool filter_findings(struct assembly *mine, bool *are_allowed) {
     struct ts_report *report = &mine->report;
     struct states states = {.gather = mine->gather,
                             .triages = calloc(report->finding_count + 1, sizeof *states.triages)};
     if (states.triages == NULL)
         return no_room(mine);
-    const bool good = read_triages(mine, &states);
+    bool good = read_triages(mine, &states);
     size_t kept = 0;
     for (size_t i = 0; good && i < report->finding_count; i++) {
-        if (matches(&mine->gather->scope->filter, &report->findings[i],
-                    durable__state_of(states.triages[i], are_allowed[i])))
+        good = check_other_targets(mine, &report->findings[i], &are_allowed[i]);
+        if (good && matches(&mine->gather->scope->filter, &report->findings[i],
+                            durable__state_of(states.triages[i], are_allowed[i])))
             report->findings[kept++] = report->findings[i];
     }
     report->finding_count = kept;

@@ -181,6 +181,18 @@ bool durable__current_read(struct durable__current *current, struct ts_coord *co
     return good;
 }
 
+bool ts_findings_knows_target(struct ts_coord *coord, const struct ts_tenant_id *tenant,
+                              const struct ts_target_id *target, bool *ret_knows,
+                              struct ts_infra_error *ret_error) {
+    struct durable__current current = {0};
+    const bool done = durable__current_want(&current, target)
+                          ? durable__current_read(&current, coord, tenant, ret_error)
+                          : durable__no_room(ret_error);
+    *ret_knows = done && find(&current, target)->exists;
+    durable__current_release(&current);
+    return done;
+}
+
 bool durable__current_has(const struct durable__current *current, const struct ts_target_id *id,
                           const struct ts_attempt *attempt) {
     if (current->capacity == 0)

@@ -46,6 +46,11 @@ struct ts_findings_filter {
     struct ts_target_id target;
 };
 
+/* Whether a scan of the target was ever complete. */
+bool ts_findings_knows_target(struct ts_coord *coord, const struct ts_tenant_id *tenant,
+                              const struct ts_target_id *target, bool *ret_knows,
+                              struct ts_infra_error *ret_error);
+
 /* ---- list ---- */
 
 /* One finding, summed over all targets. Borrowed until visit returns. */
@@ -63,14 +68,18 @@ struct ts_found {
     bool is_in_head;
     struct ts_target_id first_target; /* the first target by id, and its first occurrence */
     struct ts_fleet_seen first;
+    struct ts_bytes first_address; /* of the first target, if wanted; empty: the target is changing */
 };
 
 struct ts_findings_query {
     struct ts_tenant_id tenant;
     struct ts_findings_filter filter;
+    bool has_only; /* only this finding */
+    struct ts_fleet_finding only;
     bool has_after;
     struct ts_fleet_finding after; /* only findings with a larger id */
     size_t limit;
+    bool wants_address;
 };
 
 /* Visits matching findings in the order of their ids. ret_more: there are more than the limit. */
@@ -88,7 +97,8 @@ struct ts_findings_scope {
 };
 
 /* All occurrences of the matching findings in all targets, in the form of a report of a scan of these
- * targets. Targets are ordered by address. */
+ * targets. Targets are ordered by address. If the filter has a target, the report has only its occurrences; the
+ * state of a finding nevertheless depends on all targets. */
 bool ts_findings_report(struct ts_coord *coord, const struct ts_findings_scope *scope,
                         struct ts_report *ret_report, struct ts_infra_error *ret_error);
 void ts_findings_report_release(struct ts_report *report);

@@ -9,6 +9,7 @@
 #include "findings_impl.h"
 
 #include "os/grow.h"
+#include "runtime/core/fleet_summary.h"
 
 #include <stdlib.h>
 
@@ -307,37 +308,123 @@ static bool matches(const struct list *list, struct group *group) {
            (!filter->has_target || group->has_target);
 }
 
+/* Keeps the groups that match the filter, at most so many. Returns whether more of them match. */
+static bool drop_others(struct list *list, size_t limit) {
+    size_t kept = 0;
+    for (size_t i = 0; i < list->group_count; i++) {
+        if (!matches(list, &list->groups[i]))
+            continue;
+        if (kept == limit) {
+            list->group_count = kept;
+            return true;
+        }
+        list->groups[kept++] = list->groups[i];
+    }
+    list->group_count = kept;
+    return false;
+}
+
+/* ---- addresses ---- */
+
+/* The groups in the order of their first targets. A key is read once for all groups with the same target. */
+struct addresses {
+    struct list *list;
+    struct group **groups;
+    size_t *from; /* for each key: the index of its first group */
+    struct durable__key_at *keys;
+    size_t count; /* number of keys */
+};
+
+static int by_target(const void *a, const void *b) {
+    const struct group *const *one = a, *const *other = b;
+    return memcmp(&(*one)->found.first_target, &(*other)->found.first_target, sizeof(struct ts_target_id));
+}
+
+static bool take_address(void *context, size_t index, const struct ts_row *row) {
+    const struct addresses *mine = context;
+    struct ts_fleet_summary_reader reader;
+    struct ts_fleet_part part;
+    if (ts_fleet_summary_open(row->value, &reader) != TS_FLEET_OK ||
+        ts_fleet_summary_next(&reader, &part) != TS_FLEET_PART_ORIGIN)
+        return true;
+    const struct ts_bytes address = part.u.origin.address;
+    const char *copy = ts_arena_copy(&mine->list->arena, address);
+    if (copy == NULL)
+        return durable__no_room(mine->list->error);
+    for (size_t i = mine->from[index]; i < mine->from[index + 1]; i++)
+        mine->groups[i]->found.first_address = ts_bytes_of(copy, address.len);
+    return true;
+}
+
+/* The address is in the summary of the target's attempt. */
+static void put_keys(struct addresses *mine) {
+    struct list *list = mine->list;
+    for (size_t i = 0; i < list->group_count; i++)
+        mine->groups[i] = &list->groups[i];
+    qsort(mine->groups, list->group_count, sizeof(struct group *), by_target);
+    for (size_t i = 0; i < list->group_count; i++) {
+        const struct ts_target_id *target = &mine->groups[i]->found.first_target;
+        if (i > 0 && by_target(&mine->groups[i - 1], &mine->groups[i]) == 0)
+            continue;
+        const struct ts_attempt attempt = durable__current_attempt(&list->current, target);
+        mine->keys[mine->count] =
+            (struct durable__key_at){ts_fleet_key_summary(target, &attempt, 0),
+                                     ts_coord_target_home(ts_coord_router(list->coord), target->bytes).v};
+        mine->from[mine->count++] = i;
+    }
+    mine->from[mine->count] = list->group_count;
+}
+
+static bool read_addresses(struct list *list) {
+    const size_t count = list->group_count + 1;
+    struct addresses mine = {.list = list,
+                             .groups = calloc(count, sizeof(struct group *)),
+                             .from = calloc(count, sizeof *mine.from),
+                             .keys = calloc(count, sizeof *mine.keys)};
+    bool done = mine.groups != NULL && mine.from != NULL && mine.keys != NULL;
+    if (!done)
+        (void)durable__no_room(list->error);
+    if (done) {
+        put_keys(&mine);
+        done = durable__read_all(list->coord, mine.keys, mine.count, take_address, &mine, list->error);
+    }
+    free(mine.groups);
+    free(mine.from);
+    free(mine.keys);
+    return done;
+}
+
 static bool walk(struct list *list, void (*visit)(void *context, const struct ts_found *found), void *context,
                  bool *ret_more) {
-    const size_t limit = list->query->limit;
-    size_t visited = 0;
-    for (bool is_end = false; !is_end;) {
-        const size_t left = limit - visited + 1;
-        if (!take_window(list, left > WINDOW_LEAST ? left : WINDOW_LEAST, &is_end) || !settle(list))
+    size_t left = list->query->limit;
+    *ret_more = false;
+    for (bool is_end = false; !is_end && !*ret_more;) {
+        const size_t wanted = left + 1 > WINDOW_LEAST ? left + 1 : WINDOW_LEAST;
+        if (!take_window(list, wanted, &is_end) || !settle(list))
             return false;
         drop_hidden(list);
         if (!read_texts(list))
             return false;
-        for (size_t i = 0; i < list->group_count; i++) {
-            if (!matches(list, &list->groups[i]))
-                continue;
-            *ret_more = visited == limit;
-            if (*ret_more)
-                return true;
-            visited++;
+        *ret_more = drop_others(list, left);
+        if (list->query->wants_address && !read_addresses(list))
+            return false;
+        for (size_t i = 0; i < list->group_count; i++)
             visit(context, &list->groups[i].found);
-        }
+        left -= list->group_count;
     }
-    *ret_more = false;
     return true;
 }
 
 static void begin(struct list *list) {
     for (uint32_t place = 0; place < list->places; place++) {
+        const struct ts_findings_query *query = list->query;
         struct stream *stream = &list->streams[place];
-        stream->range = ts_fleet_range_seen_in(&list->query->tenant);
-        if (list->query->has_after)
-            stream->range.from = ts_fleet_range_seen(&list->query->tenant, &list->query->after).to;
+        stream->range = query->has_only ? ts_fleet_range_seen(&query->tenant, &query->only)
+                                        : ts_fleet_range_seen_in(&query->tenant);
+        stream->is_ended = query->has_only &&
+                           place != ts_coord_place_of(list->coord, ts_fleet_route_of_finding(&query->only));
+        if (query->has_after)
+            stream->range.from = ts_fleet_range_seen(&query->tenant, &query->after).to;
     }
 }
 

@@ -95,6 +95,22 @@ static void findings_are_listed_in_the_order_of_their_ids_in_pages_of_any_size(v
     }
 }
 
+/* The address is in the summary of the target's attempt, which is read once for all findings that begin there. */
+static void findings_are_listed_with_the_address_of_their_first_target(void **state) {
+    (void)state;
+    scan_numbers(1, 0, 30, 1);
+    scan_numbers(2, 20, 30, 1);
+    const struct listed *listed = list((struct ts_findings_query){.wants_address = true});
+    assert_int_equal(listed->count, 50);
+    for (size_t i = 0; i < 50; i++)
+        assert_true(ts_bytes_equal(listed->found[i].first_address, TS_BYTES("https://host/repository")));
+    listed = list((struct ts_findings_query){.wants_address = true, .limit = 7});
+    assert_int_equal(listed->count, 7);
+    assert_true(listed->more);
+    assert_true(listed->found[6].first_address.len > 0);
+    assert_int_equal(list((struct ts_findings_query){0})->found[0].first_address.len, 0);
+}
+
 static void a_finding_that_is_gone_from_its_last_target_is_not_listed(void **state) {
     (void)state;
     scan_numbers(1, 0, 10, 1);
@@ -381,10 +397,66 @@ static void a_report_has_what_the_filter_chooses(void **state) {
     ts_findings_report_release(&report);
 }
 
+static size_t count_in_report(struct ts_findings_filter filter) {
+    struct ts_report report = read_report((struct ts_findings_scope){.filter = filter});
+    const size_t count = report.finding_count;
+    ts_findings_report_release(&report);
+    return count;
+}
+
+/* Marks in target 1 allow findings 0, 1 and 2. Target 2 has finding 1 without a mark, and target 3 finding 2 with one. */
+static void the_state_in_a_report_of_one_target_depends_on_all_targets(void **state) {
+    (void)state;
+    struct made_report made;
+    make_report(&made, 0, 3, 1);
+    made.occurrences[0].is_allowed = made.occurrences[1].is_allowed = made.occurrences[2].is_allowed = true;
+    scan_target(1, &made);
+    free_report(&made);
+    scan_numbers(2, 1, 1, 1);
+    make_report(&made, 2, 1, 1);
+    made.occurrences[0].is_allowed = true;
+    scan_target(3, &made);
+    free_report(&made);
+    for (enum ts_fleet_finding_state i = TS_FLEET_FINDING_OPEN; i < TS_FLEET_FINDING_STATE_COUNT; i++) {
+        const struct ts_findings_filter filter = {
+            .has_target = true, .target = world_target(1), .has_state = true, .state = i};
+        assert_int_equal(count_in_report(filter), list((struct ts_findings_query){.filter = filter})->count);
+        assert_int_equal(count_in_report(filter), i == TS_FLEET_FINDING_ALLOWED ? 2
+                                                  : i == TS_FLEET_FINDING_OPEN  ? 1
+                                                                                : 0);
+    }
+    decide(1, TS_TRIAGE_REVOKED, TS_BYTES("rotated"));
+    scan_numbers(3, 2, 1, 1);
+    const struct ts_findings_filter open = {
+        .has_target = true, .target = world_target(1), .has_state = true, .state = TS_FLEET_FINDING_OPEN};
+    const struct ts_findings_filter revoked = {
+        .has_target = true, .target = world_target(1), .has_state = true, .state = TS_FLEET_FINDING_REVOKED};
+    assert_int_equal(count_in_report(open), 1);
+    assert_int_equal(count_in_report(revoked), 1);
+}
+
+static bool is_known(const struct ts_target_id *target) {
+    struct ts_infra_error error;
+    bool known;
+    assert_true(ts_findings_knows_target(world.coord, &world.tenant, target, &known, &error));
+    return known;
+}
+
+static void a_target_is_known_after_its_first_complete_scan(void **state) {
+    (void)state;
+    const struct ts_target_id target = world_target(1);
+    assert_false(is_known(&target));
+    (void)world_make_run(&target, 1);
+    assert_false(is_known(&target));
+    scan_numbers(1, 0, 0, 0);
+    assert_true(is_known(&target));
+}
+
 int main(int argc, char **argv) {
 #define TEST(function) cmocka_unit_test_setup(function, world_fresh)
     const struct CMUnitTest tests[] = {
         TEST(findings_are_listed_in_the_order_of_their_ids_in_pages_of_any_size),
+        TEST(findings_are_listed_with_the_address_of_their_first_target),
         TEST(a_finding_that_is_gone_from_its_last_target_is_not_listed),
         TEST(staged_rows_of_a_living_unit_are_not_listed),
         TEST(a_target_that_changes_while_it_is_listed_is_not_missing),
@@ -396,6 +468,8 @@ int main(int argc, char **argv) {
         TEST(one_finding_has_all_its_places_in_all_repositories),
         TEST(a_finding_begins_in_one_page_only),
         TEST(a_report_has_what_the_filter_chooses),
+        TEST(the_state_in_a_report_of_one_target_depends_on_all_targets),
+        TEST(a_target_is_known_after_its_first_complete_scan),
     };
     return world_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }
