@@ -9,6 +9,7 @@
  * `keep` comes from a thread of the scanner while the job's own thread waits for the scanner, so that only one
  * of them uses the session.
  */
+#include "large.h"
 #include "unit.h"
 
 #include "runtime/core/selection.h"
@@ -19,10 +20,7 @@
 #include "os/failpoint.h"
 #include "os/grow.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,10 +32,7 @@ enum {
 };
 
 /* After this many bytes of new ids a part is due, even if its time has not come. */
-#define PART_BYTES  ((size_t)1 << 19)
-
-/* A repository with packs of at least this size is large. */
-#define LARGE_BYTES (UINT64_C(16) << 20)
+#define PART_BYTES ((size_t)1 << 19)
 
 /* ---- pages that wait for the flip ---- */
 
@@ -254,27 +249,6 @@ static bool select_refs(struct ts_bytes selection, struct selected *selected,
     return true;
 }
 
-/* The size of the packs of a repository, bare or with a work tree. */
-static uint64_t packs_size(const char *repository, const char *packs) {
-    char path[PATH_MAX];
-    const int len = snprintf(path, sizeof path, "%s/%s", repository, packs);
-    DIR *folder = len > 0 && (size_t)len < sizeof path ? opendir(path) : NULL;
-    uint64_t size = 0;
-    struct stat status;
-    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;)
-        if (fstatat(dirfd(folder), entry->d_name, &status, 0) == 0 && S_ISREG(status.st_mode))
-            size += (uint64_t)status.st_size;
-    if (folder != NULL)
-        (void)closedir(folder);
-    return size;
-}
-
-/* All processors together scan a large repository. Small repositories are scanned one per job. */
-static bool is_large(const char *repository) {
-    return packs_size(repository, ".git/objects/pack") + packs_size(repository, "objects/pack") >=
-           LARGE_BYTES;
-}
-
 static uint64_t memory_of(const struct ts_crew_options *crew) {
     const uint64_t all = crew->memory_bytes != 0 ? crew->memory_bytes : TS_SCAN_MEMORY_DEFAULT;
     return all / crew->jobs > TS_SCAN_MEMORY_MIN ? all / crew->jobs : TS_SCAN_MEMORY_MIN;
@@ -394,7 +368,7 @@ void runtime__scan(struct runtime__unit *unit) {
     options.memory_bytes = memory_of(crew);
     options.parts = &parts;
     options.progress = &unit->job->progress;
-    options.jobs = is_large(path) ? 0 : 1;
+    options.jobs = runtime__is_large(path) ? 0 : 1;
     if (!select_refs(unit->read.unit.selection, &selected, &options)) {
         const struct ts_unit_event event = failed(TS_UNIT_UNSUPPORTED_SELECTION);
         runtime__step(unit, &event);
