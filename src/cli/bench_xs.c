@@ -245,8 +245,8 @@ static enum cli_exit make_plan(const struct request *request, const struct ts_cl
     return CLI_EXIT_DONE;
 }
 
-/* By default a transaction waits for locks until the total timeout. So it may retry as often as waits fit
- * into that time, plus once after an attempt that gave way, which does not wait. */
+/* By default a transaction waits for locks until the total timeout. So it may retry as often as the pauses
+ * before retries fit into that time. One more retry has no pause: the one after an attempt that gave way. */
 static uint32_t most_retries(const struct ts_txn_config *config) {
     struct ts_txn_retry_config waits = config->retry;
     struct ts_prng unused;
@@ -401,8 +401,8 @@ const struct cli_verb cli__verb_bench_xs = {
     .name = "bench xs",
     .summary = "measure transactions across stores",
     .description =
-        "Runs transactions over the stores of a cluster and prints how many committed, how fast, and "
-        "which phase took most of the time; then whether each acceptance criterion holds. The "
+        "Runs transactions over the stores of a cluster and prints how many committed, how fast, and which "
+        "phase took most of the time. Then it prints whether each acceptance criterion holds. The "
         "status is 1 if a criterion does not hold.\n\nuniform: random keys; each transaction uses the next pair of stores.\n\n"
         "zipfian: hot keys (exponent 0.99) on two stores.\n\n"
         "mixed: four of five transactions on one store, the fifth on two.\n\n"
@@ -411,10 +411,10 @@ const struct cli_verb cli__verb_bench_xs = {
         "contended: every transaction writes to all stores, and each store has only two keys.\n\n"
         "faults: on two stores, inserts of ids that exist, lost replies, and a store that is dead for a third of "
         "the time; timeouts are shortened to a fraction of --seconds.\n\n"
-        "bank: transfers between accounts spread over all stores; if there are no accounts, one transaction makes "
-        "them.\n\nIn zipfian and mixed, a transaction reads its keys and checks that they have not changed, so "
-        "that some transactions conflict. The figures of each store show the conflicts, and how the limit of "
-        "concurrent transactions changed.\n\nMemory stores are made for the "
+        "bank: transfers between accounts spread over all stores; if there are no accounts, one transaction "
+        "creates them.\n\nIn zipfian and mixed, a transaction reads its keys and checks that they have not "
+        "changed, so that some transactions conflict. The figures of each store show the conflicts, and how "
+        "the limit of concurrent transactions changed.\n\nMemory stores are made for the "
         "run. Other clusters must exist ('store init'); keys that begin with bench/ are written and not "
         "removed. Compare figures only within one run on one machine.",
     .options = options,

@@ -7,8 +7,8 @@
  *     \A  \z                ^  $
  *     [\w.-]{0,50}? at the beginning                     removed: it does not change what matches, and is slow
  *
- * Then the group `secret` is added. Other tools report all groups, or the first that took part in a match; our
- * rules report one. So it has to be in every match, and everything secret has to be in it:
+ * Then the group `secret` is added. Other tools report all groups, or the first that took part in a match;
+ * our rules report one. So this group must be in every match, and must contain everything that is secret:
  *
  *     key=([a-z]{20})                     the group
  *     ([a-z]{8}):([a-z]{20})@             from the first group to the last: a user and a password
@@ -25,24 +25,24 @@
 
 enum {
     DEPTH_MAX = 100,
-    /* A repeat counts as at most so many bytes, because what matters is whether there are many. */
+    /* A repeat counts as at most this many bytes, because it only matters whether there are many. */
     VARIED_REPEAT_MAX = 16,
-    /* A secret has at least so many bytes that vary. */
+    /* A secret has at least this many bytes that vary. */
     VARIED_MIN = 4,
 };
 
-/* A group of the original. Positions are those of the result. */
+/* A group of the original pattern. Its positions are positions in the result. */
 struct group {
     size_t parent;
-    size_t from;     /* of its parenthesis */
+    size_t from;     /* of its opening parenthesis */
     size_t body;     /* after the parenthesis and the flags */
     size_t end;      /* after its repeat, if it has one */
     size_t body_to;  /* before the closing parenthesis */
     uint32_t number; /* of a capturing group, from 1; otherwise 0 */
     uint32_t min;
     uint32_t max;
-    uint32_t varied;      /* bytes of the alternative so far that are not fixed */
-    uint32_t varied_most; /* the same of the alternative that has most */
+    uint32_t varied;      /* bytes of the current alternative that vary */
+    uint32_t varied_most; /* the highest `varied` of its alternatives so far */
     bool has_choice;      /* alternatives */
     bool has_flags;       /* (?i) inside, which holds up to the end of the group */
 };
@@ -59,11 +59,11 @@ struct walk {
     unsigned depth;
     bool is_extended[DEPTH_MAX + 1]; /* (?x), by depth */
     bool is_atom;                    /* the last element can be repeated */
-    bool is_first;                   /* only flags and parts that decide nothing precede the last atom */
-    uint32_t varied;                 /* bytes of the last atom that are not fixed */
-    size_t closed;                   /* the group that the last atom is; 0 if it is none */
-    size_t lead_from;                /* where parts at the beginning that decide nothing begin … */
-    size_t lead_to;                  /* … and end */
+    bool is_first;                   /* only flags and removable parts precede the last atom */
+    uint32_t varied;                 /* bytes of the last atom that vary */
+    size_t closed;                   /* index of the group that is the last atom; 0: it is no group */
+    size_t lead_from;                /* start of the removable parts at the beginning */
+    size_t lead_to;                  /* end of the removable parts */
     bool no_memory;
 };
 
@@ -112,7 +112,7 @@ static void settle_atom(struct walk *w) {
     w->closed = 0;
 }
 
-/* Marks the beginning of an element that may be repeated. Of its bytes `varied` are not fixed. */
+/* Marks the beginning of an element that may be repeated; `varied` of its bytes vary. */
 static void begin_atom(struct walk *w, uint32_t varied) {
     settle_atom(w);
     w->varied = varied;
@@ -170,7 +170,7 @@ static void walk_escape(struct walk *w) {
         end_atom(w);
         put(w, w->at, len);
     } else if (w->at[1] == 'p' || w->at[1] == 'P') {
-        refuse(w, "has a class of Unicode; patterns match bytes");
+        refuse(w, "has a Unicode class; patterns match bytes");
     } else if (w->at[1] >= '1' && w->at[1] <= '9') {
         refuse(w, "has a back reference");
     } else if (w->at[1] == 'Q') {
@@ -195,7 +195,7 @@ static void walk_class(struct walk *w) {
         w->at += named != NULL ? (size_t)(named - w->at) + 2 : *w->at == '\\' ? escape_len(w) : 1;
     }
     if (w->at >= w->end) {
-        refuse(w, "has a class without an end");
+        refuse(w, "has a class without its ']'");
         return;
     }
     w->at++;
@@ -278,7 +278,7 @@ static bool walk_repeat(struct walk *w) {
 
 static void enter(struct walk *w, uint32_t number, const char *text) {
     if (w->depth == DEPTH_MAX) {
-        refuse(w, "has groups that are nested too deep");
+        refuse(w, "has groups that are nested too deeply");
         return;
     }
     end_atom(w);
@@ -311,7 +311,7 @@ static void walk_flags(struct walk *w) {
         len--;
     flags[len] = '\0';
     if (w->at >= w->end) {
-        refuse(w, "has a group without an end");
+        refuse(w, "has a group without its ')'");
         return;
     }
     bool is_group = *w->at++ == ':';
@@ -433,7 +433,7 @@ static void walk(struct walk *w) {
             walk_plain(w);
     }
     if (w->depth > 0)
-        refuse(w, "has a group without an end");
+        refuse(w, "has a group without its ')'");
 }
 
 /* ---- the secret ---- */
@@ -460,7 +460,7 @@ static bool is_inside(const struct walk *w, size_t group, size_t outer) {
     return group == outer;
 }
 
-/* Whether the group is around a secret, and no other such group is around it. */
+/* Whether the group contains a secret, and is not inside another group that does. */
 static bool is_candidate(const struct walk *w, size_t group) {
     const struct group *at = &w->groups[group];
     if (w->request->group > 0)
@@ -481,7 +481,7 @@ static bool is_required(const struct walk *w, size_t group, size_t outer) {
     return is_there;
 }
 
-/* The smallest part that has both. */
+/* The smallest part that contains the part and the group. */
 static struct part join(const struct walk *w, struct part part, size_t group) {
     size_t outer = part.group;
     while (!is_inside(w, group, outer))
@@ -497,7 +497,7 @@ static struct part join(const struct walk *w, struct part part, size_t group) {
     return (struct part){outer, first.from, last.to > first.to ? last.to : first.to};
 }
 
-/* Extends a part until it is in every match, once. */
+/* Extends a part until every match contains it exactly once. */
 static struct part widen(const struct walk *w, struct part part) {
     for (size_t group = part.group;; group = w->groups[group].parent) {
         const struct group *at = &w->groups[group];
@@ -522,7 +522,7 @@ static void insert(struct walk *w, size_t at, const char *text) {
     memcpy(to->text + at, text, len);
 }
 
-/* The part that is the secret, of every match. */
+/* The part that is the secret in every match. */
 static struct part choose_part(const struct walk *w, size_t *ret_count, size_t *ret_group) {
     struct part part = body_of(w, 0);
     bool has_required = false;
@@ -541,7 +541,7 @@ static struct part choose_part(const struct walk *w, size_t *ret_count, size_t *
     return widen(w, has_required ? part : body_of(w, part.group));
 }
 
-/* Makes (?: of a group (?<secret>. */
+/* Replaces the (?: of a group by (?<secret>. */
 static void name_group(struct walk *w, size_t from) {
     insert(w, from + 2, "<secret>");
     if (w->no_memory)
@@ -557,7 +557,8 @@ static void name_secret(struct walk *w) {
     size_t chosen;
     struct part part = choose_part(w, &count, &chosen);
     const struct group *group = &w->groups[chosen];
-    if (w->to->groups > 0 && part.from == w->lead_from) /* without groups they belong to the secret */
+    /* Removable parts at the beginning belong to the secret only if the pattern has no groups. */
+    if (w->to->groups > 0 && part.from == w->lead_from)
         part.from = w->lead_to;
     bool is_match = part.group == 0 && part.from <= w->lead_to && part.to == w->to->len;
     bool is_group =
@@ -589,7 +590,7 @@ bool cli__import_pattern(const struct cli_import_request *request, struct cli_im
         walk(&w);
     }
     if (pattern.wrong == NULL && request->group > pattern.groups)
-        pattern.wrong = "has fewer groups than the number of its secret's group";
+        pattern.wrong = "has no group with the number of its secretGroup";
     if (pattern.wrong == NULL && !w.no_memory) {
         w.groups[0].body_to = w.groups[0].end = pattern.len;
         name_secret(&w);

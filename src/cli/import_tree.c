@@ -92,7 +92,7 @@ static json_t *read_yaml(struct ts_bytes text, struct cli_import_tree_error *ret
     tree = root != NULL ? convert(&c, root) : json_object();
     if (tree == NULL)
         snprintf(ret_error->text, sizeof ret_error->text, "%s",
-                 c.is_too_large ? "too large, or nested too deep" : "out of memory");
+                 c.is_too_large ? "too large, or nested too deeply" : "out of memory");
     ret_error->is_memory = tree == NULL && !c.is_too_large;
     yaml_document_delete(&c.document);
     yaml_parser_delete(&parser);

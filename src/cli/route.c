@@ -314,7 +314,7 @@ static const struct cli_variable route_variables[] = {
 
 static const struct cli_example route_examples[] = {
     {"turnstone route --stores 16 42 -1", "the stores that hold the ids 42 and -1"},
-    {"turnstone route --strategy range --ranges 7:0-1000,3:1000-max 999 1000", "the same by ranges"},
+    {"turnstone route --strategy range --ranges 7:0-1000,3:1000-max 999 1000", "two ids, by ranges"},
     {"seq 1000000 | turnstone route --stores 4 --own 2 -", "which of a million ids store 2 owns"},
 };
 

@@ -24,7 +24,7 @@ static void make_lines(const struct ts_coord_audit *audit, struct line ret_lines
         {"missing_index", "active shards have no entry in the index of claims", audit->missing_index},
         {"extra_index", "entries of the index of claims have no shard", audit->extra_index},
         {"wrong_guards", "stores have a wrong copy of the run's state", audit->wrong_guards},
-        {"wrong_limits", "the run's number of shards that counts against the limits is wrong",
+        {"wrong_limits", "the number of the run's shards that counts against the limits is wrong",
          audit->wrong_limits},
     };
     for (size_t i = 0; i < LINES; i++)

@@ -52,13 +52,14 @@ const struct cli_verb cli__verb_scan = {
     .summary = "find secrets in repositories, folders and files",
     .operands = "[TARGET…]",
     .description =
-        "Looks for secrets in each target. A target is a git repository, a file, or '-' for standard input; a "
-        "folder in a work tree stands for its repository. Without a target, it scans the repository of the "
-        "current folder. In a repository it scans every file of every commit that a ref or the HEAD of a work "
-        "tree reaches, the messages of commits and tags, and notes. It reports each secret once per rule, "
-        "with up to 100 occurrences: the path and version of the file, and the first commit that had it.\n\n"
+        "Looks for secrets in each target. A target is a git repository, a file, or '-' for standard input; "
+        "a folder in a work tree means the whole repository. Without a target, it scans the repository of "
+        "the current folder. In a repository it scans every file of every commit that a ref or the HEAD of a "
+        "work tree reaches, the messages of commits and tags, and notes. It reports each secret once per "
+        "rule, with up to 100 occurrences: the path and version of the file, and the first commit that had "
+        "it.\n\n"
         "With --commit, --range, --since or --staged, it reports only secrets that the change adds: secrets "
-        "that no file had before it.\n\n"
+        "that no file contained before the change.\n\n"
         "A repository is a work tree, a bare repository, or its .git folder. Turnstone executes nothing in it "
         "and writes nothing to it. The report counts the objects that a shallow or partial clone omits, and "
         "names objects that cannot be read. Everything else is scanned.\n\n"

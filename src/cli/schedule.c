@@ -373,9 +373,10 @@ const struct cli_verb cli__verb_schedule_add = {
     .summary = "store which targets to scan, and how often",
     .operands = "NAME",
     .description =
-        "A worker without work starts the run of a schedule that is due. A due time never has more than one run, however many "
-        "workers there are. If several due times pass while no worker is free, there is one run, for the latest of them. Due times "
-        "follow the clock of the first store. The id of a run is derived from tenant, schedule and due time.\n\nRequests to forges are sent by the "
+        "A worker without work starts the run of a schedule that is due. Each due time starts at most one "
+        "run, however many workers there are. If several due times pass while no worker is free, only the "
+        "latest of them starts a run. Due times follow the clock of the first store. The id of a run is "
+        "derived from tenant, schedule and due time.\n\nRequests to forges are sent by the "
         "worker, with its --tokens. If a forge fails, the worker tries again after a pause, and 'schedule show' says why. Local "
         "folders must have the same path on all workers.",
     .options = add_options,

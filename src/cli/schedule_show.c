@@ -397,8 +397,7 @@ static const struct cli_option show_options[] = {
     CLI_COORD_OPTIONS,
     [SHOW_LIST] =
         {.name = "list",
-         .help =
-             "print the stored targets instead, one on a line, as --targets of 'schedule add' reads them"},
+         .help = "print the stored targets instead, one per line, as --targets of 'schedule add' reads them"},
 };
 
 const struct cli_verb cli__verb_schedule_list = {
@@ -419,8 +418,8 @@ const struct cli_verb cli__verb_schedule_show = {
     .summary = "show a schedule and its last runs",
     .operands = "NAME",
     .description =
-        "If the last try to start a run failed, the reason is shown. With --json: times are milliseconds since 1970, by the "
-        "clock of the first store.",
+        "If the last try to start a run failed, it shows the reason. With --json, times are in milliseconds "
+        "since 1970, by the clock of the first store.",
     .options = show_options,
     .option_count = sizeof show_options / sizeof show_options[0],
     .variables = cli__cluster_variables,
@@ -445,7 +444,7 @@ const struct cli_verb cli__verb_schedule_resume = {
     .summary = "start runs of a paused schedule again",
     .operands = "NAME",
     .description =
-        "The next run starts at the next due time; those that passed during the pause are skipped.",
+        "The next run starts at the next due time. Due times that passed during the pause are skipped.",
     .options = plain_options,
     .option_count = sizeof plain_options / sizeof plain_options[0],
     .variables = cli__cluster_variables,

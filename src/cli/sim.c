@@ -292,7 +292,7 @@ static void print_operations(const struct ts_sim_counts *counts) {
 
 static void print_counts(const struct request *request, const struct ts_sim_counts *counts) {
     if (request->options.world == TS_SIM_WORLD_FLEET) {
-        print_numbers("wishes of units", wish_names, counts->wishes, TS_WISH_COUNT);
+        print_numbers("steps of units", wish_names, counts->wishes, TS_WISH_COUNT);
         print_numbers("answers", unit_event_names, counts->unit_events, TS_UNIT_EVENT_COUNT);
     } else {
         print_operations(counts);
@@ -320,7 +320,7 @@ static void print_text(const struct request *request, const struct summary *summ
     }
     char again[240];
     format_again(request, summary->seed, again, sizeof again);
-    printf("BROKEN: %s: %s\nseed %llu, step %llu; again: %s\n", summary->broken->property,
+    printf("BROKEN: %s: %s\nseed %llu, step %llu; to repeat: %s\n", summary->broken->property,
            summary->broken->text, (unsigned long long)summary->seed,
            (unsigned long long)summary->broken->step, again);
 }

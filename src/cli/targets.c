@@ -150,15 +150,15 @@ const struct cli_verb cli__verb_targets = {
     .description =
         "A target is one repository with one selection, for one tenant. Each line has its id, its normalised "
         "address, and its selection. The same request gives the same targets in the same order; duplicates "
-        "are dropped.\n\nA file, or '-' for standard input, has one address on a line, and, after a tab, a "
-        "selection. Empty lines and lines that begin with # are ignored. A folder stands for all repositories "
-        "in it, except those inside another repository. An address is a path or a URL with https, http, ssh, "
-        "git or file, or user@host:path. An address with a password or token is refused.\n\nA request to a forge stands for all repositories of "
-        "an organisation, group, workspace or user, as the forge's API lists them: github://HOST/OWNER, "
-        "gitlab://HOST/GROUP with its subgroups, gitea://HOST/OWNER (also Forgejo), "
-        "bitbucket://bitbucket.org/WORKSPACE. Requests use HTTPS with a verified certificate and follow no "
-        "links or redirects. If a forge asks for a pause of up to 60 seconds, the next request waits. A token "
-        "is sent only to its own host.\n\nExit status: 0 done; 2 a wrong operand or option, or an owner that "
+        "are dropped.\n\nA file, or '-' for standard input, has one address per line, with an optional "
+        "selection after a tab. Empty lines and lines that begin with # are ignored. A folder means all "
+        "repositories in it, except those inside another repository. An address is a path or a URL with https, "
+        "http, ssh, git or file, or user@host:path. An address with a password or token is refused.\n\nA "
+        "request to a forge means all repositories of an organisation, group, workspace or user, as the forge's "
+        "API lists them: github://HOST/OWNER, gitlab://HOST/GROUP with its subgroups, gitea://HOST/OWNER (also "
+        "Forgejo), bitbucket://bitbucket.org/WORKSPACE. Requests use HTTPS with a verified certificate and "
+        "follow no links or redirects. If a forge asks for a pause of up to 60 seconds, the next request waits. "
+        "A token is sent only to its own host.\n\nExit status: 0 done; 2 a wrong operand or option, or an owner that "
         "the forge does not know; 6 something cannot be read, or a forge failed.",
     .options = targets_options,
     .option_count = sizeof targets_options / sizeof targets_options[0],

@@ -161,7 +161,7 @@ static bool read_string(struct parser *p) {
     while (!p->failed) {
         int c = peek(p);
         if (c == -1 || (c == '\n' && !is_long))
-            return fail(p, "a string does not end");
+            return fail(p, "a string has no closing quote");
         if (take(p, is_long ? longer : shorter)) {
             for (int i = 0; is_long && i < 2 && peek(p) == quote; i++) { /* up to two quotes before the end */
                 (void)put(p, &quote, 1);
@@ -231,7 +231,7 @@ static json_t *read_array(struct parser *p) {
             (void)fail_memory(p);
         skip_lines(p);
         if (!take(p, ",") && peek(p) != ']')
-            (void)fail(p, "an array needs a comma or its end");
+            (void)fail(p, "an array needs ',' or ']' after an element");
     }
     advance(p, 1);
     return array;
@@ -246,7 +246,7 @@ static json_t *read_inline_table(struct parser *p) {
         read_pair(p, table);
         skip_blanks(p);
         if (!take(p, ",") && peek(p) != '}')
-            (void)fail(p, "an inline table needs a comma or its end");
+            (void)fail(p, "an inline table needs ',' or '}' after a value");
     }
     advance(p, 1);
     return table;
@@ -284,7 +284,7 @@ static json_t *read_plain(struct parser *p) {
 static json_t *read_value(struct parser *p) {
     json_t *value = NULL;
     if (p->depth >= DEPTH_MAX)
-        return fail(p, "values are nested too deep");
+        return fail(p, "values are nested too deeply");
     p->depth++;
     switch (peek(p)) {
     case '"':
@@ -356,7 +356,7 @@ static json_t *read_header(struct parser *p, json_t *root) {
     }
     table = descend(p, table);
     if (!take(p, is_array ? "]]" : "]"))
-        return fail(p, "the name of a table does not end");
+        return fail(p, "the name of a table has no closing bracket");
     return table;
 }
 

@@ -259,7 +259,7 @@ static enum cli_exit read_options(const struct cli_arguments *arguments, struct 
 
 #define PLANT_NAME(suffix, name, text) name,
 
-/* A test breaks one rule of the protocol, to show that it notices. */
+/* Tests break one rule of the protocol, to show that they notice the violation. */
 static void plant(void) {
     static const char *const names[] = {"", TS_FLEET_PLANTS(PLANT_NAME)};
     const char *name = getenv("TURNSTONE_FLEET_PLANT"); /* NOLINT(concurrency-mt-unsafe) */
@@ -405,8 +405,8 @@ const struct cli_verb cli__verb_worker = {
         "schedules that are due ('turnstone help schedule').\n\n"
         "A worker scans with the built-in rules of its own version. It skips runs that are pinned to other "
         "rules.\n\n"
-        "On SIGTERM or Ctrl-C it stores its results so far, releases its leases, and ends. On RocksDB one "
-        "process at a time can open the cluster: use --jobs.",
+        "On SIGTERM or Ctrl-C it stores its results so far, releases its leases, and ends. Only one process "
+        "at a time can open a cluster on RocksDB; use --jobs there.",
     .options = worker_options,
     .option_count = sizeof worker_options / sizeof worker_options[0],
     .variables = worker_variables,

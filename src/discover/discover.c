@@ -51,8 +51,7 @@ static enum ts_discover_result refused(const struct ts_http_answer *answer, bool
     if (answer->status == 0)
         return fail(ret_error, TS_DISCOVER_FAILED, "the forge cannot be asked: %s", answer->problem);
     if (ts_http_is_too_often(answer) && answer->retry_after_s > 0)
-        return fail(ret_error, TS_DISCOVER_FAILED,
-                    "the forge limits requests: no more for %llu s; try again then%s",
+        return fail(ret_error, TS_DISCOVER_FAILED, "the forge limits requests; try again in %llu s%s",
                     (unsigned long long)answer->retry_after_s, cure);
     if (ts_http_is_too_often(answer))
         return fail(ret_error, TS_DISCOVER_FAILED, "the forge limits requests; try again later%s", cure);

@@ -61,7 +61,7 @@
     X(BAD_FILE, "damaged: its header or its tables are not valid", "run 'git fsck', or fetch it again")                         \
     X(NO_SHARED_INDEX, "the index is split, and this part of it is missing",                                                    \
       "restore it, or remove the index and rebuild it with 'git reset'")                                                        \
-    X(ALTERNATES, "too many alternates, or nested too deep; the rest is not read",                                              \
+    X(ALTERNATES, "too many alternates, or nested too deeply; the rest is not read",                                            \
       "name them in objects/info/alternates of the repository itself")                                                          \
     X(TOO_MANY, "more objects than can be numbered", "scan its packs separately")                                               \
     X(MISSING, "not in the repository", "'git fsck' lists what is missing; fetch it again")                                     \

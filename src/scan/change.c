@@ -163,10 +163,9 @@ bool scan__change_is_cut(struct scan_visit *visit, const struct scan_chosen *cho
                     " of the selected commits, so it is unknown what they add; %s",
                     stats->cut_commits, fix);
     else if (stats->cut_before > 0)
-        scan__fault(
-            &visit->pass->faults,
-            "the clone is shallow and lacks the history before %" PRIu64
-            " of the commits that the selected ones are compared with, so it is unknown what the selected ones add; %s",
-            stats->cut_before, fix);
+        scan__fault(&visit->pass->faults,
+                    "the clone is shallow and lacks the history before %" PRIu64
+                    " of the base's commits, so it is unknown what the selected commits add; %s",
+                    stats->cut_before, fix);
     return stats->cut_commits + stats->cut_before > 0;
 }

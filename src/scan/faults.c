@@ -120,13 +120,12 @@ void scan__faults_note_accepted(struct scan_faults *faults) {
     uint64_t count = faults->accepted;
     faults->accepted = 0;
     if (count > 0)
-        scan__note(
-            faults,
-            "%" PRIu64
-            " archive%s could not be read completely; allow entries allow everything at %s path%s, such as "
-            "'%s'",
-            count, count == 1 ? "" : "s", count == 1 ? "its" : "their", count == 1 ? "" : "s",
-            faults->accepted_one != NULL ? faults->accepted_one : "?");
+        scan__note(faults,
+                   "%" PRIu64
+                   " archive%s could not be read completely; this is accepted, because allow entries allow "
+                   "everything at %s path%s, such as '%s'",
+                   count, count == 1 ? "" : "s", count == 1 ? "its" : "their", count == 1 ? "" : "s",
+                   faults->accepted_one != NULL ? faults->accepted_one : "?");
 }
 
 void scan__note(struct scan_faults *faults, const char *format, ...) {

@@ -11,7 +11,7 @@ static void check_done(struct sim__world *world, struct sim__op *op, const struc
     /* Several submitters of one list may each have registered some of its steps. */
     op->executed += executed && !(op->kind == TS_SIM_OP_CREATE_RUN && world->runs[op->run].in_steps);
     if (executed && op->executed > op->applied && op->executed > 1)
-        sim__broken(world, "op-log", "operation %llu was answered as done for the first time twice",
+        sim__broken(world, "op-log", "operation %llu was twice answered as done for the first time",
                     (unsigned long long)op->id);
     if (answer->child_count == 0)
         return;

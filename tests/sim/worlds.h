@@ -40,7 +40,7 @@ static inline uint64_t number_of(const char *text) {
 
 static inline void say_broken(const struct ts_sim_options *options, const struct ts_sim_result *result) {
     printf(
-        "# %s: %s\n# seed %llu, step %llu; again: turnstone sim --world %s --seed %llu --steps %llu --workers %u --shards %u "
+        "# %s: %s\n# seed %llu, step %llu; to repeat: turnstone sim --world %s --seed %llu --steps %llu --workers %u --shards %u "
         "--stores %u --faults %s\n",
         result->property, result->text, (unsigned long long)options->seed, (unsigned long long)result->step,
         world_names[options->world], (unsigned long long)options->seed, (unsigned long long)options->steps,

@@ -96,7 +96,7 @@ static void find_binaries(void) {
     if (config != NULL)
         pclose(config);
     if (!good)
-        fail_msg("no PostgreSQL server is installed; tools/install-packages check brings it");
+        fail_msg("no PostgreSQL server is installed; tools/install-packages check installs it");
     bin[strcspn(bin, "\n")] = '\0';
 }
 

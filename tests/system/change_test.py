@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Findings that a change brings, and no others: --commit, --range, --since and --staged, compared with the whole
+"""Findings that a change adds, and no others: --commit, --range, --since and --staged, compared with the whole
 history."""
 import json
 import os

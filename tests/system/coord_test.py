@@ -353,7 +353,7 @@ def a_parent_that_cannot_be_read_is_not_split_without_its_metadata():
         key = (b"\x00cs" + (1).to_bytes(8, "big") + shard.to_bytes(8, "big")).hex()
         server.sql("a", FAIL_ONCE.format(key=key))
         words = ("lease", "split-residual", "--lease", lease, "--at", "d", "--op-id", "31")
-        # The first read of the parent reads its metadata. All later calls would succeed.
+        # The first call, which reads the parent's metadata, fails. All later calls would succeed.
         answer = c.refused("BackendError", *words, status=6)
         holds("not now" in answer["cause"], answer)
         equal(server.sql("a", "SELECT last_value FROM public.turns"), "1", "nothing was tried behind it")

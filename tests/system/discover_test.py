@@ -180,7 +180,7 @@ def pauses_are_kept_within_their_limit():
             holds(times[2] - times[1] > 0.9, times)
         server.answer = lambda handler, page: handler.say(429, b"{}", [("Retry-After", "3600")]) or True
         server.asked.clear()
-        fails(6, ["limits requests", "no more for 3600 s", "--tokens"], request(server, "github"))
+        fails(6, ["limits requests", "try again in 3600 s", "--tokens"], request(server, "github"))
         equal(len(server.asked), 1)
         server.answer = lambda handler, page: handler.say(429, b"{}", [("Retry-After", "0")]) or True
         fails(6, "limits requests; try again later", request(server, "gitlab"))

@@ -55,7 +55,7 @@ def repository(path):
 
 
 def scans(root, program="/usr/local/bin/turnstone"):
-    """It finds secrets in a history and inside an archive, for which it loads libarchive."""
+    """The program finds secrets in a history, and in an archive, for which it loads libarchive."""
     repository(f"{root.path}/srv/shop")
     result = root.run(program, "scan", "--no-state", "--format", "json", "/srv/shop")
     equal(result.status, 1, result)

@@ -132,7 +132,7 @@ def the_next_process_settles_promises_of_a_killed_one_in_directories_at_once():
                           ("after-commit", True)):
         killed = run("txn", "--cluster", urls, stdin=adds(*KEYS), env={"TURNSTONE_FAILPOINT": point})
         equal(killed.status, -signal.SIGKILL, f"{point}: {killed}")
-        # It succeeds at the first try, without waiting 5 s until the heartbeat of the dead process is old.
+        # The next transaction succeeds at the first try, without waiting 5 s until the heartbeat of the dead process is old.
         begun = time.monotonic()
         result = run("txn", "--json", "--cluster", urls, stdin=adds(*KEYS))
         holds(time.monotonic() - begun < 4, f"{point}: somebody waited")

@@ -76,7 +76,7 @@ def a_standby_without_a_primary_is_reported_as_that():
 
 @test
 def a_standby_that_refuses_does_not_hide_the_primary():
-    """libpq passes over a host only if it cannot be reached."""
+    """libpq skips a host only if it cannot be reached."""
     pair = Pair(**OPTIONS)
     try:
         pair.standby.sql("postgres", "SELECT pg_wal_replay_pause()")
@@ -114,7 +114,7 @@ def an_old_primary_that_comes_back_is_refused():
         for number in range(20):
             equal(value_of(urls, f"k{number}"), "after")
             equal(put(urls, f"k{number}", "last").status, 0)
-        # Alone it is refused, also by a process that has never seen the new one.
+        # The old primary alone is refused, too, even by a process that has never seen the new one.
         alone = f"{pair.primary.url('a')},{other.url('b')}"
         complains(6, ["an old primary", "timeline 1", "promoted to 2"], "store", "scan", "--store", "0", "--cluster", alone)
         status = run("store", "status", "--cluster", alone)

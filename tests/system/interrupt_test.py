@@ -121,7 +121,7 @@ def interrupted(*arguments, number=signal.SIGINT):
     """Interrupts a scan when it has its rules and is in the middle of its content. Returns the processor time after the signal."""
     started = time.monotonic()
     process = subprocess.Popen([PROGRAM, "scan", "--no-state", "--output", "report.json", *arguments], stderr=subprocess.DEVNULL)
-    # Starting takes less than that; the content alone takes several times as much.
+    # Starting takes less processor time than this limit; scanning the content takes several times as much.
     while processor_seconds(process) < (4 if IS_SANITIZED else 0.8):
         holds(process.poll() is None and time.monotonic() - started < 300, "the scan ended by itself")
         time.sleep(0.01)

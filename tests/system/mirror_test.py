@@ -60,7 +60,8 @@ def refs(repo):
 
 
 def left_over():
-    """Files below the folder of the mirrors, without whole mirrors and their locks, and processes of git that work there."""
+    """What is left over in the folder of the mirrors: files that belong to no complete mirror or its lock, and processes
+    of git that work there."""
     files = [path for path in glob.glob("mirrors/*/*", recursive=True) if not path.endswith((".git", ".lock"))]
     files += [path for path in glob.glob("mirrors/**", recursive=True) if "tmp_" in path or ".git/" in path and path.endswith(".lock")]
     files += [lock for lock in glob.glob("mirrors/*/*.lock") if not os.path.exists(lock[:-5] + ".git")]

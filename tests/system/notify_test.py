@@ -226,7 +226,7 @@ def severity_and_decisions_filter():
         equal(work(fleet)[0], 0)
         severities = {one["severity"] for one in json.loads(fleet.ok("findings", "export", "--format", "json"))["findings"]}
         equal(len(server.asked), int("critical" in severities))
-        equal(waiting(fleet), 0, "nothing waits for ever")
+        equal(waiting(fleet), 0, "nothing waits forever")
     with receiver() as server:
         listed(server)
         (finding,) = [one["id"] for one in json.loads(fleet.ok("findings", "export", "--format", "json"))["findings"]]

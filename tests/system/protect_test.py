@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""turnstone protect: commits that would bring secrets are refused, by git itself through a hook."""
+"""turnstone protect: commits that would add secrets are refused, by git itself through a hook."""
 import json
 import os
 import subprocess

@@ -304,8 +304,7 @@ def commit_of(tree, parents=(), message=b"m\n"):
 
 @test
 def a_commit_of_many_megabytes_is_followed_and_the_rest_is_found():
-    """Its tree and its parent are read. Its message is scanned if memory allows; otherwise it is one
-    fault."""
+    """The commit's tree and parent are read. Its message is scanned if memory allows; otherwise the message is one fault."""
     Repo("repo")
     blobs = [whole(3, github_token(i).encode()) for i in range(2)]
     trees = [whole(2, b"100644 f%d\0" % i + blob[0]) for i, blob in enumerate(blobs)]

@@ -262,7 +262,7 @@ def a_repository_with_another_kind_of_ids_in_the_same_place_is_another():
 
 @test
 def bytes_that_change_in_a_file_are_noticed():
-    """This holds even when its modification time is set back, because users cannot set the change time."""
+    """They are noticed even if the modification time is set back, because users cannot set the change time."""
     repo = varied()
     repo.repack()
     compare("repo")

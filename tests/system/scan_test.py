@@ -713,7 +713,7 @@ def a_dash_as_output_is_standard_output():
 
 @test
 def sarif_columns_cut_the_secret_out_of_its_line():
-    """Shows the whole line if the marks are omitted."""
+    """If a column is missing, the region has the rest of the line on that side."""
     repo = Repo("repo")
     tokens = [github_token(seed) for seed in range(6)]
     password = "Pä55-wört-9"

@@ -236,7 +236,7 @@ def alternates_are_as_deep_as_git_reads_them():
     shutil.copytree("r6", "r7")
     with open("r7/.git/objects/info/alternates", "w") as file:
         file.write(os.path.abspath("r6/.git/objects") + "\n")
-    scan("r7", status=INCOMPLETE, says=["r1/.git/objects/info/alternates: too many alternates, or nested too deep"])
+    scan("r7", status=INCOMPLETE, says=["r1/.git/objects/info/alternates: too many alternates, or nested too deeply"])
 
 
 # ---- targets ----

@@ -37,7 +37,7 @@ def every_django_key_is_found():
     keys = ["".join(chance.choice(letters) for _ in range(50)) for _ in range(200)]
     found = scan({f"{number}/settings.py": f"DEBUG = True\nSECRET_KEY = '{key}'\n" for number, key in enumerate(keys)})
     equal(len({path for rule, path, _ in found if rule == "django-secret-key"}), 200)
-    # They are found under another name, too.
+    # The keys are found under another name, too.
     found = scan({f"{number}.py": f'SIGNING_SECRET = "{key}"\n' for number, key in enumerate(keys)})
     equal(len({path for rule, path, _ in found if rule == "generic-secret"}), 200)
 

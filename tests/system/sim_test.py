@@ -94,7 +94,7 @@ def a_fleet_that_scans_repositories_is_another_kind_of_world():
     equal((status, answer["sim"], answer["holds"]), (0, "fleet", True))
     holds(answer["wishes"]["stage_and_flip"] > 0 and answer["unit_events"]["completed"] > 0, "units came to their end")
     done = run("sim", *SMALL, "--world", "fleet", "--seed", "3")
-    holds(any(line.startswith("wishes of units: read ") for line in done.out.splitlines()), done.out)
+    holds(any(line.startswith("steps of units: read ") for line in done.out.splitlines()), done.out)
 
 
 @test

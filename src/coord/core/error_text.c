@@ -393,7 +393,7 @@ static const char *sentence_of(enum ts_error_variant variant) {
     case TS_VARIANT_MANIFEST_INVALID:
         return "the list of shards is not valid";
     case TS_VARIANT_SHARD_LIMIT_EXCEEDED:
-        return "too many shards; end finished runs, because their shards count until then, or make fewer "
+        return "too many shards; complete finished runs, whose shards count until then, or make fewer "
                "shards";
     case TS_VARIANT_RUN_TERMINAL:
         return "the run has ended";
@@ -409,7 +409,7 @@ static const char *sentence_of(enum ts_error_variant variant) {
     ts_unreachable("every variant has a sentence");
 }
 
-/* The same text, followed by the fix if the detail allows a more precise one. */
+/* Like sentence_of, or a more precise text with the remedy if the detail allows one. */
 static const char *sentence_for(enum ts_error_variant variant, const struct ts_coord_detail *detail) {
     if (variant == TS_VARIANT_STALE_FENCE && detail->is_unparked)
         return "stale fence: the shard was parked and unparked since; acquire it again to work on it";

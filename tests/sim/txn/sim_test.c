@@ -280,8 +280,9 @@ static bool seeds_hold(uint64_t count) {
     for (uint64_t seed = 0; seed < count; seed++) {
         const char *what = run_seed(seed, (struct txn__taken){0});
         if (what != NULL) {
-            printf("not ok 1 - %llu seeds hold\n# broken: %s\n# again: txn_sim_test --seed %llu --trace\n",
-                   (unsigned long long)count, what, (unsigned long long)seed);
+            printf(
+                "not ok 1 - %llu seeds hold\n# broken: %s\n# to repeat: txn_sim_test --seed %llu --trace\n",
+                (unsigned long long)count, what, (unsigned long long)seed);
             return false;
         }
     }

@@ -100,15 +100,15 @@ static void unsupported_syntax_of_patterns_is_refused(void **state) {
     refuse("(?<=a)b", 0, "looks ahead or behind");
     refuse("a(?!b)", 0, "looks ahead or behind");
     refuse("(a)\\1", 0, "has a back reference");
-    refuse("\\p{L}", 0, "has a class of Unicode; patterns match bytes");
+    refuse("\\p{L}", 0, "has a Unicode class; patterns match bytes");
     refuse("[\xc3\xa9]", 0, "has a class with a character outside ASCII; patterns match bytes");
     refuse("(?U)a", 0, "has a flag other than i, m, s and x");
-    refuse("(a", 0, "has a group without an end");
+    refuse("(a", 0, "has a group without its ')'");
     refuse("a)", 0, "has a ')' without its '('");
-    refuse("[a", 0, "has a class without an end");
+    refuse("[a", 0, "has a class without its ']'");
     refuse("*a", 0, "repeats nothing");
     refuse("a\\", 0, "ends with a backslash");
-    refuse("(a)", 2, "has fewer groups than the number of its secret's group");
+    refuse("(a)", 2, "has no group with the number of its secretGroup");
 }
 
 int main(void) {
