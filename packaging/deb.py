@@ -29,7 +29,7 @@ Description: find leaked secrets in every commit of git repositories
  Turnstone scans every file of every commit that a ref reaches, the messages
  of commits and tags, and notes, and reports each leaked secret once. It looks
  into archives, knows what an earlier scan has seen, refuses commits that
- would bring secrets, and writes SARIF, JUnit, JSON and pages of HTML.
+ would add secrets, and writes SARIF, JUnit, JSON and pages of HTML.
 """
 
 CHANGELOG = """\

@@ -248,6 +248,20 @@ def comments(root):
                 yield f"{path}:{line}", comment.group().split("\n")
 
 
+def comments_about_an_unnamed_thing(root):
+    """A comment names what it compares with: "Like NAME, for", not "The same for"."""
+    for place, lines in comments(root):
+        if re.match(r"/\*+\s*(?:\* )?The same(?:,| for\b)", "\n".join(lines)):
+            yield place
+
+
+def words_that_repeat(root):
+    for place, lines in comments(root):
+        words = " ".join(re.sub(r"^\s*\*(?!/)", "", line).strip() for line in lines)
+        if re.search(r"\b(?:(\w+ (?!of\b)[a-z]+) \1|(the|a|an|is|of|to|in|and|that) \2)\b", words):
+            yield place
+
+
 def scrambled_tables(root):
     """A row of a table or diagram is indented, and so is the second line of an item of a list. If an unindented line is
     before or after such a row, or is in an item, a reflow has damaged the table or the list."""
@@ -453,6 +467,8 @@ RULES = {
     wrong_guards: ("src/base/x.h", "#ifndef X\n#define X\n#endif\n"),
     locks_that_are_returned_silently: ("src/base/x.c", "static void x(void) {\n    pthread_mutex_lock(&m);\n}\n"),
     late_libraries_with_two_lists: ("tests/x_late.h", "    X(a) \\\n    X(b)\n#define a store__x.a\n"),
+    comments_about_an_unnamed_thing: ("src/base/x.h", "/* The same for a file. */\n", "/*\n * The same, with a file.\n */\n"),
+    words_that_repeat: ("src/base/x.h", "/* the bytes the bytes of x */\n", "/* The end of\n * of x. */\n"),
     scrambled_tables: ("src/base/x.h", "/*\n *   one    two\n * three four\n */\n",
                        "/*\n * one two three\n *           two\n *   four    five\n */\n",
                        "/*\n * - One\n *   two.\n * - Three\n * four.\n */\n"),
