@@ -48,8 +48,9 @@ struct ts_cluster_options {
     uint64_t timeout_ms; /* for all stores together; 0: 10 s. Does not include waiting for a directory */
     bool any_step;    /* accept stores in different epochs or being fenced: for fence, recover and status */
     bool accept_copy; /* accept copies of stores; the caller must then call ts_txn_accept_copy */
-    /* Accept servers that do not answer, as long as one store does. A server that is silent half a second
-     * after the first answer is opened when it is first needed. Calls to it fail until it is back. */
+    /* Accept servers that do not answer, as long as one store does. A server that has not answered half a
+     * second after the first answer of another one is opened when it is first needed. Calls to it fail until
+     * it is back. */
     bool some_down;
 };
 

@@ -16,7 +16,7 @@
  *
  * Op ids. Operations that change something take an op id that the caller draws. After a BackendError of kind
  * UNKNOWN (a reply was lost), repeat the operation with the same op id: it is never done twice. An op id that
- * comes again with other parameters is refused as OpIdConflict.
+ * is used again with other parameters is refused as OpIdConflict.
  *
  * Errors. Each operation has its own enum (turnstone/coord_types.h). The details go into an answer, which the
  * caller supplies and may reuse; NULL is allowed. Texts of an answer never contain keys, tokens, owners or
@@ -115,33 +115,33 @@ TS_API bool ts_run_plan_set(struct ts_run_plan *plan, enum ts_run_setting settin
 TS_API void ts_run_plan_set_pin(struct ts_run_plan *plan, struct ts_pin pin);
 
 /*
- * Adds a shard of the keys from `start` up to, but without, `end`; an empty bound means unbounded. Keys
- * compare as unsigned bytes, and have at most 4,096 bytes. The metadata, of at most 16,384 bytes, is for the
- * caller. All three are copied. ts_run_create checks the ranges, and answers ManifestInvalid if they are
- * wrong. Returns false when memory runs out.
+ * Adds a shard: the keys from `start` (included) to `end` (excluded). An empty bound means no bound on that
+ * side. Keys compare as unsigned bytes, and have at most 4,096 bytes. The metadata, of at most 16,384 bytes,
+ * is for the caller. All three are copied. ts_run_create checks the ranges, and answers ManifestInvalid if
+ * they are wrong. Returns false when memory runs out.
  */
 TS_API bool ts_run_plan_add_shard(struct ts_run_plan *plan, struct ts_bytes start, struct ts_bytes end,
                                   struct ts_bytes metadata);
 
 /* Creates the run and all its shards, at most 10,000, in one transaction. Repeating it with the same plan and
- * op id changes nothing. A run without shards waits for ts_run_register; it has no op id, so repeating this
- * is RunAlreadyExists. */
+ * op id changes nothing. A run without shards waits for ts_run_register. Creating such a run has no op id, so
+ * creating it again is RunAlreadyExists. */
 TS_API enum ts_create_run_error ts_run_create(struct ts_coord *coord, const struct ts_run_plan *plan,
                                               struct ts_op_id op_id, struct ts_coord_answer *ret_answer);
 
 /*
- * The same for any number of shards, at least one, in steps of 10,000. The run becomes Active with the last
- * step; until then nobody gets a shard. After a failure some steps may be done: repeat the call, from any
- * process, and it continues; or cancel the run and delete it. A list or settings that differ from those of
- * the first call are ConfigMismatch.
+ * Like ts_run_create, for any number of shards, at least one, in steps of 10,000. The run becomes Active with
+ * the last step; until then nobody gets a shard. After a failure some steps may be done: repeat the call,
+ * from any process, and it continues; or cancel the run and delete it. A list or settings that differ from
+ * those of the first call are ConfigMismatch.
  */
 TS_API enum ts_create_run_error ts_run_create_in_steps(struct ts_coord *coord, const struct ts_run_plan *plan,
                                                        struct ts_op_id op_id,
                                                        struct ts_coord_answer *ret_answer);
 
 /* The run id and op id of a request: a name for a submission, 1 to 64 printable ASCII characters without
- * blanks. They depend only on tenant and name, so that a submission that is repeated by another process makes
- * one run. Use them with ts_run_create_in_steps. Returns false when a name is not valid. */
+ * blanks. They depend only on tenant and name, so that a repeated submission, even by another process,
+ * creates only one run. Use them with ts_run_create_in_steps. Returns false when a name is not valid. */
 TS_API bool ts_run_of_request(const char *tenant, const char *request, struct ts_run_id *ret_run,
                               struct ts_op_id *ret_op_id);
 
@@ -252,14 +252,14 @@ TS_API bool ts_worker_start_keeper(struct ts_worker *worker, ts_worker_on_loss *
  * shard by its id does not check the pin. */
 TS_API void ts_worker_set_pin(struct ts_worker *worker, struct ts_pin pin);
 
-/* Claims any free shard of the run. NoneAvailable: other workers hold the rest, or everything is done
- * (ts_run_end, ts_run_look), or the run has another pin; the text says so. A lease that the worker still has
- * is not released, and ends by itself. */
+/* Claims any free shard of the run. NoneAvailable: other workers hold the remaining shards, or all shards are
+ * done (ts_run_end, ts_run_look), or the run has another pin; the text says which. A lease that the worker
+ * still has is not released, and ends by itself. */
 TS_API enum ts_claim_error ts_worker_claim(struct ts_worker *worker, struct ts_run_id run,
                                            struct ts_coord_answer *ret_answer);
 
-/* Claims a free shard of any active run of the tenant whose pin allows it: first of the run of the last
- * success, then of the others, the lowest number first. */
+/* Claims a free shard of any active run of the tenant whose pin allows it. Tries the run of the last
+ * successful claim first, then the others in the order of their numbers. */
 TS_API enum ts_claim_error ts_worker_claim_any(struct ts_worker *worker, struct ts_coord_answer *ret_answer);
 
 /* Claims this shard. */
@@ -333,7 +333,8 @@ TS_API enum ts_split_error ts_worker_split_replace(struct ts_worker *worker, str
                                                    const struct ts_bytes *cuts, size_t count,
                                                    struct ts_coord_answer *ret_answer);
 
-/* Moves the keys from `cut` on to a new shard with this metadata, for another worker, and keeps the rest. */
+/* Splits off the keys from `cut` to the end as a new shard with this metadata, for another worker. This
+ * worker keeps the keys before `cut`. */
 TS_API enum ts_split_error ts_worker_split_residual(struct ts_worker *worker, struct ts_op_id op_id,
                                                     struct ts_bytes cut, struct ts_bytes metadata,
                                                     struct ts_coord_answer *ret_answer);

@@ -217,7 +217,7 @@ TS_API struct ts_store_id ts_router_store_for_jump(uint64_t id, uint32_t count);
     X(BAD_STORE, "the store must be a decimal number up to 4294967295")                                      \
     X(BAD_START, "the start must be a decimal number up to 18446744073709551615")                            \
     X(BAD_END, "the end must be a decimal number up to 18446744073709551615, or max")                        \
-    /* the item is the first that does not fit */                                                            \
+    /* item: the first one without room in the array */                                                      \
     X(TOO_MANY, "the list has more items than there is room for")
 
 #define TS_ROUTER_LIST_ERROR_ENUM(suffix, text) TS_ROUTER_LIST_##suffix,

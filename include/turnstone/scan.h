@@ -147,10 +147,11 @@ enum ts_scan_text {
     TS_SCAN_TEXT_RULE_FILE,    /* adds the rules of this file */
     TS_SCAN_TEXT_REF,    /* adds a revision, as git writes it: scan only what the added revisions reach */
     TS_SCAN_TEXT_BRANCH, /* adds a local or remote branch to these revisions */
-    /* Adds a commit: report only secrets that these commits bring and that no parent has. Not with REF, BRANCH
-     * or ts_scan_set_since. */
+    /* Adds a commit: report only secrets that these commits add, and that none of their parents has. Not with
+     * REF, BRANCH or ts_scan_set_since. */
     TS_SCAN_TEXT_COMMIT,
-    /* The same for a range of commits: A..B, A...B or A^!. Not with REF, BRANCH, COMMIT or ts_scan_set_since. */
+    /* Adds a range of commits, like COMMIT: A..B, A...B or A^!. Not with REF, BRANCH, COMMIT or
+     * ts_scan_set_since. */
     TS_SCAN_TEXT_RANGE,
     /* Known findings, a file of 'turnstone baseline': they are counted (TS_SCAN_COUNT_KNOWN), and not
      * reported. The ids of findings are made with the salt of this file. */
@@ -162,7 +163,7 @@ enum ts_scan_text {
  * rules, configurations and baseline; later runs reuse them until one of these texts is set again. */
 TS_API enum ts_scan_result ts_scan_set_text(struct ts_scan *scan, enum ts_scan_text which, const char *text);
 
-/* Repositories: report only secrets that commits since this time bring, in seconds since 1970 UTC; no earlier
+/* Repositories: report only secrets that commits since this time add, in seconds since 1970 UTC; no earlier
  * commit has them. The committer's time counts. 0 removes the selection. */
 TS_API void ts_scan_set_since(struct ts_scan *scan, int64_t time_s);
 
@@ -228,7 +229,7 @@ TS_API const char *ts_scan_note(const struct ts_scan *scan, size_t index);
 enum ts_scan_counter {
     TS_SCAN_COUNT_OBJECTS,       /* blobs, messages and files scanned so far */
     TS_SCAN_COUNT_OBJECTS_TOTAL, /* all that are to be scanned; 0 if unknown */
-    TS_SCAN_COUNT_BYTES,         /* scanned so far */
+    TS_SCAN_COUNT_BYTES,         /* bytes scanned so far */
     /* Reported to the callback; during a run: found so far, before allow entries and the baseline apply. */
     TS_SCAN_COUNT_FINDINGS,
     TS_SCAN_COUNT_FAULTS, /* 0 during a run */
@@ -303,7 +304,7 @@ TS_API enum ts_scan_head ts_scan_finding_in_head(const struct ts_scan_finding *f
  * ts_scan_finding_in_head is HAS. Lives as long as the finding. */
 TS_API const struct ts_scan_occurrence *ts_scan_finding_head(const struct ts_scan_finding *finding);
 
-/* How many branches and tags reach a commit that brought the secret, and the full names of some of them, from
+/* How many branches and tags reach a commit that added the secret, and the full names of some of them, from
  * index 0: local branches, then remote ones, then tags. NULL for an index beyond the listed ones. */
 TS_API uint64_t ts_scan_finding_ref_count(const struct ts_scan_finding *finding);
 TS_API const char *ts_scan_finding_ref(const struct ts_scan_finding *finding, size_t index);

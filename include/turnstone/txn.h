@@ -1,6 +1,6 @@
 /*
- * Transactions over the stores of a cluster: a list of operations is applied completely or not at all, on
- * whichever stores the keys are.
+ * Transactions over the stores of a cluster: a list of operations is applied completely or not at all,
+ * wherever the keys are stored.
  *
  * A transaction on one store is local: one atomic write there. A transaction on several stores is global:
  * every store but one promises its part; the remaining one, the decider, applies its part together with the
@@ -143,15 +143,15 @@ struct ts_txn_part {
     struct ts_batch batch;
 };
 
-/* The same with parts for particular stores, at most one part for each place. The index of an operation
- * counts through all parts, in order. */
+/* Like ts_txn_run, with parts for particular stores, at most one part for each place. The index of an
+ * operation counts through all parts, in order. */
 TS_API void ts_txn_run_parts(struct ts_coordinator *coordinator, const struct ts_txn_part *parts,
                              size_t count, const struct ts_txn_options *options,
                              struct ts_txn_result *ret_result);
 
 /*
- * The same with one part. The transaction is therefore local: one APPLY, with the usual lag limit, breaker,
- * timeouts, retries and metrics. The operations are not copied, and nothing is allocated.
+ * Like ts_txn_run_parts, with one part. The transaction is therefore local: one APPLY, with the usual lag
+ * limit, breaker, timeouts, retries and metrics. The operations are not copied, and nothing is allocated.
  */
 TS_API void ts_txn_apply(struct ts_coordinator *coordinator, const struct ts_txn_part *part,
                          const struct ts_txn_options *options, struct ts_txn_result *ret_result);

@@ -30,9 +30,9 @@ const char *ts_redact_len(size_t len, char *ret_text, size_t size);
 const char *ts_text_escape(struct ts_bytes bytes, char *ret_text, size_t size);
 
 /*
- * The same for a user's value in an error message. The value may be a server's address with a password,
- * written in the wrong place. So only the scheme of a URL is shown, and the text ends before the word
- * "password"; "..." replaces the rest. size is at least 8.
+ * Like ts_text_escape, for a user's value in an error message. The value may be a server's address with a
+ * password, written in the wrong place. So only the scheme of a URL is shown, and the text ends before the
+ * word "password"; "..." replaces the rest. size is at least 8.
  */
 const char *ts_text_quote(struct ts_bytes bytes, char *ret_text, size_t size);
 

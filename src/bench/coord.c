@@ -23,7 +23,7 @@ struct stage {
     pthread_cond_t opened;
     uint32_t expected; /* workers that must arrive before all continue */
     uint32_t arrived;
-    uint32_t turn; /* how often all workers have met at the barrier at the barrier */
+    uint32_t turn; /* how often all workers have met at the barrier */
     struct bench_coord_error error;
 };
 

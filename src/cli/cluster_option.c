@@ -31,7 +31,7 @@ const char *cli__cluster_urls(const char *verb, const struct cli_arguments *argu
     return urls;
 }
 
-/* Defaults, then the file, then every --set. */
+/* Starts with the defaults, and applies the file, then every --set. */
 static enum cli_exit read_config(const char *verb, const struct cli_arguments *arguments,
                                  struct ts_txn_config *ret_config) {
     const char **overrides = calloc(arguments->given_count + 1, sizeof *overrides);

@@ -9,7 +9,7 @@
 #include "store/cluster/cluster.h"
 #include "txn/guard/txn_config.h"
 
-/* These come first in the option table of such a verb. */
+/* These options come first in the option table of every verb on a cluster. */
 enum { CLUSTER_URLS, CLUSTER_WAIT, CLUSTER_JSON, CLUSTER_CONFIG, CLUSTER_SET, CLUSTER_OPTIONS };
 
 #define CLI_CLUSTER_OPTIONS                                                                                  \

@@ -14,10 +14,10 @@
 __attribute__((format(printf, 2, 3))) enum cli_exit cli__complain(enum cli_exit status, const char *format,
                                                                   ...);
 
-/* The last such message, for answers that repeat it; "" before the first. */
+/* The last message of cli__complain, for answers that repeat it; "" before the first. */
 const char *cli__last_complaint(void);
 
-/* A value for such a line: printable, at most about eighty characters; of a URL only the scheme. */
+/* A value for a message: printable, at most about eighty characters; of a URL only the scheme. */
 struct cli_quoted {
     char text[96];
 };

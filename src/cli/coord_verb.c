@@ -27,7 +27,7 @@ static void put_op_id(struct cli_coord *coord) {
         cli__member_number(coord, "op_id", coord->op_id->v);
 }
 
-/* The same in the text output. */
+/* The op id as the text output shows it. */
 struct op_id_shown {
     char text[40];
 };

@@ -16,7 +16,7 @@
 #include "coord/driver/coord.h"
 #include "os/out.h"
 
-/* These come first in the option table of such a verb. */
+/* These options come first in the option table of every verb of coordination. */
 enum { COORD_TENANT = CLUSTER_OPTIONS, COORD_NOW, COORD_METRICS, COORD_WATERFALL, COORD_OPTIONS };
 
 #define CLI_COORD_OPTIONS                                                                                    \

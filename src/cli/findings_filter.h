@@ -8,7 +8,7 @@
 
 #include "runtime/durable/findings.h"
 
-/* These follow the options of coordination. */
+/* These options follow those of coordination in a verb's table. */
 enum {
     FINDINGS_RULE = COORD_OPTIONS,
     FINDINGS_SEVERITY,
@@ -58,7 +58,7 @@ struct cli_finding_shown cli__show_finding(const struct ts_fleet_finding *findin
 /* Prints why the stores could not be read or written, and returns the exit status. */
 enum cli_exit cli__findings_refuse(struct cli_coord *coord, const struct ts_infra_error *error);
 
-/* The same for a finding that the tenant has never had. */
+/* Prints that the tenant has never had the finding, and returns the exit status. */
 enum cli_exit cli__findings_refuse_unknown(struct cli_coord *coord, const struct ts_fleet_finding *finding);
 
 /* Refuses a filter by a target that was never scanned: an empty answer would look like a clean repository. */

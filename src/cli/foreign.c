@@ -84,7 +84,7 @@ static bool add(struct reader *reader, struct cli_foreign_entry entry) {
 
 /* ---- gitleaks ---- */
 
-/* --redact replaces the secret, or cuts it: "REDACTED", "ghp_12...". */
+/* gitleaks --redact replaces the secret, or cuts it: "REDACTED", "ghp_12...". */
 static bool is_redacted(struct ts_bytes secret) {
     return ts_bytes_equal(secret, TS_BYTES("REDACTED")) ||
            (secret.len >= 3 && memcmp(secret.data + secret.len - 3, "...", 3) == 0);

@@ -19,7 +19,7 @@ enum cli_exit cli__count_read(const char *verb, const char *name, const char *te
 /* Prints an error if the file of --ca is not readable. */
 enum cli_exit cli__ca_check(const char *verb, const char *file);
 
-/* The options are consecutive in the option table of such a verb; the first has the index `first`. */
+/* These options are consecutive in a verb's option table; the first has the index `first`. */
 enum {
     FORGE_TOKENS,
     FORGE_CA,

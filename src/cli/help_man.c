@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Escapes text for roff: backslashes and hyphens. Also prevents that the beginning of a line is read as a
+/* Escapes text for roff: backslashes and hyphens. Also keeps roff from reading the beginning of a line as a
  * request. */
 static void put_roff(FILE *out, const char *text) {
     bool line_begins = true;

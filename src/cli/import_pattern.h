@@ -19,7 +19,7 @@ struct cli_import_request {
 
 enum cli_import_secret {
     CLI_IMPORT_GROUP, /* a group of the original */
-    CLI_IMPORT_PART,  /* a part of the match with several groups, or with more than one group */
+    CLI_IMPORT_PART,  /* a part of the match that contains several groups */
     CLI_IMPORT_MATCH,
 };
 

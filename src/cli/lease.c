@@ -205,7 +205,7 @@ static enum cli_exit open_lease(const char *verb, const struct cli_arguments *ar
     return CLI_EXIT_DONE;
 }
 
-/* For operations with an op id: reads it, too. */
+/* Like open_lease, for operations with an op id: also reads the op id. */
 static enum cli_exit open_with_lease(const char *verb, const struct cli_arguments *arguments,
                                      struct cli_coord *ret_coord, struct ts_lease_op *ret_by) {
     const enum cli_exit status = cli__op_id(verb, arguments, USE_OP_ID, &ret_by->op_id);
@@ -264,7 +264,7 @@ static enum cli_exit read_bytes(const char *verb, const char *name, const char *
     if (!bytes)
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: out of memory", verb);
     size_t len = 0;
-    /* The operation checks its length. */
+    /* The operation checks the length. */
     const char *why = cli__bytes_parse(
         text, length, (struct cli_bytes_rule){.may_be_empty = true, .max = SIZE_MAX}, bytes, &len);
     if (why) {

@@ -20,7 +20,7 @@
  */
 enum cli_exit cli__metrics_check(const char *verb, const char *path);
 
-/* Metrics of a verb beside those of its coordinator. */
+/* Metrics of a verb in addition to those of its coordinator. */
 typedef void cli_metrics_put(FILE *file);
 
 /* Writes the metrics to the file, or to standard output for "-"; nothing without a path. `more` may be NULL. Prints

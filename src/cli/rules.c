@@ -60,7 +60,7 @@ static void put_json_texts(const char *name, const struct ts_rule_texts *texts) 
     ts_out_put_char(&out, ']');
 }
 
-/* As in a rule file: matching texts with their secret, then texts that must not match. */
+/* The examples, as in a rule file: matching texts with their secret, then texts that must not match. */
 static void put_json_examples(const struct ts_rule *rule) {
     ts_out_put_cstring(&out, ",\"examples\":{\"match\":[");
     for (size_t i = 0; i < rule->match_count; i++) {

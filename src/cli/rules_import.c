@@ -33,7 +33,7 @@ struct rule {
     uint32_t group;
     json_t *keywords; /* NULL if absent */
     double entropy;
-    const json_t *paths; /* regular expressions of the only paths where it reports; or NULL */
+    const json_t *paths; /* regular expressions: it reports only on these paths; or NULL */
     const json_t *not_paths;
 };
 

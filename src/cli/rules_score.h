@@ -23,7 +23,7 @@ void cli__scorer_free(struct cli_scorer *scorer);
  * Returns false when memory runs out. */
 bool cli__scorer_explain(struct cli_scorer *scorer, const char *path, struct ts_bytes text);
 
-/* The same for a file. */
+/* Like cli__scorer_explain, for a file. */
 enum cli_exit cli__scorer_explain_file(struct cli_scorer *scorer, const char *path);
 
 #endif

@@ -33,7 +33,7 @@ struct cli_item {
     struct ts_bytes address; /* empty: no name */
     struct ts_bytes label;   /* label of the last trouble; empty: none */
     uint64_t troubles;       /* how often it was parked or handed back */
-    /* The last times, the newest first; NULL: none, or memory has run out. */
+    /* The last troubles, the newest first; NULL: none, or memory has run out. */
     const struct ts_fleet_decisions *decisions;
 };
 

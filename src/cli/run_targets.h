@@ -6,7 +6,7 @@
 
 #include "coord_verb.h"
 
-/* Where its options are in the verb's table. */
+/* The options of this file, by their indexes in the verb's table. */
 struct cli_run_targets {
     const struct cli_arguments *arguments;
     size_t targets; /* indexes of options */

@@ -286,7 +286,7 @@ static enum cli_exit write_file(const struct cli_scan_options *options, const st
                : complain_unwritable(options, CLI_EXIT_INFRASTRUCTURE, output->path, errno);
 }
 
-/* The report says this, too. On standard error, the user of a wrong command sees it at once. */
+/* Repeats on standard error which targets were not scanned, for users of a wrong command. */
 static void complain_unscanned(const char *verb, const struct ts_report *report) {
     for (size_t i = 0; i < report->fault_count; i++)
         if (report->targets[report->faults[i].target].outcome != TS_REPORT_TARGET_SCANNED)
@@ -312,7 +312,8 @@ enum cli_exit cli__scan_write(const struct cli_scan_options *options, const stru
     bool is_written = true;
     for (size_t i = 0; i < count; i++)
         is_told = is_told || (is_stdout(&outputs[i]) && outputs[i].format == TS_REPORT_FORMAT_TEXT);
-    /* Formats for programs may have no place for this, and an incomplete scan must not look like a clean one. */
+    /* Formats for programs may have no place for faults, and an incomplete scan must not look like a clean
+     * one. */
     if (!is_told)
         cli__scan_complain_incomplete(options->verb, report);
     else

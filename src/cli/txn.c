@@ -108,7 +108,7 @@ static void print_text(const struct ts_txn_result *result) {
 }
 
 /* Prints the answer when no transaction was begun, in the usual form, so that scripts need to read only one
- * form. Without a store's own error it repeats the message on standard error. */
+ * form. If no store reported an error, the answer repeats the message of standard error. */
 static void print_refusal(enum cli_exit status, const struct ts_store_error *error) {
     static const char verb[] = "txn: ";
     static struct ts_txn_result result;

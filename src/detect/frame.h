@@ -26,7 +26,7 @@ struct detect_frame {
     uint8_t depth;
     enum ts_encoding encoding;
     const struct detect_frame *parent;
-    const uint32_t *from; /* byte i comes from the parent's bytes from[i] to to[i] - 1 */
+    const uint32_t *from; /* byte i comes from bytes from[i] .. to[i] - 1 of the parent */
     const uint32_t *to;
     size_t origin;       /* added to from and to */
     size_t *searched_to; /* for each rule: starts below this offset were tried */

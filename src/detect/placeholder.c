@@ -99,7 +99,7 @@ static bool is_reference(const char *text, size_t len) {
         return true;
     if ((first == '<' && last == '>') || (first == '[' && last == ']'))
         return true;
-    /* %NAME%; other characters between the signs are those of a password */
+    /* %NAME%, unless it has characters that are typical of passwords */
     if (first == '%' && last == '%' && len > 2 && strcspn(text + 1, "!@#$^&*(=+)") == len - 1)
         return true;
     if (first == '{' && last == '}')

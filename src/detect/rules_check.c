@@ -33,7 +33,7 @@ __attribute__((format(printf, 4, 5))) static void complain(struct check *check, 
     check->visit(check->context, &error);
 }
 
-/* The same for a case that could not be decided, which does not count as a problem. */
+/* Reports a case that could not be decided, which does not count as a problem. */
 __attribute__((format(printf, 3, 4))) static void warn(const struct check *check, const char *field,
                                                        const char *format, ...) {
     struct ts_detect_error error;
@@ -125,7 +125,8 @@ static bool loses_a_text(struct ts_scanner *scanner, const struct ts_rule *rule,
         memcpy(text, keyword, len);
         text[len++] = i % 2 == 0 ? ' ' : '\n';
         size_t made = detect__language_make(language, &prng, text + len, DETECT_SHORT_REACH);
-        /* Also tries it without the keyword in front, because the pattern itself may contain one. */
+        /* Also tries the text without the keyword in front, because the pattern itself may contain a
+         * keyword. */
         if (made > 0 && (count_lost(scanner, ts_bytes_of(text, len + made)) > 0 ||
                          count_lost(scanner, ts_bytes_of(text + len, made)) > 0))
             return true;

@@ -1,6 +1,6 @@
 /*
- * YAML documents for rule files and configurations: a thin reader over libyaml's tree that knows which keys a
- * mapping may have, and that reports file, line and field of errors.
+ * YAML documents for rule files and configurations: a thin reader over libyaml's tree. It knows which keys a
+ * mapping may have, and reports file, line and field of errors.
  *
  * A reader remembers its first error, passes every error to a visitor if there is one, and continues: callers
  * read all fields and check `failed` once.

@@ -22,13 +22,13 @@ struct discover_forge {
     const char *token_header; /* the header with a token */
     const char *header;       /* another header; NULL: none */
     const char *organisation; /* path of a page of an organisation's repositories */
-    const char *user; /* the same for a user, if no organisation has the name; NULL: there are no users */
-    bool has_groups;  /* an owner can be inside another one: a/b/c */
-    const char *list; /* field with the list; NULL: the answer is the list */
-    const char *more; /* field that all pages except the last have; NULL: an empty page is the last */
-    const char *repository; /* field with the name: owner/repository */
-    const char *archived;   /* field that is true in archived repositories; NULL: there are none */
-    const char *fork;       /* field that is field that is true, or an object, in forks */
+    const char *user;         /* path of such a page of a user, if no organisation has the name; NULL: none */
+    bool has_groups;          /* an owner can be inside another one: a/b/c */
+    const char *list;         /* field with the list; NULL: the answer is the list */
+    const char *more;         /* field that all pages except the last have; NULL: an empty page is the last */
+    const char *repository;   /* field with the name: owner/repository */
+    const char *archived;     /* field that is true in archived repositories; NULL: there are none */
+    const char *fork;         /* field that is true, or an object, in forks */
 };
 
 struct discover_request {

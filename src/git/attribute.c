@@ -7,8 +7,7 @@
  *      those that it removes and with those that it adds. Most trees change no such entry and share the digest of
  *      their base.
  *   3. Visits the selected commits by (time, id), ancestors first (times.c). The digest of each commit's tree is compared
- *      with those of its parents' trees. The commit brought the entries that no parent has; the first commit that
- *      brings an entry is kept.
+ *      with those of its parents' trees. The commit added the entries that no parent has; the first commit that adds an entry is kept.
  */
 #include "graph.h"
 
@@ -106,7 +105,7 @@ struct search {
     struct tracing *t;
     struct ts_git_set *fresh;
     struct git__list found;
-    bool is_stopped; /* by the watch */
+    bool is_stopped; /* the watch stopped the search */
     uint32_t *trees;
     uint32_t tree_count;
     int32_t *counts; /* indexed by tree: number of fresh entries */

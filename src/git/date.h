@@ -22,8 +22,8 @@
 /* Seconds since 1970; 0 for earlier dates. */
 bool git__date_read(const char *text, int64_t now_s, int64_t *ret_s);
 
-/* The same for --since. Git ignores "today" and a weekday alone, which makes them mean now. Then a scan would
- * report nothing. So today is since midnight, and friday is last friday. */
+/* Like git__date_read, for --since. Git ignores "today" and a weekday alone, which makes them mean now. Then
+ * a scan would report nothing. So today is since midnight, and friday is last friday. */
 bool ts_git_since_read(const char *text, int64_t now_s, int64_t *ret_s);
 
 #endif

@@ -18,7 +18,7 @@ __extension__ typedef unsigned __int128 u128;
 #define BLOCK_WORDS (BLOCK_LEN / 8)
 
 /* Hashed before the stored bytes: a kind, the inflated size, the number of stored bytes, the base. */
-enum { KIND_LOOSE = 16, KIND_DELTA = 17 /* and the types of whole entries */ };
+enum { KIND_LOOSE = 16, KIND_DELTA = 17 /* whole entries have their type as kind */ };
 struct head {
     uint64_t kind;
     uint64_t size;

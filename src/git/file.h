@@ -42,7 +42,7 @@ void git__map_forget(const struct git__map *map);
 enum ts_git_error git__file_read(const char *path, size_t max, char **ret_text, size_t *ret_len,
                                  struct ts_git_fault *ret_fault);
 
-/* The same, but reads at most the first max bytes of a file. */
+/* Like git__file_read, but reads at most the first max bytes of a file. */
 enum ts_git_error git__file_read_start(const char *path, size_t max, char **ret_text,
                                        struct ts_git_fault *ret_fault);
 

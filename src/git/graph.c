@@ -297,7 +297,7 @@ static bool take(void *ctx, unsigned index, const struct ts_git_object *object, 
     struct ts_git_graph *graph = reader->graph;
     struct reader_worker *worker = &reader->workers[index];
     struct git__list *list = &graph->lists[index];
-    if (object->content.len != object->size) { /* it comes in windows: many megabytes */
+    if (object->content.len != object->size) { /* an object of many megabytes comes in windows */
         if (object->content_at > 0)
             return true;
         if (!has_head(object)) {

@@ -3,8 +3,8 @@
  * partial clone, or lost.
  *
  * Git writes a .promisor file next to a pack that a server sent incomplete. Every object that such a pack
- * refers to is promised: the server has it, and git fetches it on demand. 'git fsck' treats any other missing
- * object as damage, and so does this file, with one exception: a missing commit that a ref names, because git
+ * refers to is promised: the server has it, and git fetches it on demand. Like 'git fsck', this file treats
+ * any other missing object as damage. The one exception is a missing commit that a ref names, because git
  * would request that from the server, too. Nothing counts as promised if the configuration names no promisor,
  * if the index of a pack is missing or damaged, or if the pack of an index is missing, because the missing
  * object may have been in that pack.

@@ -12,7 +12,7 @@
 
 /* The youngest commit with such a message, by committers' dates, that `from` reaches; NULL: HEAD or a ref.
  * Commits of the same second are in git's order. BAD_PATTERN and NO_MATCH leave the fault to the caller. A
- * commit that cannot be read is an error, because it may be the commit. */
+ * commit that cannot be read is an error, because it may be the wanted commit. */
 enum ts_git_error git__message_find(struct ts_git_repo *repo, const char *text, const struct ts_git_oid *from,
                                     struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault);
 

@@ -33,7 +33,7 @@ struct git__names {
     size_t capacity;
     uint32_t *slots;
     size_t slot_count;
-    struct ts_arena bytes; /* the bytes the bytes of the names */
+    struct ts_arena bytes; /* the bytes of the names */
 };
 
 /* Recent names of a thread. */

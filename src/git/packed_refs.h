@@ -5,9 +5,9 @@
  *   ID NAME
  *   ^ID                                              optional: the peeled target of the tag in the line before
  *
- * Each line ends with a line feed. A line that does not, that has another form, or that is out of order
- * although the header says that lines are sorted, is a fault: git refuses such a file. The file stays mapped,
- * and names point into it.
+ * Each line ends with a line feed. A line without one, a line of another form, and a line out of order if the
+ * header says that lines are sorted are faults: git refuses such a file. The file stays mapped, and names
+ * point into it.
  */
 #ifndef TS_GIT_PACKED_REFS_H
 #define TS_GIT_PACKED_REFS_H

@@ -215,8 +215,8 @@ static void choose(struct walk *in, const struct walk *out, const struct ts_git_
         keep(in, &selected->before, out->commits.items[i]);
 }
 
-/* Counts excluded commits without their parents, if a selected commit may be one of their ancestors: it is not
- * newer, and they are not its own ancestors. */
+/* Counts excluded commits without their parents, if a selected commit may be one of their ancestors: the
+ * selected commit is not newer, and has none of them as an ancestor. */
 static uint64_t count_cut_before(const struct walk *in, const struct walk *out,
                                  const struct ts_git_selection *selection,
                                  const struct git__selected *selected) {

@@ -261,7 +261,7 @@ static bool is_fresh(const struct timespec *changed) {
     return changed_ms <= now_ms && now_ms - changed_ms <= FRESH_MS;
 }
 
-/* Distinguishes a file from its replacement, and a folder from one with other files. */
+/* Notes what distinguishes a file from its replacement, and a folder from its state with other files. */
 static void see(struct list *list, const char *path) {
     struct stat status;
     uint64_t seen[6] = {0};
@@ -335,7 +335,7 @@ static void add_folder(struct list *list, char *name) {
     }
 }
 
-/* Other files of git among the refs: names that begin with a dot, and locks. */
+/* Excludes git's other files among the refs: names that begin with a dot, and locks. */
 static bool is_ref_name(const char *entry) {
     size_t len = strlen(entry);
     return entry[0] != '.' && (len < 5 || strcmp(entry + len - 5, ".lock") != 0);

@@ -188,7 +188,7 @@ static enum ts_git_error locate_in(const char *folder, struct ts_git_repo *repo,
     return error;
 }
 
-/* As in GIT_CEILING_DIRECTORIES. */
+/* Whether the folder is in the list, which has the form of GIT_CEILING_DIRECTORIES. */
 static bool is_ceiling(const char *ceilings, const char *folder) {
     size_t len = strlen(folder);
     for (const char *at = ceilings; at != NULL && *at != '\0';) {
@@ -280,8 +280,8 @@ static enum ts_git_error refuse_unknown_dir(const struct ts_git_repo *repo, cons
     return is_known ? TS_GIT_OK : git__fault(TS_GIT_ALTERNATES, named_by, ret_fault);
 }
 
-/* One alternates file; its folders are added after the known ones. If it is too deep, an unknown folder is a
- * fault. */
+/* One alternates file; its folders are added after the known ones. If files name each other too deeply, an
+ * unknown folder is a fault. */
 static void add_alternates_of(struct ts_git_repo *repo, const char *object_dir, bool is_too_deep,
                               const struct ts_git_fault_sink *faults) {
     struct ts_git_fault fault;

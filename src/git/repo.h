@@ -95,7 +95,7 @@ struct ts_git_content {
 enum ts_git_error ts_git_object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                      struct ts_git_content *ret_content, struct ts_git_fault *ret_fault);
 
-/* The same for an object that should be a blob: WRONG_TYPE if it is not. */
+/* Like ts_git_object_read, for an object that should be a blob: WRONG_TYPE if it is not. */
 enum ts_git_error ts_git_blob_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                    struct ts_git_content *ret_content, struct ts_git_fault *ret_fault);
 

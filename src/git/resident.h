@@ -34,7 +34,7 @@ struct git__resident {
     atomic_uchar *is_read;          /* indexed by window; NULL when everything may be resident */
     atomic_uint_fast64_t count;     /* windows that are read */
     atomic_uint_fast64_t count_max; /* beyond this, check how much memory the process takes */
-    int process;                    /* open file that shows that memory, if is_read is not NULL; -1: none */
+    int process;                    /* open file that shows how much memory the process takes; -1: none */
 };
 
 /* Returns false when memory runs out. The packs must not change until the release. */

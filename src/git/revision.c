@@ -167,7 +167,8 @@ static void take_refspec(void *ctx, const char *value) {
     mapping->to.is_set = true;
 }
 
-/* Where 'git push' would push the branch to: the remote, and the name there. Sets neither if it would refuse. */
+/* Where 'git push' would push the branch to: the remote, and the name there. Sets neither if git would
+ * refuse. */
 static void find_push(const char *config, const char *branch, struct setting *remote, struct setting *merge) {
     struct setting other = {.is_set = false};
     struct setting manner = {.text = "simple"};

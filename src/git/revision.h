@@ -11,7 +11,7 @@
  *              :/TEXT                  the same for all refs and HEAD; nothing may come before or after it
  *   range      A..B    what B reaches and A does not         an empty side is HEAD
  *              A...B   what one of them reaches and not both
- *              A^!     A alone                               A^-N  what A brought to its Nth parent (default: first)
+ *              A^!     A alone                               A^-N  what A added to its Nth parent (default: first)
  *
  * Paths in trees and in the index are not supported. Parents are the stored ones, without grafts and replacements.
  */

@@ -1,6 +1,6 @@
 /*
- * Large tables that are read in no order. In pages of 4 KiB most reads would miss the translation cache of the
- * processor, too, so large tables are in huge pages where the system has them.
+ * Large tables that are read in random order. In pages of 4 KiB most reads would miss the translation cache
+ * of the processor, too, so large tables are in huge pages where the system has them.
  */
 #ifndef TS_GIT_TABLE_H
 #define TS_GIT_TABLE_H
@@ -10,7 +10,7 @@
 /* From malloc or aligned_alloc: the caller calls free. Returns NULL when memory runs out. */
 void *git__table_new(size_t count, size_t item_size);
 
-/* The same, with all bytes zero. */
+/* Like git__table_new, with all bytes zero. */
 void *git__table_new_zeroed(size_t count, size_t item_size);
 
 #endif

@@ -18,7 +18,7 @@ struct pass {
     struct ts_git_set *done;
     struct git__list stack;
     size_t steps;
-    bool is_stopped; /* by the watch */
+    bool is_stopped; /* the watch stopped the pass */
 };
 
 static bool is_commit(const struct ts_git_graph *graph, uint32_t number) {
@@ -35,7 +35,8 @@ static bool push_parents(struct pass *pass, uint32_t commit) {
     return has_room;
 }
 
-/* Returns whether its parents are done. Parents that grafts turn into descendants of the commit do not count. */
+/* Returns whether the commit's parents are done. Parents that grafts turn into descendants of the commit do
+ * not count. */
 static bool move_behind_parents(struct pass *pass, uint32_t commit) {
     struct ts_git_graph *graph = pass->graph;
     uint32_t *edges = graph->lists[graph->edges[commit].worker].items + graph->edges[commit].start;

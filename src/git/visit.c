@@ -16,8 +16,8 @@
 #define COPIES_MAX         ((size_t)1 << 18) /* 6 MiB a thread; a delta with more is scanned completely */
 #define OTHER_COPY_STEPS   UINT64_C(4000000) /* limit of entries read for other copies of damaged objects */
 #define UNITS_AT_ONCE      8
-#define NODES_AHEAD        4                     /* objects to prefetch while one is built: in a delta tree */
-#define UNITS_AHEAD        3                     /* and their roots */
+#define NODES_AHEAD        4                     /* objects of a delta tree to prefetch while one is built */
+#define UNITS_AHEAD        3                     /* roots of delta trees to prefetch */
 #define POOL_MAX           ((uint64_t)256 << 20) /* pool of all threads; at most a quarter of the limit */
 
 /* ---- one thread ---- */
@@ -267,8 +267,8 @@ static uint64_t table_bytes(const struct git__run *run) {
     return bytes + run->units.capacity * sizeof *run->units.items;
 }
 
-/* The common limit of all threads: the memory that the tables leave, minus copies and streams, and minus the
- * amount that one thread may take beyond the limit (a base, a delta, a result, and a base that is built
+/* The limit that all threads share: the memory without the tables, without copies and streams, and without a
+ * reserve, because one thread may exceed the limit (by a base, a delta, a result, and a base that is built
  * again). */
 static uint64_t ledger_limit(const struct git__run *run, uint64_t memory) {
     uint64_t reserved = table_bytes(run) + 4 * (uint64_t)run->whole_max +
@@ -316,7 +316,7 @@ static void worker_release(struct git__worker *worker) {
     free(worker->problems.items);
 }
 
-/* If a thread cannot be started, continues without it: the first one is the caller's own. */
+/* Continues if a thread cannot be started, because the first worker runs on the caller's thread. */
 static void run_workers(struct git__run *run, struct git__worker *workers) {
     unsigned wanted = run->threads;
     unsigned started = 1;

@@ -90,7 +90,7 @@ struct git__worker {
     size_t frame_count;
     size_t frame_capacity;
     uint32_t ahead;    /* the next node to prefetch */
-    unsigned ahead_by; /* how many objects it is before the visit */
+    unsigned ahead_by; /* how many objects the prefetch is ahead of the visit */
     struct git__problems problems;
     struct ts_git_visit_stats stats;
 };

@@ -43,9 +43,8 @@ uint64_t ts_git_graph_submodules(const struct ts_git_graph *graph);
 uint64_t ts_git_graph_bytes(const struct ts_git_graph *graph);
 
 /*
- * A selection of objects. The selected commits are those that `all_refs` and `from` reach, without those that
- * `exclude` reaches, and without those that commits before `since_s` reach. Ids may name commits, tags, trees
- * or blobs.
+ * A selection of objects. Commits that `all_refs` and `from` reach are selected, except those that `exclude`
+ * reaches, and those that commits before `since_s` reach. Ids may name commits, tags, trees or blobs.
  *
  * The *base* of a selection: the unselected parents of selected commits; with `has_since`, all commits that
  * commits before `since_s` reach.
@@ -61,7 +60,7 @@ struct ts_git_selection {
     bool has_since;
     int64_t since_s; /* committer's time */
     bool new_only;   /* omit objects of the base; with exclude, omit only objects of exclude */
-    /* For attribution: every path that a blob has in the commits, even if an earlier commit brought it
+    /* For attribution: every path that a blob has in the commits, even if an earlier commit added it
      * there. */
     bool without_parents;
     /* For attribution: also every path that a blob has in this commit; NULL: none. */
@@ -139,7 +138,7 @@ struct ts_git_occurrence {
     struct ts_git_oid blob;
     uint32_t commit; /* index in commits */
     uint32_t mode;   /* mode of the entry in that commit */
-    bool is_head;    /* the commit is `head`, which has the blob; another commit may have brought it */
+    bool is_head;    /* the commit is `head`, which has the blob; another commit may have added it */
     char *path;      /* any bytes, relative to the top, NUL-terminated */
     size_t path_len;
 };
@@ -155,11 +154,11 @@ struct ts_git_occurrences {
 };
 
 /*
- * For each path that a blob of the set has in a selected commit: the first commit that brought it there. A
- * commit brings (path, blob) when its own tree has it and no parent's tree does. If several commits bring it,
- * the one with the lowest (ts_git_graph_order_time, id) is the first. The number of results is limited to max
- * (0: 10 million) and to the graph's memory_bytes, because a hostile repository can have an enormous number
- * of paths.
+ * For each path that a blob of the set has in a selected commit: the first commit that added it there. A
+ * commit adds (path, blob) when its own tree has it and no parent's tree does. If several commits add it, the
+ * one with the lowest (ts_git_graph_order_time, id) is the first. The number of results is limited to max (0:
+ * 10 million) and to the graph's memory_bytes, because a hostile repository can have an enormous number of
+ * paths.
  */
 enum ts_git_error ts_git_graph_attribute(struct ts_git_graph *graph, const struct ts_git_selection *selection,
                                          const struct ts_git_set *blobs, size_t max,

@@ -6,7 +6,7 @@
 
 #include <curl/curl.h>
 
-/* Macros that check types would hide the functions. */
+/* curl's macros that check types would hide the functions of this list. */
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 

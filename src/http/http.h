@@ -22,7 +22,7 @@ struct ts_http_options {
     const atomic_bool *stop; /* ends a request or a wait soon after it is set; NULL: never */
     size_t body_max;         /* limit on the bytes of an answer's body; the rest is not read */
     unsigned pause_max_s;    /* a host that asks for a longer pause is not asked again */
-    unsigned repeats;        /* how often a request is repeated after such a pause */
+    unsigned repeats;        /* how often a request is repeated after a pause */
     bool plain;              /* also allows http:// URLs; the caller decides for which hosts */
 };
 

@@ -14,7 +14,7 @@
 #define HTTP_PACE_PLACES 256
 
 struct http_pace {
-    uint64_t interval_ns;               /* between two requests to one host */
+    uint64_t interval_ns;               /* the shortest time between two requests to one host */
     uint64_t free_ns[HTTP_PACE_PLACES]; /* when the next request may be sent */
 };
 

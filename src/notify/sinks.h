@@ -1,4 +1,4 @@
-/* The operator's file. */
+/* The operator's file that lists the receivers. */
 #ifndef TS_NOTIFY_SINKS_H
 #define TS_NOTIFY_SINKS_H
 

@@ -16,7 +16,7 @@ struct ts_arena {
 /* Zeroed memory, aligned for any type, that stays in place. Returns NULL when memory runs out. */
 void *ts_arena_take(struct ts_arena *arena, size_t size);
 
-/* The same without zeroes and alignment: for bytes that the caller writes at once. */
+/* Like ts_arena_take, without zeroes and alignment: for bytes that the caller writes at once. */
 void *ts_arena_take_bytes(struct ts_arena *arena, size_t size);
 
 /* A copy with a terminator. Returns NULL when memory runs out. */

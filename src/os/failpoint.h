@@ -29,9 +29,9 @@
     X(RESOLVE_BEFORE_FINISH, "resolve-before-finish")                                                        \
     X(RESOLVE_AFTER_FINISH, "resolve-after-finish")                                                          \
     X(SWEEP_BEFORE_REMOVE, "sweep-before-remove")                                                            \
-    X(FENCE_AFTER_CLOSE, "fence-after-close") /* for each store */                                           \
+    X(FENCE_AFTER_CLOSE, "fence-after-close") /* once for each store */                                      \
     X(FENCE_AFTER_SETTLE, "fence-after-settle")                                                              \
-    X(FENCE_AFTER_OPEN, "fence-after-open") /* for each store */                                             \
+    X(FENCE_AFTER_OPEN, "fence-after-open") /* once for each store */                                        \
     /* Points in a unit of work: the lease is claimed, the refs are read, ... */                             \
     X(UNIT_CLAIMED, "unit-claimed")                                                                          \
     X(UNIT_SYNCED, "unit-synced")                                                                            \

@@ -11,7 +11,7 @@
  * false when memory runs out; the array is then unchanged. */
 bool ts_grow(void **array, size_t *capacity, size_t needed, size_t element_size);
 
-/* The same for an array with a type: TS_GROW(rows, capacity, count + 1). */
+/* Calls ts_grow for an array with a type: TS_GROW(rows, capacity, count + 1). */
 #define TS_GROW(array, capacity, needed)                                                                     \
     ts_grow((void **)&(array), &(capacity), (needed), sizeof(__typeof__(*(array))))
 

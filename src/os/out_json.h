@@ -12,7 +12,7 @@
  * decodes them and a terminal never sees them. */
 void ts_out_put_json(struct ts_out *out, struct ts_bytes text);
 
-/* The same without quotes, for a string that is made of several texts. */
+/* Like ts_out_put_json, without quotes, for a string that is made of several texts. */
 void ts_out_put_json_part(struct ts_out *out, struct ts_bytes text);
 
 /* The name of a member and a colon, after a comma if there are members before it. */

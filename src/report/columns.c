@@ -72,7 +72,7 @@ static bool find_before(const struct ts_report *report, const struct ts_report_f
     struct ts_bytes before = ts_bytes_first(finding->excerpt, (size_t)first->column - 1);
     struct ts_bytes rest = ts_bytes_skip(finding->excerpt, before.len);
     if (report->shows_secrets) {
-        /* If it has several lines or was cut, its beginning is enough. */
+        /* A secret may have several lines or be cut, so only its beginning is compared. */
         secret = ts_bytes_first(secret, secret.len < 4 ? secret.len : 4);
     }
     if (secret.len == 0 || !ts_bytes_starts_with(rest, secret) || contains(before, CUT) ||

@@ -154,7 +154,7 @@ struct ts_report_suppression {
 
 /* Changes of built-in rules, and added rules. */
 #define TS_REPORT_RULE_CHANGES(X)                                                                            \
-    X(LEFT_OUT, "left out") /* new: there is no built-in rule with this id */                                \
+    X(LEFT_OUT, "left out") /* a built-in rule that is not used */                                           \
     X(REPLACED, "replaced")                                                                                  \
     X(ADDED, "added")
 
@@ -212,8 +212,8 @@ struct ts_report {
     uint64_t limits_hit;   /* patterns that hit their step limit: the result is incomplete */
     bool has_baseline;
     uint64_t baseline_known; /* findings that are in the baseline: their is_new is false */
-    /* The tool whose report is used as baseline, and the number of entries of that report that match a
-     * finding. NULL: the baseline is turnstone's own, and `gone` has the entries that were not found. */
+    /* The tool whose report is the baseline, and how many entries of that report match a finding. NULL: the
+     * baseline is turnstone's own, and `gone` has the entries that were not found. */
     const char *baseline_tool;
     uint64_t baseline_matched;
     uint64_t baseline_unmatched;

@@ -208,7 +208,7 @@ static void put_rule(struct ts_out *out, const struct ts_rule *rule) {
     ts_out_put_cstring(out, "}}");
 }
 
-/* "0.1.0.dev53+g01234" is "0.1.0-dev53+g01234" there. */
+/* As a semantic version, "0.1.0.dev53+g01234" is "0.1.0-dev53+g01234". */
 static void put_semantic_version(struct ts_out *out, const char *version) {
     char semantic[100];
     snprintf(semantic, sizeof semantic, "%s", version);

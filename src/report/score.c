@@ -14,7 +14,7 @@ struct scoring {
     const struct ts_labels *labels;
     struct ts_score *score;
     bool *is_found;   /* for each label: whether it was found */
-    bool *by_its_own; /* found by the rule that it names */
+    bool *by_its_own; /* for each label: whether the rule that it names found it */
     struct rows families;
     struct rows rules;
     char (*names)[NAME_SIZE]; /* names of families, from file names */

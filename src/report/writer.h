@@ -23,7 +23,7 @@ TS_REPORT_FORMATS(REPORT_WRITER_DECLARE)
 
 bool report__is_listed(const struct report_job *job, const struct ts_report_finding *finding);
 
-/* The listed findings as a JSON array, one on a line, indented by four blanks. */
+/* The listed findings as a JSON array, one per line, indented by four blanks. */
 typedef void report_put_finding(const struct report_job *job, const struct ts_report_finding *finding);
 void report__put_json_list(const struct report_job *job, report_put_finding *put);
 

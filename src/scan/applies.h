@@ -1,7 +1,7 @@
 /*
  * Remembers whether rules apply to paths.
  *
- * A finding has a location for each commit that brought it, mostly at the same path, and generic rules name
+ * A finding has a location for each commit that added it, mostly at the same path, and generic rules name
  * dozens of patterns for paths. Answers are remembered by rule and text of the path; an answer may replace
  * another one.
  */

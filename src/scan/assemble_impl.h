@@ -48,10 +48,11 @@ struct scan_assembly {
     struct scan_applies applies;
     struct scan_pairs pairs;
     uint32_t *rows; /* indexed by finding: its row in the report, or TS_REPORT_NONE */
-    /* Indexed by the first finding of a kin; NULL: nothing is known. */
+    /* Where each finding is now, indexed by the first finding of its kin; NULL: unknown for all. */
     struct scan_whereabouts *whereabouts;
     struct scan_kin kin;
-    /* Indexed by the first finding of a kin: 1 + the highest confidence in the base of the current target, or 0; NULL: none so far. */
+    /* Indexed by the first finding of a kin: 1 + its highest confidence in the base of the current target, or
+     * 0 if the base does not have it. NULL: no base so far. */
     uint8_t *before;
     struct scan_masked_text *masked; /* hash table, by the lowest bits of their positions */
     uint32_t *commit_rows;           /* indexed by commit: its row in the report, or TS_REPORT_NONE */

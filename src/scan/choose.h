@@ -14,7 +14,7 @@ struct scan_chosen {
     size_t capacity;
     struct ts_git_oid *exclude;
     struct ts_git_selection selection; /* points to the other fields */
-    bool is_change;                    /* report findings that the commits bring, not all that they have */
+    bool is_change;                    /* report only findings that the commits add */
 };
 
 /* An existing ref that cannot be read is a fault, and so is a parent that a shallow clone omits; the rest is

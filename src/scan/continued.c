@@ -91,8 +91,8 @@ static int compare_content_refs(const void *a, const void *b) {
     return ts_git_oid_compare(&((const struct content_ref *)a)->oid, &((const struct content_ref *)b)->oid);
 }
 
-/* Moves the places of the snapshot from the pass into a copy, which has room for one more place for each of
- * the news. */
+/* Moves the places of the snapshot from the pass into a copy, which also has room for one more place for each
+ * item of the news. */
 static bool placing_init(struct placing *p) {
     struct scan_pass *pass = p->pass;
     const struct scan_mark *first = &p->continued->recall->before;
@@ -240,7 +240,7 @@ static int compare_brought(const void *a, const void *b) {
     return order != 0 ? order : ts_git_oid_compare(&x->item->commit, &y->item->commit);
 }
 
-/* Only the first commit that brings the content counts; new commits are ordered by time and id. */
+/* Only the first commit that adds the content counts; new commits are ordered by time and id. */
 static void place_brought(struct placing *p, const struct content_ref *ref, const struct brought *brought) {
     struct scan_location location = {.content = ref->content, .place = TS_PLACE_FILE, .role = SCAN_FOUND};
     size_t unused;

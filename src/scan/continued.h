@@ -3,7 +3,7 @@
  *
  *   snapshot ──> contents with hits, their places ──┐
  *   news ─┬─> new contents ──look──> hits           ├──> places
- *         └─> entries that new commits brought ─────┘
+ *         └─> entries that new commits added ───────┘
  *
  * New commits change the places of contents in four ways: a new path; an earlier commit for a path, if a
  * branch with older commits was added; other paths in HEAD; other branches and tags that reach the content.

@@ -56,9 +56,9 @@ __attribute__((format(printf, 2, 3))) void scan__note(struct scan_faults *faults
 /* For a fault that follows from the stored objects alone: a snapshot of the scan can repeat it. */
 void scan__fault_lasting(struct scan_faults *faults, const char *line);
 
-/* For a fault of a content whose path is not known yet. The line begins with "object " and the id, which are a
- * part of the name_len bytes of its name. Until scan__faults_settle, faults may be placed: the line then names
- * the path, or, if the fault is accepted, it goes. */
+/* For a fault of a content whose path is not known yet. The line begins with "object " and the id, which are
+ * a part of the name_len bytes of its name. Until scan__faults_settle, a fault may get a path: then the line
+ * names the path, or is removed if the fault is accepted. */
 void scan__fault_of_object(struct scan_faults *faults, const struct ts_git_oid *oid, size_t name_len,
                            const char *line, bool is_lasting);
 void scan__faults_place(struct scan_faults *faults, size_t object, const char *path, bool is_accepted);

@@ -41,7 +41,7 @@ struct scan_reader {
 bool scan__read_fd(struct scan_reader *reader, const struct scan_content *content, int fd,
                    uint64_t *ret_bytes);
 
-/* The same for bytes in memory, without a copy. */
+/* Reads a content from memory, without a copy. */
 void scan__read_bytes(struct scan_reader *reader, const struct scan_content *content, struct ts_bytes bytes);
 
 /* The text of a symbolic link: its target path, as git stores it. */

@@ -1,7 +1,7 @@
 /*
  * .gitleaksignore: the fingerprints of findings that gitleaks ignores, at the top of a target.
  *
- *     COMMIT:PATH:RULE:LINE       the secret that the commit brought there
+ *     COMMIT:PATH:RULE:LINE       the secret that the commit added there
  *     PATH:RULE:LINE              in any commit, or in a file of a folder
  *     # a comment
  *

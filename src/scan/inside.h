@@ -79,7 +79,7 @@ void scan__inside_end(struct scan_look *look, const struct scan_within *within);
  * it. Returns how many hits are left. */
 size_t scan__inside_settle(struct scan_look *look, struct scan_hit *hits, size_t count);
 
-/* Reports an archive in windows that is too large to be held until its end. */
+/* Reports an archive that is scanned in windows, and is too large to be held until its end. */
 void scan__inside_too_large(struct scan_look *look, const struct scan_content *content, uint64_t bytes);
 
 enum scan_pointer {

@@ -47,7 +47,7 @@ void scan__limits_begin(struct scan_pass *pass, struct ts_git_repo *repo);
 /* Call it when the placing of findings begins. */
 void scan__limits_place(struct scan_pass *pass);
 
-/* Reports why the target or the scan ended early. It reports only once that the time is over. */
+/* Reports why the target or the scan ended early. The end of the time is reported only once. */
 void scan__limits_tell(struct scan_pass *pass);
 /* Records that no time was left to mask parts of texts, so that whole texts are masked. scan__limits_tell
  * reports it. */

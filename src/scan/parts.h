@@ -67,8 +67,8 @@ enum ts_scan_parts_answer {
 struct ts_scan_part {
     struct ts_bytes known; /* ids: sorted, each once; TS_SCAN_PART_MAX at most */
     struct ts_bytes hits;  /* a page: TS_SCAN_PART_MAX at most; opaque */
-    /* All contents were scanned, or the scan is stopped. A caller that is about to finish may keep this part
-     * until then. */
+    /* No further contents follow: all were scanned, or the scan is stopped. A caller that is about to finish
+     * may store this part when it finishes. */
     bool is_rest;
 };
 

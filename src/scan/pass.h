@@ -50,7 +50,7 @@ struct scan_location {
     uint32_t hit;       /* for REF and REF_COUNT: index among the hits of the content */
     uint32_t commit;    /* TS_REPORT_NONE: none */
     uint32_t path;      /* text; masked at the end of a repository */
-    uint32_t real_path; /* text: for allow entries; scan__pass_location sets it */
+    uint32_t real_path; /* a text: the path for allow entries; scan__pass_location sets it */
     enum ts_place place;
     enum scan_role role;
 };

@@ -25,14 +25,15 @@ struct scan_profile {
     bool is_kept; /* the caller owns it and reuses it for later scans: the pass does not free it */
     bool has_public_salt;
     struct ts_finding_key project_key; /* the key without a baseline */
-    /* project_key differs from the key, and allow entries name findings: ids made with either key match. */
+    /* project_key differs from the key, and allow entries name findings. An id in an entry may be made with
+     * either key. */
     bool has_project_key;
     uint8_t config_digest[32]; /* digest of the text of the configuration; zeros if there is none */
     struct ts_report_rule_change *rule_changes;
-    size_t rule_change_count; /* target of a change: TS_REPORT_NONE, or 0 for the target of this profile */
+    size_t rule_change_count; /* a change's target is TS_REPORT_NONE, or 0 for the profile's target */
     size_t rule_change_capacity;
     char note[400];         /* a note on the configuration for the report, or "" */
-    char ignored_note[200]; /* the same for .gitleaksignore */
+    char ignored_note[200]; /* a note on .gitleaksignore, or "" */
     struct ts_arena arena;
 };
 

@@ -45,7 +45,7 @@ struct ts_scan {
     char *range;
     char *baseline_file;
     struct scan_profile *profile; /* compiled rules; NULL: not compiled yet, or an option has changed since */
-    struct ts_baseline baseline;  /* with has_baseline: that of baseline_file */
+    struct ts_baseline baseline;  /* if has_baseline is set: the baseline from baseline_file */
     bool has_baseline;
     struct ts_report report; /* report of the last run */
     bool has_report;

@@ -153,7 +153,7 @@ static inline void scan__recall_keep(struct scan_recall *recall, unsigned worker
         recall->ops->keep(recall, worker, known);
 }
 
-/* The same for other visited objects, which have hits or must be read again. */
+/* Notes any other visited object, which has hits or must be read again. */
 static inline void scan__recall_note(struct scan_recall *recall, unsigned worker,
                                      const struct ts_git_oid *oid) {
     if (recall->ops != NULL)

@@ -41,7 +41,7 @@ struct scan_recall_parts {
     atomic_bool is_refused; /* the caller has lost its right to continue, and is not called again */
     /* Held while the caller takes a part. Locked before all other locks. */
     pthread_mutex_t handing;
-    bool is_rest; /* guarded by it: no further contents follow */
+    bool is_rest; /* guarded by `handing`: no further contents follow */
     atomic_uint_fast64_t handed_ns;
     size_t next;      /* the first content that was not passed to the caller */
     size_t first;     /* the first content of this scan */

@@ -1,5 +1,5 @@
 /*
- * Finds the branches and tags that reach a finding, that is, a commit that brought it.
+ * Finds the branches and tags that reach a finding: those that reach a commit that added it.
  */
 #ifndef TS_SCAN_REFS_H
 #define TS_SCAN_REFS_H

@@ -27,7 +27,7 @@ struct scan_visit {
     struct scan_mark before;   /* mark of the pass before this target */
     struct ts_git_set *moved;  /* blobs that a change only moves or copies; NULL without a change */
     struct ts_git_set *looked; /* objects that were looked at, or are known; NULL: it is not recorded */
-    pthread_mutex_t lock;      /* guards lost; taken alone */
+    pthread_mutex_t lock;      /* guards lost; no other lock is held with it */
     struct ts_git_oid *lost;   /* unreachable commits */
     size_t lost_count;
     size_t lost_capacity;

@@ -132,9 +132,9 @@ static size_t drop_binary(char *text, size_t len) {
 /* ---- surroundings of a secret ---- */
 
 /*
- * The encoding of `around`: four numbers of two bytes, then the line. In the line, ESCAPE LEFT_OUT means a
- * run that was omitted, ESCAPE ITSELF means the byte ESCAPE (which never occurs in UTF-8), and ESCAPE HIDDEN
- * and a byte means a byte that is not shown. Each of these counts as one byte in the numbers.
+ * The encoding of `around`: four numbers of two bytes, then the line. In the line, ESCAPE LEFT_OUT means an
+ * omitted run. ESCAPE ITSELF means the byte ESCAPE, which never occurs in UTF-8. ESCAPE HIDDEN means that the
+ * next byte is not shown. In the numbers, each of these sequences counts as one byte.
  */
 #define ESCAPE   0xff
 #define ITSELF   0

@@ -21,8 +21,8 @@
  * terminator. Returns ret_text. */
 const char *scan__redact(struct ts_bytes secret, char ret_text[static SCAN_REDACTED_SIZE]);
 
-/* All of a value that is no secret, such as the id of a client; redacted if it is too long. Printable, with a
- * terminator. Returns ret_text. */
+/* The whole of a value that is not secret, such as the id of a client; redacted if it is too long. Printable,
+ * with a terminator. Returns ret_text. */
 const char *scan__show_whole(struct ts_bytes value, char ret_text[static SCAN_REDACTED_SIZE]);
 
 /* "RSA PRIVATE KEY (51a0e1e7)" for a block between lines of dashes, whose ends are always the same: its

@@ -1,6 +1,6 @@
 /*
- * Sightings: hits at locations where they are reported. Hits that do not count at a location, that are
- * allowed, or that the base of a change has are no sightings.
+ * Sightings: hits at locations where they are reported. A hit is no sighting if it does not count at the
+ * location, is allowed, or is in the base of a change, too.
  */
 #include "assemble_impl.h"
 #include "option_names.h"
@@ -139,7 +139,7 @@ static struct scan_whereabouts *whereabouts_of(struct scan_assembly *a, uint64_t
     return &a->whereabouts[a->kin.of[scan__hits_items(&a->pass->hits)[hit].finding]];
 }
 
-/* Whether it is the message of HEAD itself. */
+/* Whether the location is the message of HEAD itself. */
 static bool is_head_message(const struct scan_assembly *a, const struct scan_location *location) {
     const struct scan_target *target = &a->pass->targets[a->contents[location->content].target];
     return location->role == SCAN_FOUND && location->place == TS_PLACE_COMMIT_MESSAGE &&

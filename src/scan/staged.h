@@ -24,8 +24,8 @@ struct ts_git_visit_options scan__staged_visit(const struct scan_staged *staged,
                                                const struct ts_git_set *wanted);
 
 /* Scans the base of the commit (HEAD and the commits that are being merged) until it is clear which findings
- * the commit would bring. Locations from `location_first` on belong to the staged files. Returns false when memory runs
- * out. */
+ * the commit would add. Locations from `location_first` on belong to the staged files. Returns false when
+ * memory runs out. */
 bool scan__staged_before(struct scan_staged *staged, size_t location_first);
 
 #endif

@@ -95,7 +95,7 @@ static const struct scan_suppressed_pair *find_pair(const struct scan_suppressed
     return low < suppressed->pair_count && pair->finding == finding && pair->path == path ? pair : NULL;
 }
 
-/* Drops duplicates, because the versions of a file bring the same pairs repeatedly. */
+/* Drops duplicates, because versions of a file have the same pairs again and again. */
 static bool add_pair(struct scan_suppressed *suppressed, struct scan_suppressed_pair pair) {
     if (suppressed->pair_count == suppressed->pair_capacity) {
         scan__suppressed_sort(suppressed);

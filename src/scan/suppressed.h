@@ -36,7 +36,7 @@ bool scan__suppressed_take(struct scan_suppressed *suppressed, const struct scan
 bool scan__suppressed_would(const struct scan_suppressed *suppressed, const struct scan_profile *profile,
                             const struct scan_hit *hit, uint32_t path);
 
-/* The same, but only by entries of the configuration and marks. */
+/* Like scan__suppressed_would, but only by entries of the configuration and marks. */
 bool scan__is_allowed(const struct scan_hits *hits, const struct scan_profile *profile,
                       const struct scan_hit *hit, const char *path);
 

@@ -46,8 +46,8 @@ static bool is_bzip2(struct ts_bytes start) {
             memcmp(start.data + 4, "\x17\x72\x45\x38\x50\x90", 6) == 0);
 }
 
-/* A zstd may begin with frames that are skipped, as those of pzstd do, and libarchive does not recognise it
- * then. Returns what is after such frames, or everything if no zstd is there. */
+/* A zstd file may begin with frames that decoders skip, as files of pzstd do; libarchive does not recognise
+ * such a file. Returns the bytes after these frames, or all bytes if no zstd frame follows them. */
 static struct ts_bytes after_skipped_frames(struct ts_bytes start) {
     struct ts_bytes rest = start;
     while (rest.len >= 8 && (rest.data[0] & 0xf0) == 0x50 && memcmp(rest.data + 1, "\x2a\x4d\x18", 3) == 0) {
@@ -250,7 +250,7 @@ static void read_members(struct reading *r) {
             return;
         uint64_t left = r->budget->left;
         r->member_count += status != ARCHIVE_RETRY;
-        /* After a block that is no header, the next one may be. */
+        /* If a block is no header, the next block may be one. */
         if (status == ARCHIVE_RETRY ? !go_on(r, SCAN_ARCHIVE_STOPPED, r->sink->goes_on(r->sink->ctx))
                                     : !read_member(r, entry))
             return;
@@ -294,8 +294,8 @@ static bool has_good_sums(struct reading *r, struct ts_bytes gzip) {
     return status == Z_OK;
 }
 
-/* Several tars one after the other (cat a.tar.gz b.tar.gz) are read like one. What follows the last tar would
- * otherwise be ignored; now anything but zeros is damage. A tar that is not compressed needs none of that: its
+/* Several tars one after the other (cat a.tar.gz b.tar.gz) are read like one. After the last tar, anything
+ * but zeros is damage, because it would not be scanned. A tar that is not compressed needs no such check: its
  * bytes are scanned, too. */
 static bool set_up_tars(struct archive *archive) {
     return archive_read_support_format_tar(archive) >= ARCHIVE_WARN &&

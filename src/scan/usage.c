@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A use of a repository, or a repository. */
+/* The folder of a repository, or a pair of rules and judging in it, with the time of its last use. */
 struct entry {
     struct scan_use use;
     char name[SCAN_STATE_NAME_SIZE];

@@ -3,9 +3,9 @@
  * libdeflate.
  *
  * libarchive still reads the list of members and their headers; only the content of a member comes from here.
- * It does so for members that leave no question: the list is complete, at the end of the file and in agreement
- * with the header of the member, nothing is encrypted or larger than 32 bits can say, and size and checksum
- * are right. libarchive reads all others.
+ * Only unambiguous members come from here: the list is complete, is at the end of the file, and agrees with
+ * the header of the member; nothing is encrypted or has a size of more than 32 bits; size and checksum are
+ * right. libarchive reads all others.
  */
 #ifndef TS_SCAN_ZIP_H
 #define TS_SCAN_ZIP_H
@@ -25,7 +25,7 @@ struct scan_zip_member {
 struct scan_zip {
     struct ts_bytes archive;
     struct scan_zip_member *members; /* in the order of their headers, as libarchive returns them */
-    size_t count;                    /* 0: the list leaves questions */
+    size_t count;                    /* 0: the list is ambiguous */
     struct libdeflate_decompressor *inflater;
     uint8_t *buffer;
     size_t capacity;

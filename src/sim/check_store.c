@@ -316,7 +316,7 @@ static void undo_run(struct sim__world *world, struct sim__run_model *model,
     struct sim__op *op = newest == NULL ? NULL : sim__op_find(world->model, newest->op_id.v);
     if (op != NULL && ts_run_op_log_find(&record->op_log, newest->op_id) == NULL && op->applied > 0)
         op->applied--;
-    /* The same for a list, if the run's last step is undone. */
+    /* A list has one application fewer, too, if its last step is undone. */
     const uint32_t run = (uint32_t)(model - world->model->runs);
     struct sim__op *list =
         world->runs[run].in_steps ? sim__op_find(world->model, world->runs[run].create_op) : NULL;

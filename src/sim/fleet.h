@@ -90,7 +90,7 @@ struct sim__fleet_row {
     struct ts_attempt attempt;
     uint64_t version;
     uint32_t finding;
-    uint64_t count;             /* seen in: occurrences */
+    uint64_t count;             /* occurrences of a finding; in a change: 1 if it came, 0 if it went */
     sim__fleet_objects objects; /* occurrences */
     uint8_t waste;              /* for a mark: its kind */
     bool is_swept;              /* a mark that a sweep has seen */

@@ -140,7 +140,8 @@ static bool is_held(const struct look *look, const struct sim__fleet_shard *shar
            shard->deadline_ms > look->now_ms;
 }
 
-/* Without these rules, the attempt in a row's key names no lease. The visible findings must show what is wrong. */
+/* If a rule that keys rely on is broken, the attempt in a key names no lease. Then only the visible findings
+ * show what is wrong. */
 static bool is_writer_unknown(void) {
     return runtime__is_planted(TS_FLEET_PLANT_SHAREDSTAGE) || runtime__is_planted(TS_FLEET_PLANT_APPEND);
 }

@@ -88,7 +88,7 @@ struct sim__answer sim__of_create(struct sim__worker *worker, const struct sim__
     return answer;
 }
 
-/* Makes a step of a list that is not the announced one: its shards end one key too early. */
+/* Makes a step of a list that differs from the announced list: its shards end one key too early. */
 void sim__register_wrong_step(struct sim__worker *worker, uint32_t run) {
     struct sim__world *world = worker->actor.world;
     const struct ts_run_record *record = &world->model->runs[run].record;

@@ -441,7 +441,7 @@ static void end_world(struct sim__world *world) {
 
 #ifdef TS_TEST_BUILD
 
-/* One rule of the fleet is a rule of coordination: then coordination breaks it. */
+/* One rule of the fleet is a rule of coordination, so coordination must break it. */
 static enum ts_coord_plant coord_plant_of(const struct ts_sim_options *options) {
     return options->fleet_plant == TS_FLEET_PLANT_NOBEFORE ? TS_COORD_PLANT_EXPIRY : options->plant;
 }

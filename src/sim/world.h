@@ -57,7 +57,7 @@ struct sim__message {
     struct sim__actor *owner;
     struct ts_call *outer;  /* the caller's own call */
     struct ts_call call;    /* the copy of it that the store sees */
-    struct ts_op *unlocked; /* a planted mistake: its operations without the checks, which have succeeded */
+    struct ts_op *unlocked; /* for a planted mistake: its operations without the checks that succeeded */
 };
 
 enum sim__actor_state { SIM_ACTOR_READY, SIM_ACTOR_CALLING, SIM_ACTOR_SLEEPING, SIM_ACTOR_ENDED };

@@ -15,7 +15,7 @@
 static const uint32_t payload_key[8] = {0xa8eccd8f, 0x601ee8ef, 0x9d3d2086, 0x566dd1df,
                                         0x86a496d9, 0x2090e001, 0x77651921, 0x46ff279d};
 
-/* The same for "turnstone coord manifest digest v1". */
+/* The key for "turnstone coord manifest digest v1". */
 static const uint32_t manifest_key[8] = {0x2fb9fc1b, 0x91aec2fa, 0x028d9b48, 0x116c0691,
                                          0x96937b1d, 0x224935f3, 0xde6cdce6, 0x640be443};
 

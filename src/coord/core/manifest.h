@@ -12,7 +12,7 @@ struct ts_manifest_memory {
     uint32_t order[TS_REGISTER_MAX];
 };
 
-/* The same memory for a list of any length. */
+/* Like ts_manifest_memory, for a list of any length. */
 struct ts_manifest_room {
     struct ts_shard_id *ids;
     uint32_t *order;

@@ -132,10 +132,11 @@ static inline enum ts_claim_place ts_shard_record_claim_place(const struct ts_sh
  */
 unsigned ts_shard_record_invariant_broken(const struct ts_shard_record *record);
 
-/* The same for runs: 1 the configuration is valid; 2 op-log at most 8, as above; 3 created_at > 0, and an end
- * exactly when ended; 4 an ended run has its operation in the op-log; 5 registered within the limit, and while
- * Initializing fewer than announced, or none; 6 number > 0; 7 announced within the limit, without a digest if there are
- * none, and all registered once the run is Active or Done. */
+/* Like ts_shard_record_invariant_broken, for runs: 1 the configuration is valid; 2 op-log at most 8, as
+ * above; 3 created_at > 0, and an end exactly when ended; 4 an ended run has its operation in the op-log; 5
+ * registered within the limit, and while Initializing fewer than announced, or none; 6 number > 0; 7
+ * announced within the limit; without announced shards, no digest; once the run is Active or Done, all
+ * announced shards are registered. */
 unsigned ts_run_record_invariant_broken(const struct ts_run_record *run);
 
 /* Reasons why bytes are not a record, or why a record cannot be encoded. X(SUFFIX, text) */

@@ -163,8 +163,8 @@ static bool is_step(const struct ts_register_op *op) {
     return op->announced.count > 0;
 }
 
-/* The same for a registration. If the log no longer has a step, the number of registered shards shows whether
- * it was done. */
+/* Like find_replay, for a registration. If the log no longer has a step, the number of registered shards
+ * shows whether it was done. */
 static bool find_registration(const struct ts_run_record *run, const struct ts_register_op *op,
                               struct ts_payload_hash hash, bool *ret_is_replay,
                               struct ts_coord_detail *ret_detail) {

@@ -17,7 +17,7 @@ struct audit {
     struct ts_run_record run;
     struct ts_coord_audit found;
     uint64_t index_entries; /* entries that the claim index should have */
-    uint64_t index_matched; /* entries of these that the index has */
+    uint64_t index_matched; /* how many of these entries the index has */
     uint64_t *stripes;      /* counted by a walk over the shards: [place][status][stripe] */
     struct ts_coord_detail detail;
 };

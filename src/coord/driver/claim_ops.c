@@ -20,9 +20,9 @@
  * claim.
  *
  * A store needs time to skip removed entries until it has cleaned up. A session therefore looks for free
- * shards after the last one it acquired, and for leases from the earliest deadline that it has seen: leases
- * that start later have a later deadline, except those that were just being written. Before a claim reports
- * that nothing is available, it checks all leases.
+ * shards after the last shard that it acquired, and for leases from the earliest deadline that it has seen.
+ * Leases that start later have a later deadline, except leases that were being written at that time. Before a
+ * claim reports that nothing is available, it checks all leases.
  */
 #include "driver.h"
 
@@ -118,7 +118,7 @@ struct claim {
     uint32_t own; /* place of the worker's own store */
     struct ts_run_guard guard;
     struct ts_logical_time own_now; /* time of the worker's own store */
-    uint64_t own_at_ms;             /* when that time was read, by elapsed_ms */
+    uint64_t own_at_ms;             /* when own_now was read, by elapsed_ms */
     uint64_t cooldown_version;      /* last known version of the worker's entry; 0: no entry */
     struct rest rest;               /* what is left to try on the current store */
     bool has_looked;                /* the scans of the worker's own store were already made */
@@ -444,7 +444,7 @@ static bool try_stores(struct claim *mine, uint32_t *ret_looked_at, enum ts_clai
     return false;
 }
 
-/* The same, but waits if the run is just being created. */
+/* Like pass_admission, but waits if the run is just being created. */
 static enum ts_claim_error pass_admission_of_any_run(struct claim *mine) {
     const enum ts_claim_error error = pass_admission(mine);
     if (error != TS_CLAIM_RUN_NOT_FOUND)

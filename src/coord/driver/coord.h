@@ -45,7 +45,7 @@ struct ts_coord_options {
     uint64_t tenant_shard_max;
     uint64_t global_shard_max;
     size_t record_max;  /* bytes that a record may grow to; 0: TS_RECORD_MAX */
-    uint32_t tries_max; /* rounds of read, decide and write of one operation; 0: 32 */
+    uint32_t tries_max; /* most rounds (read, decide, write) of one operation; 0: 32 */
     /* No round starts later than this after the first failed round; 0: timeouts.total of the coordinator with
      * ts_coord_new, otherwise 30 s. */
     uint64_t patience_ms;
@@ -71,7 +71,7 @@ struct ts_coord_options {
 struct ts_coord *ts_coord_new(struct ts_cluster *cluster, struct ts_coordinator *coordinator,
                               const struct ts_coord_options *options);
 
-/* The same over the caller's own functions: for simulations. Copies io. */
+/* Like ts_coord_new, over the caller's own functions: for simulations. Copies io. */
 struct ts_coord *ts_coord_new_over(const struct ts_coord_io *io, const struct ts_coord_options *options);
 
 /* Asked while an operation waits for a store. The answer true is final. */
@@ -81,10 +81,10 @@ struct ts_coord_stop {
 };
 
 /*
- * The same coordination for one user who may have to stop, such as a worker that has lost its lease while a
- * store does not answer. When it must stop, its calls in progress end within 20 ms, as if their time were over,
- * and further ones end likewise. Others are not affected. Over the caller's own functions nothing is stopped.
- * `coord` must outlive it. Returns NULL when memory runs out.
+ * Returns this coordination for one user that may have to stop, such as a worker that has lost its lease
+ * while a store does not answer. When it must stop, its calls end within 20 ms, as if their time were over;
+ * so do all its later calls. Other users are not affected. If the coordination is over the caller's own
+ * functions, nothing is stopped. `coord` must outlive it. Returns NULL when memory runs out.
  */
 struct ts_coord *ts_coord_new_stoppable(struct ts_coord *coord, const struct ts_coord_stop *stop);
 
@@ -131,9 +131,9 @@ ts_coord_create_run_with_shards(struct ts_coord *coord, const struct ts_create_r
                                 struct ts_coord_outcome *ret_outcome, struct ts_coord_detail *ret_detail);
 
 /*
- * The same for a list of any length, in steps. This function sets create.announced. Missing ids of shards,
- * and the op ids of the steps, are derived from op_id. The run becomes Active with its last step; until then
- * nobody can acquire a shard.
+ * Like ts_coord_create_run_with_shards, for a list of any length, in steps. This function sets
+ * create.announced. Missing ids of shards, and the op ids of the steps, are derived from op_id. The run
+ * becomes Active with its last step; until then nobody can acquire a shard.
  *
  * May be repeated at any time: during another call with the same arguments, after a crash, or after an error.
  * It registers only the steps that are missing. REPLAYED when nothing was missing. A list that differs from
@@ -351,7 +351,7 @@ struct ts_coord_audit {
     uint64_t extra_index;            /* entries of the claim index without a shard */
     uint64_t wrong_guards;           /* stores whose guard differs from the run */
     uint64_t counted_for_limits;     /* shards of this run that count against the limits */
-    bool wrong_limits;               /* that number is not the number of shards (0 in an ended run) */
+    bool wrong_limits;               /* counted_for_limits is not the number of shards (0 in an ended run) */
 };
 
 bool ts_coord_audit_is_clean(const struct ts_coord_audit *audit);

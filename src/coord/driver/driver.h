@@ -179,12 +179,13 @@ bool coord__wait_for_promises(struct ts_coord *coord, struct coord__work *work, 
                               const struct coord__key *key, struct coord__tries *tries,
                               enum coord__end *ret_end, struct ts_coord_detail *ret_detail);
 
-/* The same for operations that only read and are not repeated. */
+/* The end of an operation that only reads, and is not repeated. */
 enum coord__end coord__failed(const struct coord__tries *tries, const struct coord__result *result,
                               struct ts_coord_detail *ret_detail);
 enum coord__end coord__damaged(enum ts_record_error error, const char *what,
                                struct ts_coord_detail *ret_detail);
-/* The same, with the id of the affected record in the text. Ids are not secret, and a repair needs them. */
+/* Like coord__damaged, with the id of the affected record in the text. Ids are not secret, and a repair needs
+ * them. */
 enum coord__end coord__damaged_run(enum ts_record_error error, const char *what, struct ts_run_id run,
                                    struct ts_coord_detail *ret_detail);
 enum coord__end coord__damaged_shard(enum ts_record_error error, const char *what, struct ts_shard_key shard,
@@ -254,7 +255,8 @@ enum ts_error_variant coord__job_run(struct coord__job *job, struct ts_coord_out
 /* The error for an end other than DONE. */
 enum ts_error_variant coord__end_variant(enum coord__end end);
 
-/* The same for operations that only read. If the record is still missing after the wait, it does not exist. */
+/* Like coord__job_run, for operations that only read. If the record is still missing after the wait, it does
+ * not exist. */
 enum coord__end coord__job_look(struct coord__job *job);
 
 /* Plans a new, free shard on its store, encoded into the plan's arena. Applying the plan fails if its key

@@ -14,7 +14,7 @@
  *     RESTING -- watch --> KEEPING <-- resume -- pause --> PAUSED
  *                            |                               |
  *                            |  the store refuses            |
- *                            |  the own end has come         |  the own end has come
+ *                            |  its own end has come         |  its own end has come
  *                            v                               v
  *                           LOST  <--------------------------+
  *

@@ -74,7 +74,7 @@ struct writing {
     struct ts_batch batch;
     struct ts_coord_lease_check check;
     uint64_t versions[2]; /* versions that the lease check of the last try had */
-    bool was_refused;     /* in that try, a check of the lease or of the batch failed */
+    bool was_refused;     /* in the last try, a check of the lease or of the batch failed */
     struct coord__tries tries;
 };
 

@@ -225,7 +225,7 @@ static bool begin_op(struct op *op, struct ts_worker *worker, struct ts_coord_an
     return worker->has_lease;
 }
 
-/* The same for an operation that gives up the shard. The keeper must not report that as a loss. */
+/* Like begin_op, for an operation that gives up the shard. The keeper must not report that as a loss. */
 static bool begin_last_op(struct op *op, struct ts_worker *worker, struct ts_coord_answer *given) {
     if (worker->keeper != NULL)
         ts_coord_keeper_pause(worker->keeper);

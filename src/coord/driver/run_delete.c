@@ -68,7 +68,7 @@ static enum coord__end read_run(struct deletion *mine) {
     return mine->has_run ? COORD__END_DONE : end;
 }
 
-/* The same, but waits if the run is being created. If it is still missing then, it does not exist. */
+/* Like read_run, but waits if the run is being created. If it is still missing then, it does not exist. */
 static enum coord__end look_for_run(struct deletion *mine) {
     enum coord__end end = read_run(mine);
     if (end != COORD__END_DONE || mine->has_run)

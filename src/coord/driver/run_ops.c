@@ -1,6 +1,6 @@
 /*
- * Creating and ending runs. The run's record is on the first store, and each of these operations checks and
- * writes it, and so do registrations. So all of them are serialised; if two run at once, the slower one reads
+ * Creating and ending runs. Each of these operations, and each registration, checks and writes the run's
+ * record, which is on the first store. So they are serialised: if two run at once, the slower one reads
  * again. Guards, counters and limits are written in the same transaction.
  */
 #include "run_ops.h"

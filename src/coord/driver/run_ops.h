@@ -21,7 +21,7 @@ enum coord__end coord__run_read(struct ts_coord *coord, struct coord__work *work
                                 const struct ts_coord_run_query *query, const struct coord__tries *tries,
                                 struct coord__run_seen *ret_seen, struct ts_coord_detail *detail);
 
-/* The same for a run that must exist: waits if the run is being created. */
+/* Like coord__run_read, for a run that must exist: waits if the run is being created. */
 enum coord__end coord__run_read_made(struct ts_coord *coord, struct coord__work *work,
                                      const struct ts_coord_run_query *query, struct coord__tries *tries,
                                      struct coord__run_seen *ret_seen, struct ts_coord_detail *detail);

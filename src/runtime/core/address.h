@@ -26,7 +26,7 @@
 #include "base/bytes.h"
 #include "base/fixed_buf.h"
 
-/* With the selection, it fits into a unit's record of 2 KiB. */
+/* An address and a selection fit together into a unit's record of 2 KiB. */
 #define TS_ADDRESS_MAX 1024
 
 /* Each text continues a message that begins with "the address". */

@@ -88,7 +88,7 @@ static void take_flags(struct ts_fleet_schedule *schedule, uint8_t flags) {
     schedule->has_begun = (flags & FLAG_BEGUN) != 0;
 }
 
-/* A number of items that the record names, at most `max`. */
+/* Reads a number of items. A number above `max` is invalid. */
 static size_t take_count(struct runtime__reader *reader, size_t max) {
     const uint64_t count = runtime__take_number(reader);
     reader->is_bad = reader->is_bad || count > max;

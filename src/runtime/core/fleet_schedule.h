@@ -57,7 +57,7 @@ struct ts_fleet_schedule {
     /* The runs. */
     uint64_t lease_ms;
     uint32_t attempts;
-    uint32_t keep;                   /* older runs are deleted; 0: none is */
+    uint32_t keep;                   /* how many runs to keep; older ones are deleted; 0: keep all */
     uint64_t runs[TS_SCHEDULE_RUNS]; /* due times of the last runs, the newest first */
     size_t run_count;
 

@@ -10,7 +10,7 @@ struct row {
     const char *text;
 };
 
-/* The types of the fields make a blame for PERMANENT and a park reason for RETRYABLE impossible. */
+/* The types of the fields allow no blame for PERMANENT, and no park reason for RETRYABLE. */
 #define ROW_RETRYABLE(follows)   .class = RUNTIME__RETRYABLE, .blame = TS_##follows
 #define ROW_PERMANENT(follows)   .class = RUNTIME__PERMANENT, .park = TS_##follows
 #define ROW_STALE_OWNER(follows) .class = RUNTIME__STALE_OWNER

@@ -3,7 +3,7 @@
  *
  *     class        meaning                                                what the worker does
  *     Retryable    the same worker may try again within the lease         tries again, bounded; then releases
- *     Permanent    nothing changes until somebody changes something       parks the shard
+ *     Permanent    useless to try again until somebody fixes the cause    parks the shard
  *     StaleOwner   the shard is no longer this worker's                   stops, and writes nothing
  *
  * A fault of the worker (a full disk, no git) belongs to no class and has its own type. The shard is then
@@ -23,9 +23,9 @@
 #include "turnstone/coord_types.h"
 
 /* X(SUFFIX, class, what follows, label, text). For a Permanent error, the third column is the reason for
- * parking. For a Retryable error, it is the blame of the release after the last try: the shard, so that
- * coordination parks it after too many attempts, or nobody, if the shard did not cause the error. A
- * StaleOwner has none. */
+ * parking. For a Retryable error, it says who is to blame when the lease is released after the last try: the
+ * shard, which coordination then parks after too many attempts; or nobody, if the shard did not cause the
+ * error. A StaleOwner has none. */
 #define TS_UNIT_REASONS(X)                                                                                   \
     X(TIMED_OUT, RETRYABLE, BLAME_SHARD, "timed_out", "the repository did not answer in time")               \
     X(UNREACHABLE, RETRYABLE, BLAME_SHARD, "unreachable", "the repository's host cannot be reached")         \

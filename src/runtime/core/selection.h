@@ -15,7 +15,7 @@
 #include "base/bytes.h"
 #include "base/fixed_buf.h"
 
-/* With the address, it fits into a unit's record of 2 KiB. */
+/* A selection and an address fit together into a unit's record of 2 KiB. */
 #define TS_SELECTION_MAX        896
 
 /* Names of the synthetic refs begin with this; the commit's id follows. */

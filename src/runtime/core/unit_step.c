@@ -49,8 +49,8 @@
  * What holds:
  * - A wish that writes (part, checkpoint, stage_and_flip, complete, park) never follows a lost lease.
  * - Complete follows only a flip that is durable, or a target that this run or a later one has flipped.
- * - A flip follows only a scan of what the last sync brought, and a sync only a read of the target's record: the
- *   version that the flip checks is older than the refs that it makes visible.
+ * - A flip follows only a scan of what the last sync fetched, and a sync only a read of the target's record:
+ *   the version that the flip checks is older than the refs that it makes visible.
  * - A unit with faults is complete only after a scan of a repaired mirror: objects that this scan cannot read
  *   are missing at the origin.
  * - Only the wish stop follows OuterCheckpointed and LeaseLost.

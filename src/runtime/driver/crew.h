@@ -71,7 +71,7 @@ struct ts_crew_event {
     uint64_t stop_cpu_us; /* processor time of the whole process */
     uint64_t scan_ms;
     uint64_t objects;
-    uint64_t bytes_read; /* of the objects that were scanned, by this lease */
+    uint64_t bytes_read; /* bytes of the objects that were scanned under this lease */
     uint64_t bytes_looked_at;
     uint64_t findings;
     uint64_t faults; /* DONE: how much of the target could not be read */

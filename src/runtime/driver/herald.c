@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 enum {
-    IDLE_MS = 1000, /* between two passes over the notices */
-    AT_ONCE = 64,   /* notices in one pass */
+    IDLE_MS = 1000, /* pause between two passes over the notices */
+    AT_ONCE = 64,   /* the most notices in one pass */
     /* a taken notice is held for the longest time that all sinks may need, plus this */
     HOLD_SPARE_MS = 10000,
     LAST_TRIES = 3, /* passes over the notices when the worker ends */

@@ -20,7 +20,7 @@ struct runtime__job {
     unsigned number;
     pthread_t thread;
     bool has_thread;
-    struct ts_coord *coord; /* ends its calls when the lease is lost; for everything except the keeper */
+    struct ts_coord *coord; /* for all calls but the keeper's; ends them when the lease is lost */
     struct ts_coord_session *session;
     struct ts_coord_keeper *keeper;
     struct ts_durable *durable;
@@ -60,8 +60,7 @@ void runtime__report(struct runtime__crew *crew, const struct ts_crew_event *eve
 
 /* Waits for this time, or until the worker ends or is asked to stop. */
 void runtime__wait_ms(struct runtime__crew *crew, uint64_t ms);
-/* The same for a thread that runs longer than the jobs: waits for this time, or until the worker is asked to
- * stop. */
+/* For a thread that runs longer than the jobs: waits for this time, or until the worker is asked to stop. */
 void runtime__sleep_ms(const struct runtime__crew *crew, uint64_t ms);
 bool runtime__is_over(struct runtime__crew *crew);
 

@@ -26,7 +26,7 @@ struct runtime__news {
 void runtime__news_keep(void *context, const struct ts_noticed *noticed);
 void runtime__news_release(struct runtime__news *news);
 
-/* How many findings the sink wants to know of. */
+/* How many of the findings have the severity and the confidence that the sink asks for. */
 size_t runtime__news_count(const struct runtime__news *news, const struct ts_notify_sink *sink);
 
 /* The caller frees it. NULL when memory runs out. Sorts the news. */

@@ -4,10 +4,10 @@
  *
  *     due ──(forges are asked, the list is stored)──> begun ──(submit)──> started ──> old runs are deleted
  *
- * Any number of workers may do this at the same time, and each may be killed at any moment: the record of the
- * schedule is replaced only in the version that was read, the run's id depends on the due time only, and the
- * run is created only while the record says that it has begun. So there is exactly one run for each due time
- * that is reached.
+ * Any number of workers may do this at the same time, and each may be killed at any moment. The record of the
+ * schedule is replaced only in the version that was read. The run's id depends on the due time only. The run
+ * is created only while the record says that it has begun. So there is exactly one run for each due time that
+ * a worker reaches.
  */
 #ifndef TS_RUNTIME_DRIVER_START_H
 #define TS_RUNTIME_DRIVER_START_H
@@ -20,7 +20,8 @@ struct ts_starter {
     struct ts_tenant_id tenant;
     struct ts_pin pin;                /* the rules of this worker */
     struct ts_discover_options forge; /* tokens, certificates and limits; the schedule has the filters */
-    /* Called once for a run, by the worker that has started it; and for each try that failed, with one line that is safe to print. */
+    /* Called once for each started run, by the worker that has started it, and once for each failed try, with
+     * one line that is safe to print. */
     void (*started)(void *context, struct ts_run_id run, uint64_t targets);
     void (*failed)(void *context, struct ts_run_id run, const char *why);
     void *context;

@@ -43,7 +43,7 @@ struct runtime__unit {
     bool has_report;
     struct ts_scan_end end; /* totals at the end of the scan */
     bool is_settled;        /* a callback ended the scan; `wish` says how to continue */
-    bool is_asked;          /* the core already knows that it should stop */
+    bool is_asked;          /* the core was already asked to stop */
     uint64_t scan_ns;
     /* Pages that no part has made durable. Pages of hits wait for the flip. If the worker has to stop, a part
      * takes all of them. */

@@ -1,4 +1,4 @@
-/* Joins pieces of findings to the findings of a report. */
+/* Joins pieces of findings into the findings of a report. */
 #include "gather.h"
 
 #include "base/hex.h"

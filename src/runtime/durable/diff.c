@@ -41,7 +41,7 @@ struct about {
     struct ts_fleet_finding id;
     size_t from, count;         /* its events */
     size_t first_pair, pairs;   /* its entries */
-    bool had_before, has_after; /* first: in a target with events; then: in any target */
+    bool had_before, has_after; /* at first only in targets with events, later in any target */
     struct ts_fleet_finding_record record;
 };
 

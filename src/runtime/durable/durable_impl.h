@@ -42,9 +42,9 @@ struct ts_durable {
     bool is_staged;
     bool has_staged;                      /* the following fields are valid */
     uint32_t staged_n;                    /* number of the attempt */
-    uint32_t staged_hits;                 /* the number of its first page of hits */
-    bool has_staged_mark;                 /* some of its rows are in the store, with a mark */
-    struct ts_unit_receipt *unit_receipt; /* room for it */
+    uint32_t staged_hits;                 /* number of the attempt's first page of hits */
+    bool has_staged_mark;                 /* some of the attempt's rows are in the store, with a mark */
+    struct ts_unit_receipt *unit_receipt; /* memory of the receipt */
     struct ts_checkpoint_receipt *checkpoint_receipt;
     bool has_waste;         /* marks of this target may exist */
     bool has_doubtful_hits; /* the last recall has left out pages of hits that a sweep may remove */
@@ -80,7 +80,7 @@ enum ts_durable_end durable__scan(struct ts_durable *durable, uint32_t place,
 /* Applies the batch on the home store, under the lease, once. CONFLICT: a check of the batch has failed. */
 enum ts_durable_end durable__write(struct ts_durable *durable, const struct durable__batch *batch,
                                    struct ts_durable_detail *ret_detail);
-/* The same for a batch that may be repeated. Never returns UNKNOWN. */
+/* Like durable__write, for a batch that may be repeated. Never returns UNKNOWN. */
 enum ts_durable_end durable__write_surely(struct ts_durable *durable, const struct durable__batch *batch,
                                           struct ts_durable_detail *ret_detail);
 /* Applies a batch on any store, without the lease. The batch must be one that may be repeated. */

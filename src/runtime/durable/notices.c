@@ -182,7 +182,7 @@ struct gathering {
     } * known;
 };
 
-/* Reads the ids of the findings that came from the pages of the change, up to the maximum. */
+/* Reads, from the pages of the change, the ids of the findings that came, up to the maximum. */
 static bool read_ids(struct ts_coord *coord, const struct ts_notice_taken *taken, struct gathering *gathering,
                      struct ts_infra_error *ret_error) {
     const struct ts_fleet_change_key of = {.run = taken->ref.key.run, .target = taken->ref.key.target};

@@ -60,7 +60,7 @@ struct ts_noticed {
     enum ts_fleet_finding_state state;
     uint8_t severity;
     uint8_t confidence;
-    uint64_t occurrences; /* 0: a later scan has replaced them */
+    uint64_t occurrences; /* 0 if a later scan has replaced the finding's occurrences */
 };
 
 /* The most findings that are read for a notice. */

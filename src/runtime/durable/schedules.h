@@ -62,7 +62,7 @@ typedef bool ts_listing_next(void *context, struct ts_fleet_unit *ret_unit);
 bool ts_listing_write(struct ts_coord *coord, const struct ts_schedule_ref *ref, ts_listing_next *next,
                       void *context, struct ts_schedule_list *ret_list, struct ts_infra_error *ret_error);
 
-/* Visits the units, which are borrowed until visit returns, until visit returns false. */
+/* Visits the units until visit returns false. A unit is borrowed until visit returns. */
 bool ts_listing_read(struct ts_coord *coord, const struct ts_schedule_ref *ref,
                      const struct ts_schedule_list *list,
                      bool (*visit)(void *context, const struct ts_fleet_unit *unit), void *context,

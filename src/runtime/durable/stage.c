@@ -5,8 +5,8 @@
  *     2  seen in, finding                              the stores of the findings
  *     3  the target's record, its change, marks        home, by flip
  *
- * Rows that fit into the flip's batch wait for the flip. Pages are durable before the rows of step 2, so that
- * a sweep that removes an attempt learns from its pages which rows exist. Every batch before the flip has the
+ * Rows that fit into the flip's batch wait for the flip. Pages are durable before the rows of step 2. So a
+ * sweep that removes an attempt finds in its pages which rows exist. Every batch before the flip has the
  * attempt's waste mark.
  *
  * The batches of step 2 do not check the lease, because other stores do not have it. So such a batch may

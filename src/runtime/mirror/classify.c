@@ -17,7 +17,8 @@ static const struct row {
     {"unable to update url base from redirection", TS_UNIT_MOVED},
     {"Authentication failed", TS_UNIT_AUTHENTICATION_FAILED},
     {"returned error: 401", TS_UNIT_AUTHENTICATION_FAILED},
-    {"CONNECT tunnel failed, response 407", TS_UNIT_AUTHENTICATION_FAILED}, /* of the proxy */
+    {"CONNECT tunnel failed, response 407",
+     TS_UNIT_AUTHENTICATION_FAILED}, /* the proxy asks for credentials */
     {"Received HTTP code 407 from proxy", TS_UNIT_AUTHENTICATION_FAILED},
     {"Permission denied (", TS_UNIT_AUTHENTICATION_FAILED},
     {"Too many authentication failures", TS_UNIT_AUTHENTICATION_FAILED},
@@ -31,12 +32,12 @@ static const struct row {
     {"epository not found", TS_UNIT_NOT_FOUND},
     {"does not appear to be a git repository", TS_UNIT_NOT_FOUND},
     {"' not found", TS_UNIT_NOT_FOUND},
-    {"not valid: is this a git repository?", TS_UNIT_NOT_FOUND}, /* a page with status 200 */
+    {"not valid: is this a git repository?", TS_UNIT_NOT_FOUND}, /* the answer was a page with status 200 */
     {"Host key verification failed", TS_UNIT_UNTRUSTED_HOST},
     {"SSL certificate problem", TS_UNIT_UNTRUSTED_HOST},
     {"server certificate verification failed", TS_UNIT_UNTRUSTED_HOST},
     {"no alternative certificate subject name", TS_UNIT_UNTRUSTED_HOST},
-    {"does not match target host", TS_UNIT_UNTRUSTED_HOST}, /* git with GnuTLS */
+    {"does not match target host", TS_UNIT_UNTRUSTED_HOST}, /* message of git with GnuTLS */
     {"' not allowed", TS_UNIT_UNSUPPORTED_PROTOCOL},
     {"Unsupported protocol", TS_UNIT_UNSUPPORTED_PROTOCOL},
     {"couldn't find remote ref", TS_UNIT_REFS_MOVED}, /* the ref was listed a moment ago */

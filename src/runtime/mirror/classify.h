@@ -32,8 +32,8 @@ struct mirror__verdict {
  * this machine count only if `may_be_own`. */
 struct mirror__verdict mirror__classify(struct ts_bytes text, bool may_be_own);
 
-/* Whether the last response over HTTP was made by git on the server. git takes any other response without lines, for
- * example one with no content, for an empty repository of a server that serves files. */
+/* Whether the last response over HTTP was made by git on the server. Any other response without lines, such
+ * as an empty one, looks to git like an empty repository on a plain file server. */
 bool mirror__is_answer_of_git(struct ts_bytes text);
 
 #endif

@@ -41,7 +41,7 @@ static bool read_text(int folder, const char *name, const char *file, char *ret_
     return len > 0;
 }
 
-/* The number after the first occurrence of the text and its blanks; false if there is none. */
+/* The number after the first occurrence of the text and the blanks after it; false if there is none. */
 static bool number_after(const char *text, const char *what, uint64_t *ret_number) {
     const char *at = strstr(text, what);
     if (at == NULL)

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Bytes per second that a transfer must have; the same for http. */
+/* The lowest allowed rate of a transfer, in bytes per second. http has the same limit. */
 #define MIRROR__PACE_MIN 1000
 
 struct mirror__limits {
@@ -23,10 +23,10 @@ struct mirror__limits {
 
 /* Zero-initialise it. */
 struct mirror__watch {
-    uint64_t folder_next_ns; /* when the folder is measured again */
-    uint64_t ssh_next_ns;    /* when ssh is measured again */
-    uint64_t ssh_since_ns;   /* when the measured time began; 0: there is no ssh */
-    uint64_t ssh_bytes;      /* what ssh had moved then */
+    uint64_t folder_next_ns; /* time of the next measurement of the folder */
+    uint64_t ssh_next_ns;    /* time of the next measurement of ssh */
+    uint64_t ssh_since_ns;   /* start of the measured period; 0: no ssh is running */
+    uint64_t ssh_bytes;      /* bytes that ssh had read at that start */
 };
 
 enum mirror__limit { MIRROR__LIMITS_KEPT, MIRROR__LIMIT_SIZE, MIRROR__LIMIT_PACE };

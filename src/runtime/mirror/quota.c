@@ -29,8 +29,8 @@ struct entries {
     uint64_t size;
 };
 
-/* A worker is changing this mirror, or was killed meanwhile. Removes what a killed one left, because perhaps
- * nobody uses this slot again. Returns the bytes of the files. */
+/* A worker is changing this mirror, or was killed while it did so. Removes what a killed worker left, because
+ * this slot may never be used again. Returns the size of the remaining files. */
 static uint64_t clean(const char *lock_path) {
     struct mirror__slot slot;
     if (!mirror__slot_of_lock(&slot, lock_path))

@@ -209,7 +209,7 @@ static bool list_refs(struct sync *sync) {
     case MIRROR__LISTING_NO_MEMORY:
         return fail_here(sync, TS_FLEET_WORKER_FAULT_NO_MEMORY);
     }
-    /* The listing borrows from it; later calls write to other memory. */
+    /* The listing borrows from the output, so later calls must write to other memory. */
     sync->listing.output = sync->result.output;
     sync->result.output = NULL;
     sync->result.output_capacity = 0;

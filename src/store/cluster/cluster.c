@@ -247,7 +247,7 @@ static const char *remembered(const struct ts_cluster *cluster) {
     return ts_router_strategy_name(TS_ROUTER_STRATEGY_DEFAULT);
 }
 
-/* Compares the stores with the list, and with each other. */
+/* ---- comparing the stores with the list, and with each other ---- */
 
 static enum ts_store_result not_initialised(const struct ts_cluster *cluster, size_t place,
                                             struct ts_store_error *ret_error) {
@@ -522,7 +522,7 @@ static enum ts_store_result try_routing(size_t count, const char *routing, struc
     return result;
 }
 
-/* Also checked before any store is opened. */
+/* Checks the list of stores before any store is opened. */
 static enum ts_store_result check_list(const struct store_url_list *list, struct ts_store_error *ret_error) {
     if (list->count > TS_CLUSTER_STORES_MAX)
         return store__error(ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,

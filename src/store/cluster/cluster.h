@@ -36,8 +36,8 @@ void ts_cluster_expect(struct ts_cluster *cluster, size_t place, const struct ts
 /* Runs a call on the store at this place, with a deadline of the caller's choice. */
 typedef enum ts_store_result ts_cluster_call(void *context, uint32_t place, struct ts_call *call);
 
-/* For stores whose servers can be replaced by standbys: learns from the other stores which servers are old
- * primaries, and notes there which new primaries this process has seen. Call it every few seconds. Does
+/* For stores whose servers can be replaced by standbys. Reads from the other stores which servers are old
+ * primaries, and notes there the new primaries that this process has seen. Call it every few seconds. Does
  * nothing for clusters of other engines, or of one store. */
 void ts_cluster_share_timelines(struct ts_cluster *cluster, ts_cluster_call *call, void *context);
 

@@ -8,9 +8,9 @@
 
 /*
  * Checks the open stores (not NULL) that have not met the others of this process yet (met): each must be in
- * its own directory, and every two must have been open together the last time. Then records the new meeting.
- * Call it again for stores that are opened later. FOREIGN: one of them is a copy, and nothing was changed.
- * `met` has an entry for each store.
+ * its own directory, and any two must have been open together when they were last open. Then records the new
+ * meeting. Call it again for stores that are opened later. FOREIGN: one of them is a copy, and nothing was
+ * changed. `met` has an entry for each store.
  */
 enum ts_store_result store__meet(struct ts_store *const *stores, size_t count, bool *met,
                                  struct ts_store_error *ret_error);

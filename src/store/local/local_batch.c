@@ -27,7 +27,7 @@ enum stage { STAGE_GID, STAGE_KEYS };
 
 struct local__call {
     struct local__call *next, **link; /* list of waiting calls, under the core's mutex */
-    bool listed;                      /* it is in that list; only the thread of the call uses this */
+    bool listed;                      /* this call is in the list; only the call's thread uses this field */
     struct ts_call *call;
     enum stage stage;
     uint64_t waits_since_ns; /* 0: it has not waited yet */

@@ -118,7 +118,7 @@ bool postgres__connection_begin(struct postgres_job *job) {
     const struct store_url_option parts[] = {
         {"host", rotate(url->host, url->host_count, first, hosts)},
         {"port", rotate(url->port, url->host_count, first, ports)},
-        /* An option of the URL that says the same comes later, and replaces it. */
+        /* If the URL has this option, too, its value comes later and counts. */
         {"target_session_attrs", url->host_count > 1 ? "read-write" : ""},
         {"user", url->user},
         {"password", url->password},

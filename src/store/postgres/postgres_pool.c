@@ -76,7 +76,8 @@ void postgres__pool_give_back(struct postgres_job *job) {
         if (store->queue_first == NULL)
             store->queue_last = NULL;
         first->slot = slot;
-        /* Must be under the lock: after its release, the job may see its slot, end, and close its descriptor. */
+        /* Done under the lock: as soon as the lock is free, the job may see its slot, end, and close its
+         * descriptor. */
         wake(first);
     }
     pthread_mutex_unlock(&store->lock);

@@ -12,8 +12,8 @@
  * next sequence. Everything below it is finished: nobody needs a commit decision there, and a promise there
  * can never commit.
  *
- * A commit leaves only after a SYNC of every participant that began after all of them had applied it: after a
- * crash, an applied promise that was not synced is a promise again, and needs its decision.
+ * A commit leaves the list only after a SYNC of every participant, begun when all of them had applied it.
+ * Without that SYNC, a crash would turn an applied promise into a promise again, which needs its decision.
  *
  * The caller owns the entries, one for each global transaction in progress. Not thread-safe: the driver
  * locks.

@@ -30,7 +30,7 @@ static inline bool txn__plan_is_global(const struct txn__plan *plan) {
 /* places[i] is the place of operation i, below TS_TXN_PLACES_MAX, or TXN__EVERYWHERE. */
 void txn__plan_init(struct txn__plan *plan, const uint32_t *places, size_t count);
 
-/* The same for operations that all have the same place. */
+/* Like txn__plan_init, for operations that all have the same place. */
 static inline void txn__plan_one(struct txn__plan *plan, uint32_t place, size_t count) {
     plan->parts[0] = (struct txn__plan_part){.place = place, .count = count};
     plan->part_count = 1;

@@ -1,6 +1,7 @@
 /*
- * Rules for removing a decision record: by whom, and when. All code that deletes one asks here: a coordinator
- * that moves its mark or deregisters, and a process that sweeps the records of a fenced one.
+ * Rules for removing a decision record: by whom, and when. All code that deletes such a record asks here: a
+ * coordinator that moves its mark or deregisters, and a process that sweeps the records of a fenced
+ * coordinator.
  *
  *   moving a mark     commits below the new mark, in the batch that moves it; their participants have synced
  *                     (marks.h). Aborts stay: they prevent a late commit point
@@ -26,7 +27,7 @@
 #include "txn/core/marks.h"
 #include "txn/core/rules.h"
 
-/* The same request to several stores, one after another. */
+/* One request, which is sent to several stores, one after another. */
 enum txn__errand { TXN__ERRAND_COMMIT, TXN__ERRAND_SYNC };
 
 struct txn__round {

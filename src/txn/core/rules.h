@@ -1,7 +1,7 @@
 /*
- * Rules of the protocol that tests may disable, one by one, to show that each is needed: a history that is
- * correct with the rule breaks without it. Only test builds can disable them; in other builds each rule is a
- * constant and costs nothing.
+ * Rules of the protocol that tests may disable, one by one, to show that each is needed: some history is
+ * correct with the rule, and incorrect without it. Only test builds can disable them; in other builds each
+ * rule is a constant and costs nothing.
  */
 #ifndef TS_TXN_CORE_RULES_H
 #define TS_TXN_CORE_RULES_H

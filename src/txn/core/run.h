@@ -110,8 +110,8 @@ struct txn__run {
 void txn__run_init(struct txn__run *run, struct txn__member *members, size_t count, size_t decider,
                    const struct txn__run_options *options);
 
-/* The same for a transaction whose earlier attempt sent the decision and ended as unknown: finds out the
- * result. Members count as promised. */
+/* Like txn__run_init, for a transaction whose earlier attempt sent the decision and ended as unknown: finds
+ * out the result. Members count as promised. */
 void txn__run_init_settle(struct txn__run *run, struct txn__member *members, size_t count, size_t decider,
                           const struct txn__run_options *options);
 

@@ -60,7 +60,7 @@ struct txn__flight {
     uint64_t until_us;
 };
 
-/* The request, and the experience of its attempts so far. */
+/* The request, and what its attempts have met so far. */
 struct txn__request {
     const struct ts_op *ops; /* the caller's array, or flat */
     size_t op_count;

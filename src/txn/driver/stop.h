@@ -1,5 +1,6 @@
 /*
- * Transactions of a layer above that may have to stop: a worker that has lost its lease, and waits for a store that does not answer.
+ * Transactions of a layer above that may have to stop, for example because a worker has lost its lease while
+ * a store does not answer.
  */
 #ifndef TS_TXN_DRIVER_STOP_H
 #define TS_TXN_DRIVER_STOP_H
@@ -20,9 +21,9 @@ static inline bool ts_txn_must_stop(const struct ts_txn_stop *stop) {
 }
 
 /*
- * ts_txn_run_parts, until it must stop. Then calls in progress end as if their time were over, and nothing is
- * tried again: the transaction is aborted, unknown, or committed and pending. Only the end of promises that
- * must be aborted is still waited for.
+ * Like ts_txn_run_parts, but ends early when the caller must stop. Then calls in progress end as if their
+ * time were over, and nothing is tried again: the transaction is aborted, unknown, or committed and pending.
+ * It still waits until promises that must be aborted have ended.
  */
 void ts_txn_run_parts_until(struct ts_coordinator *coordinator, const struct ts_txn_part *parts, size_t count,
                             const struct ts_txn_options *options, const struct ts_txn_stop *stop,

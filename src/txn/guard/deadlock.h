@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* X(SUFFIX, name). SHARD_LOCK_WAIT has a store with it. */
+/* X(SUFFIX, name). A wait for SHARD_LOCK_WAIT names its store. */
 #define TS_TXN_WAIT_REASONS(X)                                                                               \
     X(COORDINATOR_QUEUE, "CoordinatorQueue")                                                                 \
     X(SHARD_LOCK_WAIT, "ShardLockWait")                                                                      \
