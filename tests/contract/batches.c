@@ -284,7 +284,7 @@ static void bad_batches_change_nothing(void **state) {
     expect_content(world, "k", NULL);
 }
 
-/* The same in a batch of many operations, which engines search differently. */
+/* A batch of many operations gives the same results, although engines search it differently. */
 static void bad_pairs_are_found_among_many(void **state) {
     struct contract_world *world = *state;
     enum { MANY = 40 };

@@ -58,7 +58,7 @@ static void a_gid_is_promised_once_at_a_time(void **state) {
     struct contract_world *world = *state;
     expect_prepare(world->store, TS_STORE_OK, "g", contract_put("a", "1"));
     expect_prepare(world->store, TS_STORE_PROMISE_EXISTS, "g", contract_put("other", "1"));
-    /* It fails even if it would otherwise wait for the locks of that promise. */
+    /* The prepare fails at once, even if its batch would have to wait for the locks of that promise. */
     expect_prepare(world->store, TS_STORE_PROMISE_EXISTS, "g", contract_put("a", "1"));
     expect_commit(world->store, TS_STORE_OK, "g");
     expect_content(world, "other", NULL);
@@ -123,7 +123,7 @@ static void a_promise_blocks_changes_of_keys_that_it_has_read_or_changed(void **
     expect_content(world, "z", NULL);
 }
 
-/* The same holds if the promise has more keys than a server has locks. */
+/* A promise blocks others even if it has more keys than a server has locks. */
 static void a_large_promise_blocks_others_from_creating_its_keys(void **state) {
     struct contract_world *world = *state;
     enum { MANY = 100 };
@@ -204,7 +204,7 @@ static void waiting_ends_at_the_deadline_and_leaves_no_lock(void **state) {
     struct contract_world *world = *state;
     expect_prepare(world->store, TS_STORE_OK, "g", contract_put("m", "1"));
     uint64_t begin_ns = contract_deadline_ns(0);
-    /* It gets the lock of "a" and waits for "m". */
+    /* This batch gets the lock of "a", and waits for "m". */
     expect_blocked(world->store, contract_put("a", "1"), contract_put("m", "2"), contract_put("z", "1"));
     assert_true(contract_deadline_ns(0) - begin_ns >= (uint64_t)CONTRACT_SHORT_MS * 1000000);
     expect_apply(world->store, TS_STORE_OK, contract_put("a", "2"), contract_put("z", "2"));
@@ -227,7 +227,7 @@ static void a_lock_is_waited_for_no_longer_than_asked(void **state) {
     call.gid = "h";
     (void)ts_store_run(world->store, &call);
     expect_result(&call, TS_STORE_LOCK_CONFLICT);
-    /* Both have released everything. The next call may again wait without a limit. */
+    /* Both calls have released all their locks. From here on, a call may wait without a limit again. */
     expect_abort(world->store, TS_STORE_NO_SUCH_PROMISE, "h");
     expect_apply(world->store, TS_STORE_OK, contract_put("a", "2"), contract_put("z", "2"));
     expect_blocked(world->store, contract_put("m", "2"));

@@ -172,7 +172,7 @@ static struct ts_split_replace_op split_op(struct split_places places) {
                                      second = ts_derived_shard_id(parent, op.by.op_id, TS_DERIVED_CHILD, 1);
             if (place_of(first) == places.children && place_of(second) == places.children)
                 return op;
-            now_ms += LEASE_MS + 1; /* another op id; the shard is free again */
+            now_ms += LEASE_MS + 1; /* later: so another op id, and no lease */
         }
     }
     fail_msg("no shard on that store");

@@ -471,7 +471,7 @@ static void a_record_that_others_have_changed_is_read_again(void **state) {
     assert_int_equal(checkpoint(coord, new_op(), "e"), TS_CHECKPOINT_OK);
     assert_int_equal(outcome.outcome, TS_OUTCOME_EXECUTED);
     assert_int_equal(world.applies, 2);
-    world.between = others_checkpoint; /* a replay at that moment: it changes nothing */
+    world.between = others_checkpoint; /* others replay at that moment, which changes nothing */
     assert_int_equal(checkpoint(coord, new_op(), "f"), TS_CHECKPOINT_OK);
     audit();
     /* Two callers use the same op id at the same time: one executes, the other replays. */
@@ -695,7 +695,7 @@ static void a_late_call_is_repeated_a_few_times(void **state) {
     audit();
 }
 
-/* A call that finds no record asks the store whether it is being created; that changes nothing. */
+/* A call that finds no record asks the store whether the record is being created. Asking changes nothing. */
 static void a_lost_reply_to_a_read_is_not_unknown(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
@@ -986,7 +986,7 @@ static void a_deletion_whose_replies_are_lost_is_found_done(void **state) {
         world.spared = lost;
         assert_int_equal(delete_run(coord, &deleted), TS_DELETE_RUN_OK);
         assert_true(deleted.was_there);
-        /* A call that finds no run waits in case one is being created; that is one more write. */
+        /* A call that finds no run waits, in case the run is being created. Waiting is one more write. */
         assert_int_equal(world.applies, lost < 3 ? 4 : 5);
         strike(NONE, 0);
         assert_int_equal(delete_run(others, &deleted), TS_DELETE_RUN_OK);
@@ -1021,7 +1021,8 @@ static void a_deletion_never_touches_a_new_run_of_the_same_id(void **state) {
     }
 }
 
-/* The same between the reads of the guard and of the shards. These shards belong to the new run. */
+/* Here the run is replaced between the reads of the guard and of the shards, so the deletion reads shards of
+ * the new run. */
 static void a_deletion_does_not_mistake_new_shards_for_old_ones(void **state) {
     (void)state;
     make_large_run();

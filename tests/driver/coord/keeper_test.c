@@ -12,7 +12,7 @@
 #include <time.h>
 
 #define LEASE_MS  UINT64_C(1000)
-#define MARGIN_MS UINT64_C(100) /* default margin of such a lease */
+#define MARGIN_MS UINT64_C(100) /* default margin of a lease of LEASE_MS */
 
 enum mood { ANSWERING, FAILING, HANGING };
 
@@ -223,9 +223,10 @@ static void a_store_that_hangs_does_not_hold_up_the_end_of_the_lease(void **stat
     set_mood(HANGING);
     wait_for_loss(&kept);
     assert_int_equal(kept.loss.error, TS_VARIANT_BACKEND_ERROR);
-    /* This is long before the store answers. The bound is wide, because a busy machine delays threads. */
+    /* The loss is reported long before the store answers. The bound is wide, because a busy machine delays
+     * threads. */
     assert_in_range(kept.loss.at_ms - kept.claimed_ms, LEASE_MS / 2, LEASE_MS + LEASE_MS / 2);
-    /* The answer comes after the loss, and is ignored. */
+    /* An answer after the loss is ignored. */
     set_mood(ANSWERING);
     pause_for(NULL, 200);
     assert_true(ts_coord_keeper_is_lost(kept.keeper));

@@ -23,7 +23,7 @@ static struct ts_cluster *open_cluster(void) {
     return cluster;
 }
 
-/* The servers use real time. */
+/* Waits, because the servers use real time. */
 static void pass_ms(uint64_t ms) {
     ms += 50;
     struct timespec pause = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000 * 1000000)};

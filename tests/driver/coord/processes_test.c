@@ -3,9 +3,9 @@
  * split, renew and complete. Some are killed at arbitrary moments and started again. The answers that they
  * received are in shared memory, and are compared at the end:
  *
- *   one owner at a time    by the stores' own time, no shard was acquired before the lease before it had ended
- *   fences strictly rise   no fence of a shard was given twice, and a checkpoint never succeeds under a fence
- *                          when a higher one was given before it was asked for
+ *   one owner at a time    by the stores' own time, no shard was acquired before its previous lease had ended
+ *   fences strictly rise   no fence of a shard was given twice, and no checkpoint succeeds under a fence if a
+ *                          higher fence was given before the checkpoint began
  *   nothing is lost        every item was worked on; no checkpoint that was answered is undone; the shards that
  *                          are done cover the whole range; counters, indexes and limits fit the records
  */

@@ -20,7 +20,7 @@ static void claims_take_each_shard_once(void **state) {
         assert_true(shard >= 1 && shard <= 3 && !taken[shard]);
         taken[shard] = true;
         assert_int_equal(suite.view.capacity.available_count, 2 - i);
-        /* The reported deadline is that of earlier leases; the new lease does not count. */
+        /* The reported deadline is that of the earlier leases, without the new one. */
         assert_int_equal(suite.view.capacity.has_earliest_deadline, i > 0);
         if (i > 0)
             assert_int_equal(suite.view.capacity.earliest_deadline.ms, earliest_ms);

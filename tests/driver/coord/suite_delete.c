@@ -114,7 +114,7 @@ static void a_deleted_run_leaves_nothing(void **state) {
     assert_int_equal(suite.deleted.shards, 0);
 }
 
-/* Puts a key of another layer on every store, or checks that every store has it or does not. */
+/* Puts a key of another layer on every store. */
 static void put_everywhere(struct ts_bytes key) {
     for (uint32_t place = 0; place < ts_cluster_count(suite.cluster); place++) {
         const struct ts_op put = {.kind = TS_OP_PUT, .key = key, .value = TS_BYTES("about it")};
@@ -274,7 +274,7 @@ static void damaged_shards_are_deleted_and_damaged_runs_are_not(void **state) {
     EXPECT(delete_run, suite_delete(), TS_DELETE_RUN_BACKEND_ERROR);
     assert_int_equal(suite.detail.infra.kind, TS_INFRA_DAMAGED);
     assert_int_equal(count_keys(), keys);
-    /* Other tenants do not learn of it. */
+    /* Other tenants do not learn of the damage. */
     suite.tenant = suite_tenant("another");
     EXPECT(delete_run, suite_delete(), TS_DELETE_RUN_TENANT_MISMATCH);
 }

@@ -261,7 +261,7 @@ static void only_the_holder_of_a_lease_writes_for_a_shard(void **state) {
     EXPECT(write, suite_write(&lease, "first", NULL, &error), TS_WRITE_OK);
     assert_int_equal(error.result, TS_STORE_OK);
     expect_written(place, "first", &version);
-    /* The batch has its own check. The second batch checks a version that no longer exists. */
+    /* Each batch checks a version of its own. The second batch checks one that no longer exists. */
     EXPECT(write, suite_write(&lease, "second", &version, &error), TS_WRITE_OK);
     assert_int_equal(error.result, TS_STORE_OK);
     EXPECT(write, suite_write(&lease, "third", &version, &error), TS_WRITE_OK);

@@ -115,7 +115,7 @@ static void a_session_notices_what_others_have_done(void **state) {
            ts_coord_session_checkpoint(session, suite_op(), &cursor, &suite.outcome, &suite.detail),
            TS_CHECKPOINT_LEASE_EXPIRED);
     assert_null(ts_coord_session_lease(session));
-    /* The session adopts the lease, which is stale by then. */
+    /* The session adopts the old lease, which is stale now. */
     (void)suite_must_acquire(1, "b");
     ts_coord_session_adopt(session, &lease);
     EXPECT(checkpoint,

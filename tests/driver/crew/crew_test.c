@@ -57,7 +57,7 @@ static void a_worker_that_must_stop_keeps_findings_that_wait_for_the_flip(void *
     assert_int_equal(atomic_load(&worker.progress.findings), 0);
     assert_true(world_census().known > 0 && world_census().hits > 0);
     victim_release(&worker);
-    /* The next one reads no content again. */
+    /* The next worker does not read the contents again. */
     victim_init(&worker, &key);
     victim_work(&worker);
     const struct ts_crew_event *done = victim_last(&worker, TS_CREW_EVENT_DONE);
@@ -175,8 +175,8 @@ static void die_in_the_stage(struct victim *victim, const struct ts_crew_event *
 /* Short leases, because the worker waits as long as a lease before it sweeps again. */
 enum { SHORT_MS = 2000, TRIES = 30 };
 
-/* Leaves rows that nobody sees. On a busy machine the lease may end before the stage; then this tries again,
- * with another run. */
+/* Leaves rows that nobody sees. On a busy machine the lease may end before the worker reaches the stage. Then
+ * another run is tried. */
 static void leave_rows(void) {
     struct victim dead;
     for (unsigned i = 0; i < TRIES && world_census().hidden == 0; i++) {

@@ -25,7 +25,7 @@ struct ts_run_id next_run(void);
 void submit(struct ts_run_id run);
 /* Only the duration of leases and the pin are used, if they are not 0. */
 void submit_with(struct ts_run_id run, const struct ts_run_config *config);
-/* The same for a list, which it releases. */
+/* Submits the targets of a list, and releases the list. */
 void submit_list(struct ts_run_id run, struct ts_target_list *list, const struct ts_run_config *config);
 struct ts_shard_counts counts_of_run(void);
 

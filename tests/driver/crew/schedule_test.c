@@ -185,7 +185,8 @@ static void any_number_of_workers_start_one_run_for_a_due_time(void **state) {
             victim_release(&racers[i].victim);
         }
         free(racers);
-        /* The last worker may have met a change by another one. Then the next pass completes the start. */
+        /* Another worker may have changed the record under the last one. Then the next pass completes the
+         * start. */
         started += start_undisturbed();
         assert_int_equal(started, 1);
         assert_int_equal(start_undisturbed(), 0);

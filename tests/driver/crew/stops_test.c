@@ -2,10 +2,11 @@
  * A worker that loses its lease stops within 100 ms, whatever it does at that moment: it waits for a server or a store, reads history
  * or contents, or finds the places of findings.
  *
- * The run is cancelled as soon as its target is claimed, and the keeper learns it at the first renewal. The worker begins its work some time after
- * the claim, so that the renewal comes at a certain moment of the work. Delays are processor time, so that other load of the machine does not
- * count; a worker that sleeps instead of stopping shows in the elapsed time, of which the best quarter counts. STOPS_LOSSES=50 loses as many leases
- * in each stage, for a try by hand on a machine that does nothing else.
+ * The run is cancelled as soon as its target is claimed, and the keeper learns it at the first renewal. The
+ * worker begins its work some time after the claim, so that the renewal comes at a certain moment of the
+ * work. Delays are processor time, so that other load of the machine does not count. A worker that sleeps
+ * instead of stopping shows in the elapsed time; the best quarter of these times counts. STOPS_LOSSES=50
+ * loses 50 leases in each stage, for a run by hand on an idle machine.
  */
 #include "kit.h"
 
@@ -44,7 +45,7 @@ struct tally {
     uint64_t from_ms, to_ms; /* the next try is between these moments */
 };
 
-/* In each stage. */
+/* The number of losses to wait for in each stage. */
 static unsigned wanted_losses(void) {
     const char *text = getenv("STOPS_LOSSES"); /* NOLINT(concurrency-mt-unsafe) */
     return text != NULL ? (unsigned)strtoul(text, NULL, 10) : LOSSES;
@@ -83,7 +84,7 @@ static struct ts_run_id submit_one(const char *address, uint64_t lease_ms) {
     return run;
 }
 
-/* NULL: the unit ended before the renewal. */
+/* Returns NULL if the unit ended before the renewal. */
 static const struct ts_crew_event *loss_of(const struct victim *victim) {
     const struct ts_crew_event *lost = victim_last(victim, TS_CREW_EVENT_LOST);
     return lost == NULL || lost->stop_us == 0 ? NULL : lost;
@@ -139,7 +140,7 @@ static void learn(struct tally *tally, unsigned wanted, unsigned found, uint64_t
     tally->to_ms = 2 * tally->to_ms + CLOSE_MS;
 }
 
-/* Returns the stage in which the lease was lost, so long after the worker began. */
+/* Loses the lease moment_ms after the worker began. Returns the stage of the worker at that moment. */
 static unsigned lose(const char *address, struct ts_mirrors *mirrors, uint64_t moment_ms,
                      struct tally *tallies) {
     const uint64_t lease_ms = 3 * moment_ms > SHORT_LEASE_MS ? 3 * moment_ms : SHORT_LEASE_MS;

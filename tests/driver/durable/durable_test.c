@@ -310,7 +310,7 @@ static void a_flip_over_a_changed_target_is_a_conflict(void **state) {
     worker_free(&other);
     assert_int_equal(ts_durable_flip(one.durable, &one.receipt, &one.detail), TS_DURABLE_CONFLICT);
     assert_int_equal(world_census().visible, 4);
-    /* The same with the next attempt. */
+    /* The next attempt gives the same result. */
     must(ts_durable_read(one.durable, &one.unit, &one.detail), &one);
     scan.n = 1;
     finish(&one, scan);

@@ -214,7 +214,7 @@ static void a_scan_does_not_rely_on_pages_that_a_sweep_may_remove(void **state) 
     assert_true(was_doubtful && was_sure);
 }
 
-/* The first run of the target had other pages than the one that the run with other rules has replaced. */
+/* Two runs with the same rules have pages of hits; then a run with other rules replaces the second one. */
 static void a_sweep_never_removes_pages_that_another_scan_relies_on(void **state) {
     (void)state;
     bool was_kept = false, was_removed = false;

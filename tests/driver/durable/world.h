@@ -20,7 +20,7 @@ struct world {
     struct ts_coord *coord;
     struct ts_tenant_id tenant; /* tenant of this test */
     uint64_t run;               /* id of the last run that was made */
-    bool is_id_used_again;      /* the next run has it, too */
+    bool is_id_used_again;      /* the next run has the same id */
     unsigned reads, writes;     /* calls of the coordination */
     unsigned spared;            /* writes that arrive before the fault */
     enum fate fate;             /* fate of the write after those */

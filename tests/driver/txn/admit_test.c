@@ -97,7 +97,7 @@ static void a_wait_in_the_queue_is_a_stall_like_any_other(void **state) {
     pthread_join(thread, NULL);
     assert_int_equal(slow.outcome, TS_TXN_COMMITTED);
     assert_true(shows("turnstone_xs_stalled_txns 0"));
-    /* Its place in the queue is free again. */
+    /* The place of the aborted transaction in the queue is free again. */
     ts_fault_clear(stage.faults[1]);
     run(3);
     assert_int_equal(result.outcome, TS_TXN_COMMITTED);

@@ -139,7 +139,7 @@ static void a_coordinator_keeps_its_decision_until_its_participants_have_synced(
     stage_open(&stage);
     away(1, TS_CALL_SYNC);
     commits();
-    /* The second commit succeeds, so the first was lost. */
+    /* The second SYNC was tried, so the first has failed. */
     stage_wait_until(tried_to_sync_twice);
     assert_int_equal(decisions(), 1);
     stage_no_faults(&stage);
@@ -150,7 +150,7 @@ static bool one_decision_at_most(void) {
     return decisions() <= 1;
 }
 
-/* The mark passes an abort decision; then the message that the decision rejects arrives. */
+/* The mark has passed an abort decision when the message arrives that the decision must reject. */
 static void an_abort_decision_stays_while_its_coordinator_is_registered(void **state) {
     (void)state;
     stage.config.timeouts.lock_validate_us = 50000;

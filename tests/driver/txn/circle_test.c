@@ -67,7 +67,7 @@ static void find_keys(void) {
     assert_int_equal(result.outcome, TS_TXN_COMMITTED);
 }
 
-/* Each of them acts as a separate process. */
+/* Makes the parties of the circle. Each acts as a separate process. */
 static void make_circle(void) {
     for (size_t place = FIRST; place <= LAST; place++)
         stage_hold(&stage, place, gates[place]);

@@ -22,7 +22,7 @@ static atomic_uint_fast64_t committed, attempts;
 static atomic_bool failed;
 static char complaint[400];
 
-/* The first and the last place of each thread's transactions differ, so that deciders do, too. */
+/* Threads use different first and last places, so their transactions have different deciders. */
 struct worker {
     pthread_t thread;
     uint32_t first, count; /* places of its transactions */

@@ -361,7 +361,7 @@ static void a_commit_point_that_never_arrived_is_shut_out_by_an_abort_decision(v
     assert_int_equal(status_elsewhere(result.id, &status), TS_TXN_STATE_ABORTED);
 }
 
-/* The message itself arrives after the abort decision. */
+/* The message with the commit decision arrives after the abort decision. */
 static void a_late_commit_point_changes_nothing(void **state) {
     (void)state;
     stage.config.timeouts.lock_validate_us = 50000;
@@ -428,7 +428,7 @@ static void an_outcome_is_unknown_without_its_decider_and_is_settled_later(void 
     expect_numbers(4, 4, 4);
 }
 
-/* Fenced between two transactions, and in the middle of one. */
+/* The process is fenced between two transactions, and in the middle of one. */
 static void a_fenced_process_continues_under_a_new_uuid(void **state) {
     (void)state;
     stage_open(&stage);
@@ -447,7 +447,7 @@ static void a_fenced_process_continues_under_a_new_uuid(void **state) {
         else
             expect_outcome(TS_TXN_COMMITTED, "00000");
     }
-    /* At most one fails: the first transaction that finds the fence retires the uuid. */
+    /* At most one transaction has no known outcome: the first that meets the fence retires the uuid. */
     assert_true(unknown <= 1);
     assert_memory_not_equal(before, result.id, 70);
     assert_int_equal(ts_txn_recover(other, 1000, &settled, NULL), TS_TXN_ERROR_OK);

@@ -133,7 +133,7 @@ static int child(const char *name, const char *urls) {
     return 2;
 }
 
-/* Runs it with a failpoint. True when the child was killed there. */
+/* Runs the work in a child with a failpoint. Returns whether the child was killed there. */
 static bool killed_at(const char *spec, const char *work) {
     pid_t pid = fork();
     assert_true(pid >= 0);

@@ -155,7 +155,7 @@ static void stage_total_in_the_queue(void) {
     start_blocked();
 }
 
-/* The second attempt waits. */
+/* The timeout passes while the second attempt waits. */
 static void stage_retry_ceiling(void) {
     stage.config.timeouts.retry_ceiling_us = 1000000;
     stage_open(&stage);
@@ -229,7 +229,8 @@ static void waits_for_locks_are_counted_where_they_were(void **state) {
     assert_true(view.avg_lock_wait_us >= 20000);
 }
 
-/* Its time is over. Its promise on store 2 is removed nevertheless, by the transaction and not by a resolver. */
+/* The time of the transaction is over. Nevertheless the transaction itself, and not a resolver, removes its
+ * promise on store 2. */
 static void cleaning_up_has_its_own_time_when_the_total_is_over(void **state) {
     (void)state;
     shorten_all(300000);

@@ -34,7 +34,7 @@ void stage_open(struct stage *stage);
 void stage_close(struct stage *stage);
 void stage_release(struct stage *stage);
 
-/* The same cluster as another process sees it; the caller closes it. Memory only. */
+/* The cluster as another process sees it; the caller closes it. Memory only. */
 struct ts_cluster *stage_other_process(struct stage *stage);
 
 /* Initialises directories of RocksDB; nothing is open afterwards. */
@@ -72,7 +72,7 @@ uint64_t stage_metric(const struct stage *stage, const char *text);
 /* Makes the place's next call of a kind fail; result only for ERROR. */
 void stage_fault(struct stage *stage, size_t place, enum ts_call_kind call, enum ts_fault_kind kind,
                  enum ts_store_result result, uint64_t times);
-/* The same for the next decision on that place, even if others write to the store meanwhile. */
+/* Like stage_fault, for the next decision on the place, even if others write to the store meanwhile. */
 void stage_fault_decision(struct stage *stage, size_t place, enum ts_fault_kind kind);
 void stage_no_faults(struct stage *stage);
 

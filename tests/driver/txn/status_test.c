@@ -96,7 +96,7 @@ static void without_a_record_recovery_has_nothing_to_report(void **state) {
     assert_int_equal(state_of(result.id), TS_TXN_STATE_UNKNOWN);
 }
 
-/* Its write checks no registration and may still arrive, so the result is unknown. */
+/* The write of a local transaction checks no registration and may still arrive, so the result is unknown. */
 static void a_recorded_local_transaction_that_was_lost_stays_unknown(void **state) {
     (void)state;
     lose_one_and_die(1, true);
@@ -104,7 +104,7 @@ static void a_recorded_local_transaction_that_was_lost_stays_unknown(void **stat
     assert_int_equal(state_of(result.id), TS_TXN_STATE_UNKNOWN);
 }
 
-/* The abort could not be recorded; the mark shows it as soon as it has moved. */
+/* The abort could not be recorded. When the mark has moved past the transaction, the status is known. */
 static void the_mark_shows_an_abort_that_was_not_stored(void **state) {
     (void)state;
     stage_open(&stage);
@@ -128,7 +128,8 @@ static void a_recorded_transaction_under_way_is_not_taken_for_aborted(void **sta
     stage_fault(&stage, 0, TS_CALL_READ, TS_FAULT_ERROR, TS_STORE_UNAVAILABLE, 100000);
     run(3, true);
     assert_int_equal(result.outcome, TS_TXN_UNKNOWN);
-    /* Registered, not below the mark: the decision may still arrive. */
+    /* The coordinator is registered, and the transaction is not below the mark, so the decision may still
+     * arrive. */
     assert_int_equal(state_of(result.id), TS_TXN_STATE_PENDING);
 }
 

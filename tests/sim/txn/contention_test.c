@@ -235,7 +235,7 @@ static const char *starve(uint64_t seed) {
     start_world(seed, sound);
     struct job *victim = &jobs[JOBS - 1];
     *victim = (struct job){.places = {0, 1, 2}, .count = 3, .attempts = 1};
-    /* Some newcomers are there before it. */
+    /* Some newcomers begin before the last job. */
     for (int i = 0; i < 20; i++)
         (void)step(3);
     const char *what = collect();

@@ -125,7 +125,7 @@ def remove(rng, path, files):
 
 @kind(GENERIC)
 def swap(rng, path, files):
-    """Replaces the file with another file of the same kind, or with a copy of it."""
+    """Replaces the file with a copy of another file of the same kind, or exchanges the two."""
     others = [one for one in files if group_of(one) == group_of(path) and one != path]
     if not others:
         return None

@@ -19,7 +19,7 @@ from tap import holds
 LEASE_MS = 3000
 PART_MS = 200
 WORKERS = 4
-# One worker is spared for so many kills: otherwise, on a busy machine, none lives long enough to begin a scan.
+# One worker is spared for this number of kills: otherwise, on a busy machine, none lives long enough to begin a scan.
 SPARED_KILLS = 20
 # What the server answers for these, and the reason for which they must be parked.
 PLANTED = {"gone": "not_found", "denied": "permission_denied", "moved": "moved"}

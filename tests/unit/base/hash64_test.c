@@ -1,4 +1,4 @@
-/* Expected numbers come from implementations of the two specifications in another language. */
+/* The expected numbers come from other implementations of the two specifications. */
 #include "base/hash64.h"
 
 #include "base/endian.h"

@@ -89,7 +89,7 @@ static void percent_encoding_is_decoded(void **state) {
     FINDS("u?q%3Dtok%5F7a2b9c4d1e6f3g8h5j0k", 6, 26, 1, PERCENT);
 }
 
-/* Otherwise a letter of the escape would be directly before the token. */
+/* If the escape were not decoded, one of its letters would be directly before the token. */
 static void an_escape_directly_before_a_token_is_decoded(void **state) {
     (void)state;
     FINDS("GET /cb?next=https%3A%2F%2Fx%3Ftoken%3Dtok_7a2b9c4d1e6f3g8h5j0k HTTP/1.1\n", 39, 24, 1, PERCENT);
@@ -171,7 +171,7 @@ static size_t put_short_behind(char *text, size_t at, const char *indent) {
     return at;
 }
 
-/* The same with the short lines first. */
+/* Like put_short_behind, but the short lines are first. */
 static size_t put_short_before(char *text, size_t at, const char *indent) {
     static const char encoded[] = "LmtleT10b2tfN2EyYjljNGQxZTZmM2c4aDVqMGs7";
     for (size_t i = 0; i < 16; i += 2)
@@ -191,7 +191,7 @@ static void finds_one_changed(struct ts_bytes text, size_t at) {
     }
 }
 
-/* The same where the margin of the change ends inside a line break. */
+/* The margin of the change may end inside a line break. */
 static void short_lines_that_change_are_a_part_of_the_text_around_them(void **state) {
     (void)state;
     static const char indent[] = "                ";
@@ -239,7 +239,7 @@ static void an_encoded_match_may_take_8192_bytes(void **state) {
             wide[len++] = 0;
         }
         struct list found = scan_text(&kit, wide, len);
-        /* The bytes directly before and after the match decide, too. */
+        /* The reach includes the bytes directly before and after the match. */
         bool fits = (chars + 2) * 2 - 1 + 160 <= 8192;
         assert_int_equal(found.count, fits);
         list_release(&found);
@@ -286,7 +286,7 @@ static void a_change_of_the_escape_before_a_token_is_looked_at(void **state) {
     assert_int_equal(found_around(all, (struct ts_span){300, 1}), 0);
 }
 
-/* This also holds if only encoded text needs a margin: no rule here has the gate `token`. */
+/* No rule here has the gate `token`, so only encoded text needs a margin. */
 static void a_change_at_the_edge_of_wide_text_changes_it(void **state) {
     (void)state;
     static const char secret[] = "key tok_7a2b9c4d1e6f3g8h5j0k";
@@ -326,7 +326,8 @@ static void wide_text_that_ends_after_a_cut_is_found(void **state) {
     }
 }
 
-/* The same after a change. Another change before that cut is in a text that continues after it. */
+/* A scan of two changes. Wide text around the first change is cut; the secret at the second change is in the
+ * same text, after the cut. */
 static void wide_text_of_a_change_continues_after_the_cut_of_another(void **state) {
     (void)state;
     static uint8_t text[60000];

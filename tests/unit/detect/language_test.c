@@ -126,7 +126,7 @@ static void work_without_end_is_given_up(void **state) {
     language = detect__language_parse("(?:(?:(?:a?){0,400}){0,400}){0,400}(?<secret>[0-9]{20})", &arena);
     assert_non_null(language);
     assert_int_equal(detect__language_token_start(language, 510, &most), DETECT_TOKEN_UNKNOWN);
-    /* It would be unclear which of several secrets counts. */
+    /* With several secrets in one match, it would be unclear which one counts. */
     language = detect__language_parse("(?:x(?<secret>[0-9]{20})){1,2}", &arena);
     assert_non_null(language);
     assert_int_equal(detect__language_token_start(language, 100, &most), DETECT_TOKEN_UNKNOWN);

@@ -85,7 +85,7 @@ static void a_secret_is_reported_by_the_most_specific_rule(void **state) {
 
 static void a_key_is_reported_by_the_rule_that_knows_more_of_it(void **state) {
     (void)state;
-    /* q has the key, and p has the key with its file. */
+    /* Rule q matches the key, and rule p matches the key together with its file. */
     struct ts_match matches[] = {match(5, 10, 52), match(6, 10, 50), match(6, 100, 50), match(0, 110, 10)};
     matches[0].span = (struct ts_span){2, 70};
     assert_int_equal(ts_matches_settle(&rules, matches, 4), 3);

@@ -89,7 +89,7 @@ static void a_uuid_says_which_request_it_was(void **state) {
     assert_int_equal(verdict("ClientToken", uuid), DETECT_REJECT);
     assert_int_equal(verdict("clientRequestToken", uuid), DETECT_REJECT);
     assert_int_equal(verdict("accessToken", uuid), DETECT_KEEP);
-    /* With a uuid it is one half of a login; otherwise it is just a name. */
+    /* A secret_id that is a uuid is one half of a login. Any other secret_id is just a name. */
     assert_int_equal(verdict("secret_id", uuid), DETECT_KEEP);
     assert_int_equal(verdict("secret_id", value), DETECT_REJECT);
 }

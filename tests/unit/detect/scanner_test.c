@@ -209,7 +209,7 @@ static void place_examples(const struct kit *with, size_t filler_max) {
             struct ts_scanner_input scan = {.bytes = ts_bytes_of(text.bytes, text.len)};
             if (!finds_example(with, scan, i, example->secret))
                 fail_msg("%s is not found behind %zu bytes", rule->id, begin);
-            /* The same with gates of long rules alone. */
+            /* A scan of changed bytes uses only the gates of long rules. */
             struct ts_span changed = {begin, example->text.len};
             scan.changed = &changed;
             scan.changed_count = 1;
@@ -229,7 +229,7 @@ static void compare_gated(struct ts_bytes bytes, const char *what) {
     list_release(&all);
 }
 
-/* Like "\\n..." in a program, where a letter is directly before the token. */
+/* In a program, "\\n..." has the letter n directly before the token. */
 static void a_token_is_found_after_an_escape(void **state) {
     (void)state;
     static const char *const escapes[] = {"\\n", "\\u003d", "\033[31m"};

@@ -167,8 +167,8 @@ static unsigned moves_left;
 DIR *__real_opendir(const char *path);
 DIR *__wrap_opendir(const char *path);
 
-/* The linker replaces the real function by this one (CMakeLists.txt). The ref leaves each of its two folders
- * just before that folder is listed. */
+/* The linker replaces the real function by this one (CMakeLists.txt). Just before a folder is listed, the ref
+ * moves to the other folder. */
 DIR *__wrap_opendir(const char *path) {
     size_t len = strlen(path);
     bool is_a = len > 8 && strcmp(path + len - 8, "/heads/a") == 0;

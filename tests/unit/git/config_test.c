@@ -137,7 +137,7 @@ static void files_that_git_reads_are_read(void **state) {
             fail_msg("not read: number %zu", i);
 }
 
-/* Longer than any known name: it is truncated, and never mistaken for its prefix. */
+/* A name longer than all known names is truncated, and never mistaken for a name that it begins with. */
 static void long_names_and_values_are_cut(void **state) {
     (void)state;
     char text[4096];

@@ -194,7 +194,8 @@ static void forged_ids_in_packs_are_faults_when_they_are_verified(void **state) 
     "python3 -c \"import sys; sys.stdout.buffer.write(b'" mode_and_name "\\0' + bytes.fromhex('$" child      \
     "'))\" | git hash-object --literally -t tree -w --stdin"
 
-/* Each makes an object that refers to another one with a wrong type; the last line is the tip. */
+/* Each maker writes an object that gives a wrong type for another object. Its last line is the id of the
+ * tip. */
 static void objects_that_are_named_with_another_type_are_faults(void **state) {
     (void)state;
     static const char *const makers[] = {

@@ -51,7 +51,7 @@ static void start_waiting(struct git__ledger *ledger, pthread_t *ret_thread) {
     assert_int_equal(pthread_create(ret_thread, NULL, wait_for_it, ledger), 0);
     while (atomic_load(&ledger->waiting) == 0)
         sched_yield();
-    /* The waiter holds the lock until it sleeps. */
+    /* The waiter holds the lock until it sleeps, so it sleeps when this thread gets the lock. */
     pthread_mutex_lock(&ledger->lock);
     pthread_mutex_unlock(&ledger->lock);
 }
@@ -167,7 +167,7 @@ static void a_pool_keeps_so_many_and_so_much(void **state) {
     pooled_release(&p);
 }
 
-/* If a thread waits, or more than allowed is held. */
+/* Kept buffers are freed if a thread waits for memory, or if more is held than allowed. */
 static void kept_buffers_are_freed_when_memory_is_short(void **state) {
     (void)state;
     struct pooled p;

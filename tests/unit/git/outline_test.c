@@ -11,7 +11,7 @@ struct drawn {
     bool is_damaged;
 };
 
-/* Expected of one entry; base is another entry's number, or GIT__NONE. */
+/* The expected result for one entry; base is another entry's number, or GIT__NONE. */
 struct expected {
     uint32_t base;
     enum ts_git_type type;
@@ -227,7 +227,7 @@ static void bases_by_offset_are_found_however_far_back_and_only_where_an_entry_b
     drawn_release(&d);
 }
 
-/* No valid entry is that short, but the headers alone do not show it. */
+/* No valid delta has a base of one byte, but the headers alone do not show that. */
 static void bases_of_one_byte_are_distinguished(void **state) {
     (void)state;
     enum { BLOBS = 40 };
@@ -481,7 +481,7 @@ static void offsets_that_are_not_in_the_pack_are_lost(void **state) {
     drawn_release(&d);
 }
 
-/* The index's table of large offsets may have no such number. */
+/* The index refers to a place beyond the end of its table of large offsets. */
 static void a_large_offset_that_the_index_does_not_have_is_lost(void **state) {
     (void)state;
     struct pack_writer w;
@@ -511,7 +511,7 @@ static void two_ids_at_one_offset_do_not_harm_the_others(void **state) {
     struct drawn d = draw(&w);
     expect_sound(&d, 0, GIT__NONE, TS_GIT_BLOB);
     expect_sound(&d, 3, 0, TS_GIT_BLOB);
-    /* One of the two has the bytes, the other has none. */
+    /* One of the two entries has the bytes, and the other has none. */
     bool first = find_node(&d, 1)->error == TS_GIT_OK;
     bool second = find_node(&d, 2)->error == TS_GIT_OK;
     assert_true(first != second);

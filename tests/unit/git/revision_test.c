@@ -36,7 +36,7 @@ static void make_history(uint64_t seed) {
         fprintf(out, "\n");
     }
     assert_int_equal(pclose(out), 0);
-    /* Only some refs stay: not every commit is one. */
+    /* Only some refs remain, so most commits have no ref. */
     sh("cd r && git symbolic-ref HEAD refs/heads/c%d && git tag -a -m note v1 c20 && git tag v0 c5 &&"
        " git tag blob $(echo x | git hash-object -w --stdin) &&"
        " seq -f 'delete refs/heads/c%%g' 34 | git update-ref --stdin && git update-ref refs/heads/kept v1~1",
@@ -216,7 +216,7 @@ static void reflogs_are_read_by_time_as_by_git(void **state) {
     move("refs/heads/both", "c37", now - 5 * day);
     sh("cd r && git -c core.logAllRefUpdates=false tag both c39");
     assert_as_git(relative, sizeof relative / sizeof relative[0]);
-    /* The second of an entry, and the seconds around it, in several zones. */
+    /* The time of an entry, one second before it, and one second after it, in several time zones. */
     char texts[3 * 6][64];
     const char *forms[3 * 6];
     size_t count = 0;

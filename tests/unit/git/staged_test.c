@@ -54,7 +54,7 @@ static void every_version_is_read(void **state) {
     for (size_t i = 0; i < 2; i++) {
         make(formats[i]);
         for (int version = 2; version <= 4; version++) {
-            /* Version 3 is version 2 with an entry that needs it. */
+            /* git writes version 3 only if an entry needs it, such as one that 'git add -N' makes. */
             sh("cd r && git update-index --index-version %d && echo n >n%d && git add %s n%d", version,
                version, version == 2 ? "" : "-N", version);
             check_staged("r");
@@ -273,7 +273,7 @@ static void paths_that_lead_out_are_refused(void **state) {
     free(bytes);
 }
 
-/* Only a split index has such entries, in place of shared ones. */
+/* Only a split index has entries without a path: they replace shared entries. */
 static void empty_paths_are_refused(void **state) {
     (void)state;
     sh("git init -q r && cd r && echo 1 >x && git add x && git update-index --index-version 2");

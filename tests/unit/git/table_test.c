@@ -20,7 +20,7 @@ static void every_byte_can_be_written(void **state) {
     }
 }
 
-/* Memory that was used before, too. */
+/* The table must be zero even if its memory was used before. */
 static void a_zeroed_table_is_zero(void **state) {
     (void)state;
     for (unsigned i = 0; i < 3; i++) {

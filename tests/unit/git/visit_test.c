@@ -189,7 +189,7 @@ static void larger_blobs_than_memory_come_in_windows(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* Deltas of one another in a budget that holds few of them. */
+/* The versions are deltas of one another, and the memory is enough for only a few of them. */
 static void little_memory_gives_the_same_objects(void **state) {
     (void)state;
     sh("git init -q r");

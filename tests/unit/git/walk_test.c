@@ -177,7 +177,7 @@ static void commits_since_a_time_bring_what_their_parents_had_not(void **state) 
     ts_git_repo_free(repo);
 }
 
-/* Blobs of two commits, a tree and a commit's parent. */
+/* The missing objects are blobs of two commits, a tree, and the parent of a commit. */
 static void missing_objects_are_named_and_the_rest_is_reached(void **state) {
     (void)state;
     sh("git init -q r && cd r && mkdir d && for i in 1 2 3 4 5 6; do echo $i >f$i; done && echo d >d/b && git add . "
@@ -412,7 +412,7 @@ static void read_places(const char *folder, struct old_commit *commit) {
     qsort(commit->places, commit->place_count, sizeof *commit->places, compare_places);
 }
 
-/* All commits by time and id, each with its whole tree. */
+/* Returns all commits, sorted by time and id, each with its whole tree. */
 static struct old_commit *read_commits(const char *folder, size_t *ret_count) {
     char *text = output_of(NULL, "git -C %s log --all --format='%%H %%ct %%P'", folder);
     struct old_commit *commits = calloc(1000, sizeof *commits);
@@ -526,7 +526,7 @@ static void the_first_commit_of_each_path_is_found(void **state) {
     check_firsts("r", 2, 7);
 }
 
-/* Checks that the blob at the path has exactly one occurrence, brought by this commit. */
+/* Checks that the blob at the path has exactly one occurrence, added by this commit. */
 static void assert_brought_by(const struct ts_git_occurrences *occurrences, const char *path,
                               const struct ts_git_oid *commit) {
     size_t found = 0;
@@ -540,7 +540,7 @@ static void assert_brought_by(const struct ts_git_occurrences *occurrences, cons
     assert_int_equal(found, 1);
 }
 
-/* Ten branches, all younger than their merge. By its clock the merge comes first, but it brings only one
+/* Ten branches, all younger than their merge. By its clock the merge comes first, but it adds only one
  * file. */
 static void a_merge_brings_nothing_that_any_of_its_parents_had(void **state) {
     (void)state;
@@ -576,7 +576,7 @@ static void a_merge_brings_nothing_that_any_of_its_parents_had(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* If two commits bring the same blob in the same second, the one with the lower id is the first. */
+/* If two commits add the same blob in the same second, the one with the lower id is the first. */
 static void equal_times_are_distinguished_by_id(void **state) {
     (void)state;
     sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && git update-index --add "
@@ -614,7 +614,7 @@ static void the_memory_of_tracing_is_limited(void **state) {
     free(id);
     struct ts_git_selection all = {.all_refs = true};
     struct ts_git_selection one = {.from = &commit, .from_count = 1, .tips_only = true};
-    /* Twice the number of entries of all trees, 16 bytes each. */
+    /* Twice the entries of all trees, at 16 bytes per entry. */
     const uint64_t needed = UINT64_C(2) * 50 * 1001 * 16;
     for (int spare = -1; spare <= 0; spare++) {
         struct ts_git_graph_options options = {.threads = 2, .table_bytes_max = needed - (spare < 0)};

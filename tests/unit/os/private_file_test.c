@@ -159,7 +159,7 @@ int main(void) {
         cmocka_unit_test(a_zero_byte_is_refused_in_a_text),
         cmocka_unit_test(a_pipe_is_read_only_where_it_is_allowed),
         cmocka_unit_test(a_missing_file_and_a_folder_are_errors_of_the_system),
-        cmocka_unit_test(a_pipe_without_a_writer_does_not_block), /* replaces the file */
+        cmocka_unit_test(a_pipe_without_a_writer_does_not_block), /* must be the last: it replaces the file */
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }

@@ -67,7 +67,7 @@ static void no_line_ends_with_a_blank(void **state) {
     }
 }
 
-/* Users copy finding ids. */
+/* Users copy finding ids, so an id must not be broken across lines. */
 static void an_id_is_in_one_piece_however_narrow_the_terminal_is(void **state) {
     (void)state;
     struct ts_report report = sample_report();

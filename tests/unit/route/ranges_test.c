@@ -27,8 +27,8 @@ static int compare_numbers(const void *a, const void *b) {
 
 /* Fills `cuts` with different numbers from 1 to UINT64_MAX - 1, ascending. */
 static void make_cuts(struct ts_prng *random, uint64_t *cuts, size_t count) {
-    /* Spread over all ids, crowded at the beginning, or crowded at the end: ranges of one id are in the
-     * latter two. */
+    /* Three kinds: spread over all ids, crowded at the beginning, crowded at the end. Only the crowded ones
+     * have ranges of one id. */
     uint64_t kind = ts_prng_below(random, 3);
     size_t have = 0;
     while (have < count) {

@@ -102,7 +102,7 @@ static void more_matches_than_are_kept_are_said(void **state) {
                      SCAN_LOOK_TOO_MANY);
     assert_ptr_equal(raw, scan__raw_unknown());
     free(text);
-    /* A lost match may be near any of them. */
+    /* A lost match may be near any hit. */
     assert_true(kit_excerpt_is(&kit, kit_hit(&kit, 0, 0), "********…"));
     for (size_t i = 1000; i + 1000 < kit_content(&kit, 0)->hit_count; i++)
         assert_true(kit_excerpt_is(&kit, kit_hit(&kit, 0, i), "…********…"));
@@ -125,7 +125,7 @@ static void a_content_cut_short_is_neither_whole_nor_clean(void **state) {
     assert_int_equal(scan__look_whole(&kit.look, &content, text, &base, &cut), SCAN_LOOK_OK);
     assert_ptr_equal(cut, scan__raw_unknown());
     assert_false(kit_content(&kit, 1)->is_whole);
-    /* A secret that was not found may be near the other one. */
+    /* Another secret, which was not found, may be near this hit. */
     assert_true(kit_excerpt_is(&kit, kit_hit(&kit, 1, 0), "********"));
     assert_int_equal(scan__look_whole(&kit.look, &content, TS_BYTES("nothing"), NULL, NULL), SCAN_LOOK_OK);
     assert_false(kit.look.is_clean);

@@ -293,7 +293,8 @@ static void parts_contain_no_secret(void **state) {
 static void a_scan_that_loses_its_right_is_continued(void **state) {
     (void)state;
     unsigned continued = 0;
-    /* How often a scan calls depends on its speed: on a busy machine too few scans may end early. */
+    /* The number of calls of a scan depends on its speed, so on a busy machine too few scans may end
+     * early. */
     for (unsigned tries = 0, max = 1; tries < 50 && (continued <= 2 || tries < 10);
          tries++, max = max % 200 + 22) {
         struct book book = {.keeps_max = max};

@@ -246,7 +246,7 @@ static void hidden_values_are_masked_before_a_line_is_kept(void **state) {
     assert_int_equal(scan__around_mask(made, &none, around), 0);
 }
 
-/* Searching for each of them in each line would take too long. */
+/* Searching each line for each secret would take too long. */
 static void a_line_of_very_many_short_secrets_is_not_shown(void **state) {
     (void)state;
     static char line[400];

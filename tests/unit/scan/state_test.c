@@ -274,7 +274,7 @@ static void put_all(struct scan_use use) {
     scan__state_close(opened);
 }
 
-/* Known objects, hits and snapshot: a digit for each. */
+/* The numbers of known objects, hits and snapshots that were kept, as one digit each. */
 static unsigned kept_of(struct scan_use use) {
     struct scan_segment segment;
     struct ts_bytes page;

@@ -104,7 +104,7 @@ static void workers_begin_to_look_at_different_places(void **state) {
     assert_true(ts_claim_start(run, &a).v == ts_claim_start(run, &a).v);
     assert_true(ts_claim_start(run, &a).v != ts_claim_start(run, &b).v);
     assert_true(ts_claim_start(run, &a).v != ts_claim_start(other, &a).v);
-    /* After the registered ids, every worker would wrap around to the same first shard. */
+    /* A start above all registered ids would make every worker wrap around to the same first shard. */
     for (uint64_t i = 1; i <= 64; i++)
         assert_int_equal(ts_claim_start((struct ts_run_id){i}, &a).v & TS_DERIVED_SHARD_BIT, 0);
 }

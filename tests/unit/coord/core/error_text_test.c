@@ -268,7 +268,7 @@ static void no_text_of_real_operations_shows_what_is_secret(void **state) {
     assert_int_equal(world_split_residual(&w, 5, SECRET_KEY "n"), TS_SPLIT_OK);
     expect_clean_step(TS_VARIANT_NONE);
 
-    /* Another tenant's record, asked for by acme. */
+    /* The worker of acme meets another tenant's record. */
     record = w.record;
     record.tenant = tenant_named(FOREIGN);
     world_store(&w, &record);

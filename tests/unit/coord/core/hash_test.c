@@ -127,7 +127,8 @@ static void every_parameter_changes_the_hash(void **state) {
     }
 }
 
-/* The code contains the key of the context. Derive-key mode must give the same key. */
+/* The program contains the key that BLAKE3 derives from the context. Deriving it again must give the same
+ * key. */
 static void payload_hashes_are_blake3_in_derive_key_mode(void **state) {
     (void)state;
     uint8_t material[17], derived[TS_BLAKE3_OUT_LEN];

@@ -222,7 +222,8 @@ static void an_announced_list_makes_the_run_active_when_it_is_complete(void **st
     assert_int_equal(run.status, TS_RUN_INITIALIZING);
     assert_int_equal(run.registered, 1);
     assert_false(step.write_guard);
-    /* Refused: a separate registration, a later step, and a step that overlaps. */
+    /* Three calls are refused: a separate registration, a later step, and a step that overlaps an earlier
+     * one. */
     assert_int_equal(register_as("acme", 2, 1), TS_REGISTER_SHARDS_WRONG_STATUS);
     assert_int_equal(detail.run_status, TS_RUN_INITIALIZING);
     assert_true(detail.has_target && detail.target_status == TS_RUN_ACTIVE);

@@ -239,7 +239,7 @@ static void an_op_id_with_other_parameters_is_a_conflict(void **state) {
         arrange(op_id_used);
         assert_string_equal(operations[o].act(), "OpIdConflict");
         assert_int_equal(w.detail.op_id.v, 1);
-        /* This check comes before the check of the lease. */
+        /* The op id is checked before the lease. */
         expired();
         assert_string_equal(operations[o].act(), "OpIdConflict");
     }
@@ -323,7 +323,7 @@ static void acquire_answers_in_its_order(void **state) {
     (void)state;
     assert_int_equal(world_acquire(&w, "w1"), TS_ACQUIRE_OK);
     w.now.ms = 30999;
-    /* Refused for the same worker, too. */
+    /* The worker that holds the lease is refused, too. */
     assert_int_equal(world_acquire(&w, "w1"), TS_ACQUIRE_ALREADY_LEASED);
     assert_int_equal(w.detail.deadline.ms, 31000);
     assert_false(w.step.write);
@@ -472,7 +472,7 @@ static void release_makes_the_shard_free_under_the_same_fence(void **state) {
     assert_true(ts_bytes_equal(w.record.cursor.last_key, TS_BYTES("k")));
     assert_int_equal(w.step.event.kind, TS_EVENT_RELEASED);
     assert_int_equal(ts_shard_record_claim_place(&w.record), TS_CLAIM_PLACE_FREE);
-    /* The worker that released it must acquire it again, too. */
+    /* The worker that released the shard must acquire it again, too. */
     const struct ts_lease old = w.lease;
     assert_int_equal(world_checkpoint(&w, 3, "l"), TS_CHECKPOINT_STALE_FENCE);
     assert_true(w.detail.is_released && !w.detail.is_unparked);

@@ -49,7 +49,7 @@ static void weak_spot_3_a_run_with_active_shards_cannot_be_completed(void **stat
     assert_int_equal(ts_end_run_step(&run, &op, 1, w.now, &step, &w.detail), TS_RUN_TRANSITION_WRONG_STATUS);
     assert_int_equal(w.detail.run_status, TS_RUN_ACTIVE);
     assert_int_equal(w.detail.target_status, TS_RUN_DONE);
-    /* Parked shards do not prevent it: only active shards count. */
+    /* Parked shards do not prevent the end of a run: only active shards count. */
     const struct ts_shard_counts counts = {.done = 3, .parked = 1};
     assert_int_equal(ts_end_run_step(&run, &op, counts.active, w.now, &step, &w.detail),
                      TS_RUN_TRANSITION_OK);
@@ -81,7 +81,7 @@ static void weak_spot_4_a_shard_is_parked_after_too_many_attempts_without_progre
     const struct ts_op_log_entry *entry = ts_ring_from_newest(&w.record.op_log, 0);
     assert_int_equal(entry->kind, TS_SHARD_OP_PARK);
     assert_true(entry->op_id.v == ts_parking_op_id(the_shard, w.record.fence).v);
-    /* Unpark allows as many attempts again. */
+    /* After unpark, the same number of attempts is allowed again. */
     assert_int_equal(world_unpark(&w, 9), TS_UNPARK_OK);
     for (int i = 0; i < 3; i++)
         acquire_and_lose();

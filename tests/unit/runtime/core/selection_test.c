@@ -86,7 +86,7 @@ static void a_selection_that_names_nothing_is_refused(void **state) {
     }
 }
 
-/* Short names become longer by refs/heads/. */
+/* The prefix refs/heads/ makes short names longer. */
 static void a_selection_has_a_longest_form(void **state) {
     (void)state;
     char given[TS_SELECTION_MAX + 1] = "refs:a";

@@ -11,7 +11,8 @@ static struct ts_target_id id_of(const char *tenant, const char *address, const 
     return ts_target_id_of(&parts);
 }
 
-/* Computed by b3sum over the same bytes. Stores have records under such ids, so they must never change. */
+/* The expected ids are those of b3sum over the same bytes. Stores have records under such ids, so they must
+ * never change. */
 static void the_id_of_a_target_never_changes(void **state) {
     (void)state;
     struct ts_target_id id = id_of("acme", "https://github.com/a/b", "default", "sha1");

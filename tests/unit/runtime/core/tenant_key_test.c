@@ -13,7 +13,8 @@ static struct ts_fleet_tenant_key key_of(uint8_t first, const char *tenant) {
     return ts_fleet_tenant_key_of(secret, ts_bytes_of(name, sizeof name));
 }
 
-/* Computed by another implementation of BLAKE3. The ids of stored findings depend on it. */
+/* The expected key was computed by another implementation of BLAKE3. The ids of stored findings depend on
+ * it. */
 static void the_key_of_a_tenant_never_changes(void **state) {
     (void)state;
     const struct ts_fleet_tenant_key key = key_of(0, "acme");

@@ -414,7 +414,7 @@ static void invariant_2_a_lost_lease_stops_every_phase_at_once(void **state) {
     expect(&unit, GETS(&unit, LEASE_LOST), TS_WISH_STOP, TS_PHASE_LEASE_LOST);
 }
 
-/* One of the events that may answer a wish. */
+/* Returns one of the events that may answer a wish. */
 static struct ts_unit_event any_answer(struct ts_prng *prng, const struct ts_unit_wish *wish) {
     static const enum ts_unit_event_kind own[TS_WISH_COUNT][3] = {
         [TS_WISH_READ] = {TS_UNIT_EVENT_READ, TS_UNIT_EVENT_READ, TS_UNIT_EVENT_ASKED_TO_STOP},

@@ -79,7 +79,8 @@ static void a_damaged_mirror_is_not_a_broken_transfer(void **state) {
     };
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
         assert_reason(said[i], TS_UNIT_MIRROR_DAMAGED);
-    /* The same messages about the origin are no reason to clone again. */
+    /* A damaged origin is no reason to clone the mirror again, although git reports it with the same
+     * messages. */
     assert_reason("remote: fatal: packed object 62c2 (stored in ./a.pack) is corrupt\n"
                   "remote: aborting due to possible repository corruption on the remote side.\n",
                   TS_UNIT_DAMAGED_ORIGIN);
@@ -107,7 +108,7 @@ static void a_server_cannot_make_this_machine_look_faulty(void **state) {
     assert_reason("01:02:03.000000 http.c:700 <= Recv header: X: No space left on device\nfatal: early EOF\n",
                   TS_UNIT_BROKEN_OFF);
     assert_reason("fatal: remote error: well\nfatal: No space left on device\n", TS_UNIT_UNCLASSIFIED);
-    /* A server decides for how large an object git needs memory. */
+    /* The size of an object, for which git needs memory, is the server's choice. */
     assert_reason("fatal: Out of memory, malloc failed\n", TS_UNIT_NEEDS_MEMORY);
 }
 

@@ -51,7 +51,7 @@ static bool read_options(char **words, struct ts_mirrors_options *options,
     return true;
 }
 
-/* A different id for each address and selection. */
+/* The id differs for each address and selection. */
 static struct ts_target_id id_of(const struct ts_mirror_request *request) {
     const struct ts_target_parts parts = {.tenant = request->tenant,
                                           .address = request->address,

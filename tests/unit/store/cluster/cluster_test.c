@@ -219,7 +219,7 @@ static void steps_of_fencing_are_reported_on_request(void **state) {
     apply_expecting(TS_STORE_OK, ts_cluster_store(other, 0), PUT("a", "1"));
     apply_expecting(TS_STORE_OK, ts_cluster_store(other, 1), PUT("a", "1"));
     ts_cluster_close(other);
-    /* A process that had opened it before uses the old epoch, until it expects the new one. */
+    /* A process that had opened the cluster before is refused until it expects the new epoch. */
     apply_expecting(TS_STORE_FOREIGN, store, PUT("a", "1"));
     ts_cluster_expect(cluster, 0, &meta);
     apply_expecting(TS_STORE_OK, store, PUT("a", "1"));

@@ -81,8 +81,8 @@ static _Noreturn void be_dying(const char *writes) {
     _exit(store__meet(stores, STORES, met, &error) == TS_STORE_OK ? 0 : 1);
 }
 
-/* The stores meet in a process that dies before the given write. Returns true if there were fewer writes, so
- * that it survived. */
+/* The stores meet in a process that dies before the given write. Returns true if the process survived,
+ * because it made fewer writes. */
 static bool meet_and_die(int writes) {
     const char digit[] = {(char)('0' + writes), '\0'};
     pid_t child = fork();

@@ -9,8 +9,8 @@
 enum { STORES = 3 };
 
 static struct ts_store *stores[STORES];
-static struct ts_engine engine;    /* that of memory, with timelines */
-static uint64_t timelines[STORES]; /* the highest that each store knows of itself */
+static struct ts_engine engine;    /* the memory engine, with timelines */
+static uint64_t timelines[STORES]; /* each store's own timeline: the highest that it knows */
 static bool is_down[STORES];
 static unsigned reads, writes;
 

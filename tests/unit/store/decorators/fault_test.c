@@ -193,7 +193,7 @@ static void a_late_call_waits_for_locks_as_any_other(void **state) {
     assert_true(simple_has(store, "k", "promised"));
     assert_int_equal(ts_fault_deliver(store, 0), TS_STORE_OK);
     assert_true(simple_has(store, "k", "late"));
-    /* The second is dropped with the store. */
+    /* The second late call is dropped with the store. */
     assert_int_equal(ts_fault_late_count(store), 1);
 }
 

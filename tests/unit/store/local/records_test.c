@@ -32,7 +32,7 @@ static void a_record_comes_back_as_it_was(void **state) {
     assert_true(record.number == UINT64_MAX);
 }
 
-/* The layout is on disks. These bytes were computed by another program, and never change. */
+/* Stores on disk have this layout. Another program computed these bytes, and they never change. */
 static void the_layout_is_the_documented_one(void **state) {
     (void)state;
     static const uint8_t expected[] = {0x71, 0x79, 0x94, 0x9c, 0xe0, 0xe4, 0x0c, 0x1c, 7,

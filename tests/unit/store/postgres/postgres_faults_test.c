@@ -419,7 +419,7 @@ static void servers_that_cannot_be_reached_are_reported(void **state) {
     int port;
     int fd = listen_somewhere(&port);
     snprintf(url, sizeof url, "postgresql://turnstone:sesame@127.0.0.1:%d/x", port);
-    /* A program listens there, and never answers. */
+    /* A program listens at the address, and never answers. */
     struct ts_store_error error = error_of(url, (struct ts_store_options){0}, in_ms(200));
     expect_error(&error, TS_STORE_TIMED_OUT, "57014", "deadline");
     error = error_of(url, (struct ts_store_options){.connect_timeout_ms = 200}, in_ms(20000));

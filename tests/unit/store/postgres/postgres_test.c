@@ -127,7 +127,7 @@ static void three_databases_of_one_server_are_three_stores(void **state) {
         support_pg_do(pg, "postgres", sql);
         others[i] = open_url(support_pg_url(pg, name), (struct ts_store_options){0});
         write_meta(others[i], (struct ts_meta){0});
-        /* The same name on each: names are unique on a server. */
+        /* All stores have a promise of this name, although names must be unique on the server. */
         prepare_expecting(TS_STORE_OK, others[i], "same", PUT("k", "other"));
     }
     prepare_expecting(TS_STORE_OK, store, "same", PUT("k", "own"));

@@ -59,7 +59,7 @@ static void a_commit_has_the_documented_bytes(void **state) {
     assert_true(ts_le64_load(bytes + sizeof golden) == ts_xxh64_of_bytes(ts_bytes_of(golden, sizeof golden)));
 }
 
-/* Any single changed bit, any lost byte, and another format. */
+/* A record with a changed bit, a lost byte, or another format is refused. */
 static void damage_is_noticed(void **state) {
     (void)state;
     struct txn__places places = {{6}};

@@ -50,7 +50,7 @@ static void a_store_that_is_down_trips_it_at_once(void **state) {
     assert_true(pass(0, TS_TXN_BREAKER_DOWN));
     expect_state(TS_TXN_BREAKER_OPEN);
     assert_false(pass(1, TS_TXN_BREAKER_SUCCESS));
-    /* The probe finds it down, too. */
+    /* The probe finds the store still down. */
     assert_true(pass(RECOVERY, TS_TXN_BREAKER_DOWN));
     expect_state(TS_TXN_BREAKER_OPEN);
     assert_true(pass(2 * RECOVERY, TS_TXN_BREAKER_SUCCESS));

@@ -102,8 +102,7 @@ static void an_abort_gives_the_client_the_code_of_its_cause(void **state) {
     }
 }
 
-/* 08006 asks the client to look up the transaction, so it must never be used for a transaction that is known
- * to be aborted. */
+/* 08006 asks the client to look up the transaction, so it must never stand for a known abort. */
 static void a_known_abort_is_never_reported_as_unknown(void **state) {
     (void)state;
     static const char *const codes[] = {"", "08000", "08001", "08003", "08006", "57P01"};
