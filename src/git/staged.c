@@ -138,6 +138,10 @@ static bool take_entry(struct parser *p) {
         .mode = ts_be32_load(at + 24),
         .stage = (flags >> 12) & 3u,
         .is_intent_to_add = (more & 0x2000u) != 0,
+        .is_ignored = (flags & 0x8000u) != 0 || (more & 0x4000u) != 0,
+        .mtime_s = ts_be32_load(at + 8),
+        .mtime_ns = ts_be32_load(at + 12),
+        .size = ts_be32_load(at + 36),
     };
     p->rest = ts_bytes_skip(p->rest, head);
     if (!take_path(p, head, &entry.path, &entry.path_len))
@@ -306,6 +310,18 @@ enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, uint64_t memory_m
     enum ts_git_error error = ts_git_staged_read_file(repo, path, memory_max, ret_staged, ret_fault);
     free(path);
     return error;
+}
+
+size_t ts_git_staged_find(const struct ts_git_staged *staged, const char *path) {
+    size_t low = 0;
+    for (size_t high = staged->count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(staged->items[middle].path, path) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 void ts_git_staged_release(struct ts_git_staged *staged) {

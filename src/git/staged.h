@@ -17,6 +17,11 @@ struct ts_git_staged_entry {
     uint32_t mode;
     unsigned stage;        /* 0; 1 to 3 are sides of a conflict */
     bool is_intent_to_add; /* there is no object with its oid yet */
+    bool is_ignored;       /* git does not compare the file: assume-unchanged, skip-worktree */
+    /* Of the file in the work tree when git compared it last. A size of 0 may also mean that it is unknown. */
+    uint32_t mtime_s;
+    uint32_t mtime_ns;
+    uint32_t size;
 };
 
 struct ts_git_staged {
@@ -39,6 +44,9 @@ enum ts_git_error ts_git_staged_read_file(struct ts_git_repo *repo, const char *
  * yet. The caller frees them. */
 enum ts_git_error ts_git_staged_parents(struct ts_git_repo *repo, struct ts_git_oid **ret_oids,
                                         size_t *ret_count, struct ts_git_fault *ret_fault);
+
+/* The position of the first entry that is not before the path. */
+size_t ts_git_staged_find(const struct ts_git_staged *staged, const char *path);
 
 void ts_git_staged_release(struct ts_git_staged *staged);
 

@@ -9,7 +9,7 @@
 #include "recall.h"
 #include "state_files.h"
 #include "tree_file.h"
-#include "untracked.h"
+#include "work_tree.h"
 
 #include "base/assert.h"
 #include "base/blake3.h"
@@ -371,7 +371,7 @@ static enum ts_scan_outcome scan_repository(struct scan_pass *pass, struct scan_
     case TS_SCAN_HISTORY:
         outcome = scan__repository(pass, target, repo, ret_error);
         if (outcome == TS_SCAN_DONE && find_selection(pass->options) == NULL && pass->options->parts == NULL)
-            scan__note_untracked(pass, target, repo);
+            scan__note_work_tree(pass, target, repo);
         break;
     case TS_SCAN_STAGED:
         outcome = scan__staged(pass, target, repo, ret_error);

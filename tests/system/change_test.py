@@ -4,6 +4,7 @@ history."""
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 
@@ -542,6 +543,85 @@ def files_that_git_does_not_track_are_mentioned_with_the_option_that_scans_them(
     holds("3 untracked or ignored" in run("scan", "repo", "--format", "json").out, "for programs, too")
     equal(run("scan", "repo", "--working-tree").status, FINDINGS)
     holds("untracked" not in run("scan", "repo", "--commit", "HEAD").out, "a change is not about the work tree")
+
+
+def uncommitted(path, *arguments):
+    """Number and first name of files with uncommitted changes, as the summary reports them; None without any."""
+    notes = json.loads(run("scan", path, "--format", "json", *arguments).out)["summary"]["notes"]
+    found = [re.search(r"(\d+) files? in the work tree ha\w+ changes .* such as '(.*?)'", note) for note in notes]
+    return next(((int(one[1]), one[2]) for one in found if one), None)
+
+
+@test
+def changes_that_are_not_committed_are_mentioned_with_the_options_that_scan_them():
+    repo = Repo("repo")
+    repo.write("a.txt", "x\n")
+    repo.write("d/b.txt", "y\n")
+    os.symlink("a.txt", "repo/link")
+    repo.commit()
+    equal(uncommitted("repo"), None)
+    repo.write("d/b.txt", f"{github_token(1)}\n")
+    for options in ((), ("--state", "state"), ("--state", "state")):
+        equal(uncommitted("repo", *options), (1, "d/b.txt"), options)
+    holds("--working-tree, or staged changes with --staged" in run("scan", "repo").out, "the options")
+    equal(uncommitted("repo", "--commit", "HEAD"), None, "a change is not about the work tree")
+    repo.git("add", "-A")
+    equal(uncommitted("repo"), (1, "d/b.txt"), "staged")
+    repo.write("d/b.txt", "y\n")
+    equal(uncommitted("repo"), (1, "d/b.txt"), "staged, and undone in the work tree")
+    repo.git("add", "-A")
+    equal(uncommitted("repo"), None, "undone")
+    repo.write("a.txt", "z\n")
+    os.utime("repo/a.txt", (1, 1))
+    os.unlink("repo/link")
+    os.symlink("b.txt", "repo/link")
+    equal(uncommitted("repo"), (2, "a.txt"), "of the same size")
+    repo.git("commit", "-qam", "all")
+    os.unlink("repo/a.txt")
+    os.chmod("repo/d/b.txt", 0o755)
+    repo.write("new", "x\n")
+    repo.git("add", "--intent-to-add", "new")
+    equal(uncommitted("repo"), (1, "new"), "nothing else has content that is not committed")
+
+
+@test
+def files_that_git_knows_to_be_unchanged_are_not_mentioned():
+    repo = Repo("repo")
+    repo.write(".gitattributes", "*.bat eol=crlf\n*.up filter=up\n")
+    repo.git("config", "filter.up.clean", "sed s/up//")
+    repo.git("config", "filter.up.smudge", "sed s/$/up/")
+    for i in range(20):
+        repo.write(f"{i % 3}/{i}.txt", f"{i}\n")
+    repo.write("run.bat", "x\n")
+    repo.write("a.up", "x\n")
+    repo.commit()
+    os.unlink("repo/run.bat")
+    os.unlink("repo/a.up")
+    repo.git("checkout", ".")
+    subprocess.run(["cp", "-r", "repo", "copy"], check=True)  # the times of all files are new
+    equal((os.path.getsize("repo/run.bat"), os.path.getsize("repo/a.up")), (3, 4), "filters changed them")
+    for path in "repo", "copy":
+        equal(uncommitted(path), None, path)
+    repo.write("1/1.txt", "changed\n")
+    repo.git("update-index", "--assume-unchanged", "1/1.txt")
+    equal(uncommitted("repo"), None, "the user wants it ignored")
+    repo.git("update-index", "--no-assume-unchanged", "1/1.txt")
+    for form in (["update-index", "--split-index"], ["update-index", "--index-version", "4"],
+                 ["sparse-checkout", "set", "--cone", "--sparse-index", "1"]):
+        repo.git(*form)
+        equal(uncommitted("repo"), (1, "1/1.txt"), form)
+    repo.git("sparse-checkout", "disable")
+    repo.git("checkout", "-qB", "side")
+    repo.git("commit", "-qam", "side")
+    repo.git("checkout", "-q", "main")
+    repo.write("1/1.txt", "other\n")
+    repo.git("commit", "-qam", "other")
+    repo.git("merge", "-q", "side", check=False)
+    equal(uncommitted("repo"), (1, "1/1.txt"), "a conflict")
+    unborn = Repo("unborn")
+    unborn.write("a.txt", "x\n")
+    unborn.git("add", "-A")
+    equal(uncommitted("unborn"), (1, "a.txt"), "before the first commit")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-#include "untracked.h"
+#include "work_tree.h"
 
 #include "look_impl.h"
 #include "option_names.h"
 
 #include "base/redact.h"
-#include "git/staged.h"
+#include "git/uncommitted.h"
 #include "os/grow.h"
 
 #include <dirent.h>
@@ -33,27 +33,14 @@ struct look {
     char first[PATH_SIZE]; /* the first untracked file, in the order of bytes */
 };
 
-/* The first entry that is not before the path. */
-static size_t find(const struct ts_git_staged *index, const char *path) {
-    size_t low = 0;
-    for (size_t high = index->count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(index->items[middle].path, path) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static bool has_file(struct look *l, const char *path) {
-    size_t at = find(l->index, path);
+    size_t at = ts_git_staged_find(l->index, path);
     return at < l->index->count && strcmp(l->index->items[at].path, path) == 0;
 }
 
 /* path ends with a slash. */
 static bool has_folder(struct look *l, const char *path) {
-    size_t at = find(l->index, path);
+    size_t at = ts_git_staged_find(l->index, path);
     return at < l->index->count && strncmp(l->index->items[at].path, path, strlen(path)) == 0;
 }
 
@@ -142,12 +129,10 @@ static void look_at_folder(struct look *l, const char *path) {
         closedir(folder);
 }
 
-static void tell(struct scan_pass *pass, const struct scan_target *target, const struct look *l) {
-    char name[200];
+static void tell_untracked(struct scan_pass *pass, const char *name, const struct look *l) {
     char first[300];
     if (l->count == 0)
         return;
-    (void)ts_text_escape(target->row.name, name, sizeof name);
     (void)ts_text_escape(ts_bytes_of_cstring(l->first), first, sizeof first);
     scan__note(
         &pass->faults,
@@ -157,14 +142,32 @@ static void tell(struct scan_pass *pass, const struct scan_target *target, const
         first);
 }
 
-void scan__note_untracked(struct scan_pass *pass, const struct scan_target *target,
+static void tell_uncommitted(struct scan_pass *pass, const char *name,
+                             const struct ts_git_uncommitted *uncommitted) {
+    char first[300];
+    if (uncommitted->count == 0)
+        return;
+    (void)ts_text_escape(ts_bytes_of_cstring(uncommitted->first), first, sizeof first);
+    scan__note(
+        &pass->faults,
+        "%s: %zu file%s in the work tree %s changes that are not committed and not scanned, such as '%s'; "
+        "scan the work tree with " SCAN_OPTION_WORKING_TREE ", or staged changes with " SCAN_OPTION_STAGED,
+        name, uncommitted->count, uncommitted->count == 1 ? "" : "s",
+        uncommitted->count == 1 ? "has" : "have", first);
+}
+
+void scan__note_work_tree(struct scan_pass *pass, const struct scan_target *target,
                           struct ts_git_repo *repo) {
     const char *top = ts_git_repo_work_tree(repo);
+    const struct ts_git_watch watch = scan__watch(pass);
     struct ts_git_staged index;
+    struct ts_git_uncommitted uncommitted = {.count = 0};
     struct look l = {.index = &index, .entries_left = ENTRIES_MAX};
+    char name[200];
     if (top == NULL || scan__was_stopped(pass) ||
         ts_git_staged_read(repo, pass->memory_bytes / INDEX_SHARE, &index, NULL) != TS_GIT_OK)
         return;
+    (void)ts_text_escape(target->row.name, name, sizeof name);
     l.root = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (l.root >= 0) {
         look_at_folder(&l, "");
@@ -174,8 +177,10 @@ void scan__note_untracked(struct scan_pass *pass, const struct scan_target *targ
                 look_at_folder(&l, path);
             free(path);
         }
+        tell_untracked(pass, name, &l);
+        if (ts_git_uncommitted_find(repo, &index, l.root, &watch, &uncommitted) == TS_GIT_OK)
+            tell_uncommitted(pass, name, &uncommitted);
         close(l.root);
-        tell(pass, target, &l);
     }
     free(l.pending);
     ts_git_staged_release(&index);

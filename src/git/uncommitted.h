@@ -1,0 +1,22 @@
+/*
+ * Tracked files whose content is not in HEAD: staged changes, and changes in the work tree that are not staged.
+ */
+#ifndef TS_GIT_UNCOMMITTED_H
+#define TS_GIT_UNCOMMITTED_H
+
+#include "git/staged.h"
+#include "git/visit.h"
+
+struct ts_git_uncommitted {
+    size_t count;
+    const char *first; /* the first path, in the order of bytes; it belongs to the index */
+};
+
+/* `root` is the open folder of the work tree. Like git, compares a file with the index only if its size or time has
+ * changed. Deleted files, submodules and what cannot be read do not count. If the contents of very many files must be
+ * compared, as in a copy of a work tree, not all of them are. NO_MEMORY, or STOPPED if the watch ended it. */
+enum ts_git_error ts_git_uncommitted_find(struct ts_git_repo *repo, const struct ts_git_staged *index,
+                                          int root, const struct ts_git_watch *watch,
+                                          struct ts_git_uncommitted *ret_uncommitted);
+
+#endif
