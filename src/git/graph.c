@@ -164,6 +164,7 @@ static bool list_changes(const struct git__tree_reader *trees, struct git__list 
         *at++ = trees->removed[i].child;
     edges->removed = (uint32_t)trees->removed_count;
     edges->has_folders = trees->has_folders;
+    edges->has_submodules = edges->added < trees->added_count;
     for (size_t i = 0; i < trees->added_count; i++)
         if (trees->added[i].change.child != GIT__NONE)
             *at++ = trees->added[i].change.name;
@@ -571,22 +572,6 @@ void ts_git_graph_free(struct ts_git_graph *graph) {
     free(graph->late);
     free(graph->order.items);
     free(graph);
-}
-
-void git__graph_submodule(struct ts_git_graph *graph, struct ts_bytes name) {
-    struct git__submodules *known = &graph->submodules;
-    uint64_t hash = ts_xxh64_of_bytes(name);
-    pthread_mutex_lock(&known->lock);
-    size_t at = 0;
-    while (at < known->count && known->names[at] != hash)
-        at++;
-    if (at == known->count && at < GIT__SUBMODULES_MAX)
-        known->names[known->count++] = hash;
-    pthread_mutex_unlock(&known->lock);
-}
-
-uint64_t ts_git_graph_submodules(const struct ts_git_graph *graph) {
-    return graph->submodules.count;
 }
 
 uint64_t ts_git_graph_bytes(const struct ts_git_graph *graph) {

@@ -20,12 +20,13 @@
 #include <stdatomic.h>
 
 struct git__edges {
-    uint32_t base;    /* trees: the base, or GIT__NONE */
-    uint16_t worker;  /* the thread whose list has this row */
-    uint8_t type;     /* enum ts_git_type; 0: could not be read */
-    bool has_folders; /* trees: some added or removed entries are trees */
-    uint64_t start;   /* position in that list */
-    uint32_t added;   /* number of added entries; for commits and tags: of all entries */
+    uint32_t base;           /* trees: the base, or GIT__NONE */
+    uint16_t worker;         /* the thread whose list has this row */
+    uint8_t type;            /* enum ts_git_type; 0: could not be read */
+    bool has_folders : 1;    /* trees: some added or removed entries are trees */
+    bool has_submodules : 1; /* trees: some added entries are submodules */
+    uint64_t start;          /* position in that list */
+    uint32_t added;          /* number of added entries; for commits and tags: of all entries */
     uint32_t removed;
 };
 

@@ -39,6 +39,12 @@ void ts_git_graph_free(struct ts_git_graph *graph);
 /* The number of submodules, by their names in trees; at most 1000. */
 uint64_t ts_git_graph_submodules(const struct ts_git_graph *graph);
 
+/* The number of submodules in the trees of `added`, by their names. Does not count those that trees of `base` have with
+ * the same commit. */
+enum ts_git_error ts_git_graph_added_submodules(struct ts_git_graph *graph, const struct ts_git_set *added,
+                                                const struct ts_git_set *base, uint64_t *ret_count,
+                                                struct ts_git_fault *ret_fault);
+
 /* The memory of the graph, in bytes. */
 uint64_t ts_git_graph_bytes(const struct ts_git_graph *graph);
 

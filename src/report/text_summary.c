@@ -212,7 +212,8 @@ static void put_left_out(const struct report_job *job) {
                          report__count(sum.cut_commits, "commit", "commits").text, ": the clone is shallow");
     if (sum.submodules > 0)
         put_left_out_one(job, &is_first, "", report__count(sum.submodules, "submodule", "submodules").text,
-                         ", which are repositories of their own");
+                         sum.submodules == 1 ? ", which is a repository of its own"
+                                             : ", which are repositories of their own");
     if (sum.lfs_missing > 0)
         put_left_out_one(job, &is_first, "", report__count(sum.lfs_missing, "LFS object", "LFS objects").text,
                          " that 'git lfs fetch --all' fetches");

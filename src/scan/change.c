@@ -49,6 +49,8 @@ enum ts_git_error scan__change_add_moved(struct scan_visit *visit, struct ts_git
     if (error == TS_GIT_OK)
         error = ts_git_graph_reach(graph, &base.selection, &had, NULL, ret_fault);
     if (error == TS_GIT_OK)
+        error = ts_git_graph_added_submodules(graph, wanted, had, &visit->target->row.submodules, ret_fault);
+    if (error == TS_GIT_OK)
         error = ts_git_graph_attribute(graph, selection, had, 0, &moves, ret_fault);
     if (error == TS_GIT_OK)
         error = ts_git_set_new(visit->repo, ret_moved, ret_fault);

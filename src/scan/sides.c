@@ -34,10 +34,11 @@ struct lister {
     struct scan_pass *pass;
     struct scan_target *target;
     struct ts_git_repo *repo;
-    struct folders sparse;  /* folders of the index, by path */
-    struct folders pending; /* trees to list */
-    struct scan_side *side; /* the side that receives their files */
-    uint64_t memory_left;   /* memory left for that side */
+    struct folders sparse;       /* folders of the index, by path */
+    struct folders pending;      /* trees to list */
+    struct scan_side submodules; /* those of the parents */
+    struct scan_side *side;      /* the side that receives their files */
+    uint64_t memory_left;        /* memory left for that side */
 };
 
 static int compare_files(const void *a, const void *b) {
@@ -97,8 +98,6 @@ static enum listing list_entry(struct lister *l, const struct folder *parent,
                                const struct ts_git_tree_entry *entry) {
     struct ts_bytes path;
     bool is_tree = ts_git_mode_is_tree(entry->mode);
-    if (ts_git_mode_is_submodule(entry->mode))
-        return LISTED;
     size_t taken = parent->path.len + entry->name.len + ENTRY_BYTES;
     if (taken > l->memory_left)
         return LISTED_TOO_MUCH;
@@ -106,7 +105,10 @@ static enum listing list_entry(struct lister *l, const struct folder *parent,
     if (!join(&l->sides->arena, parent->path, entry->name, is_tree ? TS_BYTES("/") : TS_BYTES(""), &path))
         return LISTED_NO_MEMORY;
     bool done = true;
-    if (!is_tree) {
+    if (ts_git_mode_is_submodule(entry->mode)) {
+        done = l->side == &l->sides->staged ||
+               add_file(&l->submodules, &(struct scan_side_file){path, entry->oid});
+    } else if (!is_tree) {
         done = add_file(l->side, &(struct scan_side_file){path, entry->oid});
     } else {
         struct folder folder = {.path = path, .tree = entry->oid};
@@ -192,7 +194,6 @@ static enum listing list_index(struct lister *l, const struct ts_git_staged *ind
         const struct ts_git_staged_entry *entry = &index->items[i];
         struct ts_bytes path = ts_bytes_of(entry->path, entry->path_len);
         bool done = true;
-        l->target->row.submodules += ts_git_mode_is_submodule(entry->mode);
         if (entry->is_intent_to_add || ts_git_mode_is_submodule(entry->mode))
             continue;
         if (ts_git_mode_is_tree(entry->mode))
@@ -237,6 +238,17 @@ static enum listing list_parents(struct lister *l, struct folder *top) {
     return listing;
 }
 
+/* Counts the submodules of the index that no parent has. */
+static void count_submodules(struct lister *l, const struct ts_git_staged *index) {
+    sort(&l->submodules);
+    for (size_t i = 0; i < index->count; i++) {
+        const struct ts_git_staged_entry *entry = &index->items[i];
+        struct scan_side_file submodule = {ts_bytes_of(entry->path, entry->path_len), entry->oid};
+        l->target->row.submodules +=
+            ts_git_mode_is_submodule(entry->mode) && !scan__side_has(&l->submodules, &submodule);
+    }
+}
+
 static bool keep_same(struct scan_sides *sides, const struct folder *folder) {
     struct scan_side_file same = {.oid = folder->tree};
     return join(&sides->arena, TS_BYTES(""), folder->path, TS_BYTES(""), &same.path) &&
@@ -252,6 +264,7 @@ bool scan__sides_unfold(struct scan_sides *sides, struct scan_pass *pass, struct
         listing = list_side(&l, &sides->merged, &folder);
     }
     free(l.pending.items);
+    free(l.submodules.items);
     sort(&sides->merged);
     return listing == LISTED;
 }
@@ -265,6 +278,7 @@ enum ts_scan_outcome scan__sides_list(struct scan_sides *sides, struct scan_pass
     enum listing listing = list_index(&l, index);
     if (listing == LISTED)
         listing = list_parents(&l, &top);
+    count_submodules(&l, index);
     for (size_t i = 0; listing == LISTED && i < l.sparse.count; i++)
         if (l.sparse.items[i].is_in_head)
             listing = keep_same(sides, &l.sparse.items[i]) ? LISTED : LISTED_NO_MEMORY;
@@ -272,6 +286,7 @@ enum ts_scan_outcome scan__sides_list(struct scan_sides *sides, struct scan_pass
             listing = list_side(&l, &sides->staged, &l.sparse.items[i]);
     free(l.sparse.items);
     free(l.pending.items);
+    free(l.submodules.items);
     sort(&sides->head);
     sort(&sides->merged);
     sort(&sides->staged);

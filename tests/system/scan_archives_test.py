@@ -373,6 +373,10 @@ def encrypted_archives_are_counted_and_status_4_with_strict():
     holds("1 encrypted archive is not scanned" in report("--dir", "f", "--strict", status=INCOMPLETE)["err"], "strict")
 
 
+def submodules(path, *options):
+    return report(path, *options, status=CLEAN)["summary"]["targets"][0]["submodules"]
+
+
 @test
 def submodules_are_counted_and_status_4_with_strict():
     other = Repo("other")
@@ -381,15 +385,46 @@ def submodules_are_counted_and_status_4_with_strict():
     repo = Repo("r")
     for name in ("libs/one", "libs/two"):
         repo.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", os.path.abspath("other"), name)
+    equal(submodules("r", "--staged"), 2)
     repo.commit()
-    for options in ([], ["--staged"]):
-        found = report("r", *options, status=CLEAN)
-        equal(found["summary"]["targets"][0]["submodules"], 2, options)
+    equal((submodules("r"), submodules("r", "--staged")), (2, 0), "staged changes have none now")
     holds("2 submodules" in run("scan", "r").out, "the summary counts them")
     holds("2 submodules are not scanned" in report("r", "--strict", status=INCOMPLETE)["err"], "strict")
     for _ in range(2):
         equal(report("r", "--state", "s", status=CLEAN)["summary"]["targets"][0]["submodules"], 2)
     report("r", "--state", "s", "--strict", status=INCOMPLETE)
+
+
+@test
+def a_change_counts_only_the_submodules_that_it_adds_or_moves_to_another_commit():
+    other = Repo("other")
+    for i in range(2):
+        other.write("a", f"{i}\n")
+        other.commit()
+    repo = Repo("r")
+    repo.write("a.txt", "0\n")
+    repo.commit()
+    add = ("-c", "protocol.file.allow=always", "submodule", "add", "-q", os.path.abspath("other"))
+    repo.git(*add, "one")
+    repo.git(*add, "libs/two")
+    added = repo.commit()
+    for i in range(1, 40):
+        repo.write("a.txt", f"{i}\n")
+        repo.write("libs/b.txt", f"{i}\n")
+        last = repo.commit()
+    since = f"@{repo.clock}"
+    repo.git("mv", "libs/two", "two")
+    moved = repo.commit()
+    repo.git("gc", "-q")  # trees are deltas of one another
+    for option, revision, expected in (("--commit", added, 2), ("--commit", last, 0), ("--commit", moved, 0),
+                                       ("--range", f"{last}..HEAD", 0), ("--range", f"{added}^..HEAD", 2), ("--since", since, 0)):
+        equal(submodules("r", option, revision), expected, (option, revision))
+    holds("submodule" not in report("r", "--commit", "HEAD", "--strict", status=CLEAN)["err"], "strict about the change")
+    subprocess.run(["git", "-C", "r/one", "checkout", "-q", "HEAD~"], check=True)
+    repo.git("add", "one")
+    equal(submodules("r", "--staged"), 1)
+    repo.commit()
+    equal(submodules("r", "--commit", "HEAD"), 1, "another commit of it is something new that is not scanned")
 
 
 def lfs_pointer(content):
