@@ -6,6 +6,7 @@
  * are reported on standard error, one line each.
  */
 #include "complain.h"
+#include "import_examples.h"
 #include "import_glob.h"
 #include "import_pattern.h"
 #include "import_tree.h"
@@ -14,14 +15,18 @@
 
 #include "detect/rules_check.h"
 #include "detect/ruleset.h"
-#include "report/baseline.h"
+#include "os/read.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define FILE_MAX ((size_t)64 << 20)
 
 /* A rule of another tool. Texts are borrowed from the tree, and "" if absent. */
 struct rule {
@@ -35,6 +40,8 @@ struct rule {
     double entropy;
     const json_t *paths; /* regular expressions: it reports only on these paths; or NULL */
     const json_t *not_paths;
+    const json_t *examples;    /* texts with a secret; or NULL */
+    const json_t *no_examples; /* texts without one; or NULL */
 };
 
 /* One way to import a rule. */
@@ -150,10 +157,10 @@ static char *write_rule(const struct rule *rule, const struct attempt *attempt, 
 
 /* ---- trying a rule ---- */
 
-/* Rules of other tools have no examples with secrets, so missing examples are accepted. */
+/* Missing examples are accepted. */
 static void note_problem(void *context, const struct ts_detect_error *problem) {
     struct import *import = context;
-    if (problem->kind == TS_DETECT_UNDECIDED || strncmp(problem->field, "examples", 8) == 0 ||
+    if (problem->kind == TS_DETECT_UNDECIDED || strcmp(problem->field, "examples") == 0 ||
         import->why[0] != '\0')
         return;
     const char *reason = strstr(problem->text, "': ");
@@ -245,6 +252,34 @@ static void tell_secret(const struct rule *rule, const struct cli_import_pattern
         tell(rule->id, "has %u groups; group %u is the secret", pattern->groups, pattern->secret_group);
 }
 
+/* Adds the examples of the original to the rule, and takes over its text. */
+static char *add_examples(struct import *import, const struct rule *rule, char *text, size_t *len) {
+    char *with = NULL;
+    char *file = NULL;
+    struct cli_import_examples examples = {.text = NULL};
+    if (asprintf(&file, "rules:\n%s", text) >= 0) {
+        examples = cli__import_examples(file, rule->examples, rule->no_examples);
+        free(file);
+    }
+    if (examples.not_found > 0)
+        tell(rule->id, "the translated rule finds nothing in %zu of %zu examples, which are omitted",
+             examples.not_found, json_array_size(rule->examples));
+    if (examples.wrong > 0)
+        tell(rule->id,
+             "the translated rule finds a secret in %zu of %zu examples without one, which are omitted",
+             examples.wrong, json_array_size(rule->no_examples));
+    int with_len = examples.text != NULL ? asprintf(&with, "%s%s", text, examples.text) : -1;
+    free(examples.text);
+    if (with_len < 0 || !is_usable(import, with, (size_t)with_len)) {
+        if (with_len >= 0)
+            free(with);
+        return text;
+    }
+    free(text);
+    *len = (size_t)with_len;
+    return with;
+}
+
 static void translate(struct import *import, const struct rule *rule) {
     struct attempt attempt;
     struct cli_import_pattern pattern = {.wrong = NULL};
@@ -260,6 +295,7 @@ static void translate(struct import *import, const struct rule *rule) {
         ts_out_put_cstring(&out, import->tool);
         ts_out_put_cstring(&out, ", translated by turnstone rules import.\nrules:\n");
     }
+    text = add_examples(import, rule, text, &len);
     ts_out_put(&out, ts_bytes_of(text, len));
     free(text);
     if (pattern.is_bounded)
@@ -378,8 +414,11 @@ static void import_gitleaks(struct import *import, json_t *item) {
 
 static void import_noseyparker(struct import *import, json_t *item) {
     const json_t *first = json_array_get(json_object_get(item, "references"), 0);
-    struct rule rule = {
-        .name = text_of(item, "name"), .description = text_of(item, "description"), .url = ""};
+    struct rule rule = {.name = text_of(item, "name"),
+                        .description = text_of(item, "description"),
+                        .url = "",
+                        .examples = json_object_get(item, "examples"),
+                        .no_examples = json_object_get(item, "negative_examples")};
     if (!take_id(import, text_of(item, "id"), &rule))
         return;
     rule.regex = ts_bytes_of_cstring(text_of(item, "pattern"));
@@ -398,6 +437,8 @@ static void import_noseyparker(struct import *import, json_t *item) {
 static enum cli_exit import_all(struct import *import, const char *path, const json_t *tree) {
     size_t i;
     json_t *item;
+    size_t before = import->count;
+    size_t translated = import->translated;
     const json_t *rules = json_object_get(tree, "rules");
     const json_t *first = json_array_get(rules, 0);
     bool is_gitleaks = json_object_get(first, "regex") || json_object_get(first, "path");
@@ -427,44 +468,64 @@ static enum cli_exit import_all(struct import *import, const char *path, const j
     if (json_object_get(tree, "extend"))
         (void)cli__complain(CLI_EXIT_DONE,
                             "rules import: the file extends rules of another file; import that file, too");
-    (void)cli__complain(CLI_EXIT_DONE, "rules import: %zu of %zu rules translated", import->translated,
-                        import->count);
-    return import->translated == import->count ? CLI_EXIT_DONE : CLI_EXIT_FINDINGS;
+    before = import->count - before;
+    translated = import->translated - translated;
+    (void)cli__complain(CLI_EXIT_DONE, "rules import: %s: %zu of %zu rules translated",
+                        cli__quote_text(path).text, translated, before);
+    return translated == before ? CLI_EXIT_DONE : CLI_EXIT_FINDINGS;
 }
 
-static enum cli_exit run_import(const struct cli_arguments *arguments) {
-    if (arguments->operand_count != 1)
-        return cli__complain(CLI_EXIT_USAGE,
-                             "rules import: takes one file; give the rules of gitleaks or Nosey Parker");
-    struct ts_baseline_error unreadable;
+static enum cli_exit import_file(struct import *import, const char *path) {
     struct cli_import_tree_error error;
-    struct import import = {.tool = ""};
-    const char *path = arguments->operands[0];
-    char *text;
+    uint8_t *text = NULL;
     size_t len;
-    if (!ts_baseline_load(path, &text, &len, &unreadable))
-        return cli__complain(CLI_EXIT_USAGE, "rules import: %s", unreadable.text);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool is_read = fd >= 0 && ts_read_all(fd, FILE_MAX, &text, &len);
+    int why = errno;
+    if (fd >= 0)
+        close(fd);
+    if (!is_read)
+        return cli__complain(CLI_EXIT_USAGE, "rules import: cannot read '%s': %s", cli__quote_text(path).text,
+                             strerror(why));
+    if (len > FILE_MAX) {
+        free(text);
+        return cli__complain(CLI_EXIT_USAGE, "rules import: '%s': has more than %zu bytes",
+                             cli__quote_text(path).text, FILE_MAX);
+    }
     json_t *tree = cli__import_tree(ts_bytes_of(text, len), &error);
     free(text);
     if (tree == NULL)
         return cli__complain(error.is_memory ? CLI_EXIT_INFRASTRUCTURE : CLI_EXIT_USAGE,
                              "rules import: %s: %s", cli__quote_text(path).text,
                              error.is_memory ? "out of memory" : error.text);
-    ts_out_init(&out, STDOUT_FILENO);
-    enum cli_exit status = import_all(&import, path, tree);
+    enum cli_exit status = import_all(import, path, tree);
     json_decref(tree);
+    return status;
+}
+
+static enum cli_exit run_import(const struct cli_arguments *arguments) {
+    struct import import = {.tool = ""};
+    enum cli_exit status = CLI_EXIT_DONE;
+    if (arguments->operand_count == 0)
+        return cli__complain(CLI_EXIT_USAGE,
+                             "rules import: takes files; give the rules of gitleaks or Nosey Parker");
+    ts_out_init(&out, STDOUT_FILENO);
+    for (size_t i = 0; i < arguments->operand_count && status <= CLI_EXIT_FINDINGS; i++) {
+        enum cli_exit one = import_file(&import, arguments->operands[i]);
+        status = one != CLI_EXIT_DONE ? one : status;
+    }
     return cli__finish_out(&out, status);
 }
 
 const struct cli_verb cli__verb_rules_import = {
     .name = "rules import",
     .summary = "translate rules of gitleaks or Nosey Parker",
-    .operands = "FILE",
+    .operands = "FILE…",
     .description =
         "Reads rules of gitleaks (TOML) or Nosey Parker (YAML), and prints them as rules of turnstone, for "
         "--rules and for .turnstone.yml. An unbounded repeat gets the largest limit that works, up to 4096. "
         "Turnstone derives reach and gate from the pattern when it loads the rules. The severity is always "
-        "high, because the other tools have none.\n\n"
+        "high, because the other tools have none. Examples are kept if the translated rule agrees with them.\n\n"
         "Parts that cannot be translated are reported on "
         "standard error: look-around, back references, allowlists of texts, rules without a pattern.\n\n"
         "Exit "

@@ -303,6 +303,43 @@ def rules_of_nosey_parker_are_translated():
     equal(secrets_of("texts", "--rules", "rules.yml"), [("np-acme-1", "a.txt", "k7q2m9x4w1z8v3b6n5c0d1f2")])
 
 
+WITH_EXAMPLES = r"""
+rules:
+- name: Acme token
+  id: np.acme.2
+  pattern: '\b(acme_[a-z0-9]{20})\b'
+  examples:
+  - "token: acme_k7q2m9x4w1z8v3b6n5c0 # 'quoted' \"twice\" \\ back, é\n\tnext line"
+  - 'acme_k7q2m9x4w1z8v3b6n5c0'
+  - 'acme_xxxxxxxxxxxxxxxxxxxx'
+  negative_examples:
+  - 'acme_short'
+  - 'it is acme_k7q2m9x4w1z8v3b6n5c1'
+"""
+
+
+@test
+def examples_are_kept_if_the_translated_rule_agrees_with_them():
+    put("a.yml", WITH_EXAMPLES)
+    put("b.yml", NOSEY_PARKER_RULES)
+    result = run("rules", "import", "a.yml", "b.yml")
+    equal(result.status, CLEAN, result)
+    for line in ("rule 'np-acme-2': the translated rule finds nothing in 1 of 3 examples, which are omitted",
+                 "rule 'np-acme-2': the translated rule finds a secret in 1 of 2 examples without one, which are omitted",
+                 "rule 'np-acme-1': the translated rule finds nothing in 1 of 1 examples, which are omitted",
+                 "a.yml: 1 of 1 rules translated", "b.yml: 1 of 1 rules translated"):
+        holds(line in result.err, (line, result.err))
+    equal(result.out.count("rules:\n"), 1, "one file of rules")
+    holds("acme_k7q2m9x4w1z8v3b6n5c0" not in result.out, "other scanners do not find the examples")
+    put("both.yml", result.out)
+    checked = run("rules", "check", "both.yml")
+    holds("np-acme-2" not in checked.out and "2 rules, 2 problems" in checked.out, checked)
+    put("good.yml", result.out[:result.out.index("  - id: np-acme-1")])
+    equal(run("rules", "check", "good.yml").status, CLEAN, "the examples prove the translation")
+    complains(USAGE, "cannot read 'missing.yml': No such file or directory", "rules", "import", "missing.yml")
+    equal(run("rules", "import", "a.yml", "missing.yml").status, USAGE)
+
+
 BAD_RULES = """rules:
   - id: Bad_Id
     pattern: 'x+'
@@ -344,7 +381,7 @@ def an_invalid_rule_file_is_refused():
                       ("a: b\n", "no list of rules"), ("rules:\n- {id: x, severity: high}\n", "already contains rules of turnstone")):
         complains(USAGE, why, "rules", "import", put("wrong", text))
     complains(USAGE, "cannot read", "rules", "import", "missing.toml")
-    complains(USAGE, "takes one file", "rules", "import")
+    complains(USAGE, "takes files; give the rules of gitleaks or Nosey Parker", "rules", "import")
 
 
 main()
