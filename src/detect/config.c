@@ -134,6 +134,12 @@ static void read_allow(struct detect_yaml *yaml, yaml_node_t *node, struct ts_al
 
 static void read_rules(struct detect_yaml *yaml, yaml_node_t *node, struct ts_detect_config *config) {
     static const char *const names[] = {"builtin", "files"};
+    if (node && node->type == YAML_SEQUENCE_NODE) {
+        detect__yaml_fail(
+            yaml, detect__yaml_line(node), "rules",
+            "is a list of rules; move it to a file of its own, and name that file under rules: files:");
+        return;
+    }
     if (!node || !detect__yaml_mapping(yaml, node, "rules", names, 2))
         return;
     struct ts_bytes text = {0};

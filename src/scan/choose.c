@@ -70,12 +70,24 @@ static struct ts_git_oid *next_oid(struct choosing *c) {
     return &chosen->oids[chosen->count];
 }
 
+/* Names of refs contain no "..", so the text can only be meant as a range. */
+static bool is_range(const char *text) {
+    size_t len = strlen(text);
+    return strstr(text, "..") != NULL || strstr(text, "^-") != NULL ||
+           (len > 2 && strcmp(text + len - 2, "^!") == 0);
+}
+
 static enum ts_scan_outcome choose_revision(struct choosing *c, const char *text) {
+    char shown[200];
     struct ts_git_fault fault = {.error = TS_GIT_OK};
     struct ts_git_oid *oid = next_oid(c);
     if (oid == NULL)
         return TS_SCAN_FAILED;
     enum ts_git_error error = ts_git_revision_resolve(c->repo, text, oid, &fault);
+    if ((error == TS_GIT_NO_SUCH_REF || error == TS_GIT_BAD_REVISION) && is_range(text))
+        return scan__fail(c->error, TS_SCAN_BAD_TARGET,
+                          "'%s' is a range of commits; " SCAN_OPTION_RANGE " takes it",
+                          ts_text_escape(ts_bytes_of_cstring(text), shown, sizeof shown));
     if (error != TS_GIT_OK)
         return complain(c, error, &fault);
     c->chosen.count += check_tip(c, text, oid, &fault) == TS_GIT_OK;

@@ -414,6 +414,8 @@ def revisions_are_those_of_git():
         complains(USAGE, parts, "scan", "repo", "--commit", name)
     complains(USAGE, f"{'12' * 20}: unknown commit; 'git fetch' gets new ones", "scan", "repo", "--range", f"{'12' * 20}..HEAD")
     complains(USAGE, "not a range", "scan", "repo", "--range", "HEAD")
+    for text in "main..HEAD", "v1...HEAD", "HEAD^!", "HEAD^-1":
+        complains(USAGE, f"'{text}' is a range of commits; --range takes it", "scan", "repo", "--commit", text)
     complains(USAGE, "unknown ref", "scan", "repo", "--range", "nothing..HEAD")
     complains(USAGE, "cannot be combined", "scan", "repo", "--range", "HEAD^!", "--since", "2026-01-01")
 

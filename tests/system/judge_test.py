@@ -306,6 +306,9 @@ def the_configuration_may_be_called_yaml_and_not_both():
     repo.write(".turnstone.yml", "allow:\n  - paths: ['b.txt']\n    reason: made up\n")
     complains(2, "repo: both .turnstone.yml and .turnstone.yaml exist; remove one of them", "scan", "repo")
     complains(2, [".turnstone.yml", ".turnstone.yaml", "remove one"], "protect", "repo")
+    os.unlink("repo/.turnstone.yml")
+    repo.write(".turnstone.yaml", "rules:\n  - id: team-token\n")
+    complains(2, "is a list of rules; move it to a file of its own, and name that file under rules: files:", "scan", "repo")
 
 
 @test
