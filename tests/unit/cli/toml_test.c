@@ -58,13 +58,13 @@ static void wrong_lines_are_named(void **state) {
     refuse("a = 1\na = 2", 2, "twice");
     refuse("a = \n", 1, "value is missing");
     refuse("a = maybe", 1, "texts need quotes");
-    refuse("a = \"x\nb = 1", 1, "does not end");
+    refuse("a = \"x\nb = 1", 1, "has no closing quote");
     refuse("a = \"\\d\"", 1, "unknown escape");
     refuse("a = \"\\u12\"", 1, "hexadecimal");
-    refuse("a = [1 2]", 1, "comma");
-    refuse("a = {b = 1", 1, "comma");
+    refuse("a = [1 2]", 1, "needs ',' or ']'");
+    refuse("a = {b = 1", 1, "needs ',' or '}'");
     refuse("a = 1 b = 2", 1, "unexpected text");
-    refuse("[a\nb = 1", 1, "does not end");
+    refuse("[a\nb = 1", 1, "has no closing bracket");
     refuse("a = 1\n[a]", 2, "cannot be a table");
     refuse("a = 1\n[[a]]", 2, "cannot be an array");
     refuse("a = \"\xff\"", 1, "not UTF-8");
