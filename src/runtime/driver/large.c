@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-/* Loose objects are spread evenly over 256 folders, of which every 16th is read. */
-enum { FOLDERS = 256, EVERY = 16 };
+/* Loose objects are spread evenly over 256 folders, of which every 64th is read. */
+enum { FOLDERS = 256, EVERY = 64 };
 
 /* Returns false if the path is too long. */
 static bool join(const char *folder, const char *name, char ret_path[static PATH_MAX]) {
@@ -60,6 +61,8 @@ static uint64_t size_of_alternates(const char *objects) {
 }
 
 static bool are_large(const char *objects) {
+    if (access(objects, F_OK) != 0)
+        return false;
     uint64_t size = size_of_files(objects, "pack");
     if (size < RUNTIME__LARGE_BYTES)
         size += size_of_loose(objects);

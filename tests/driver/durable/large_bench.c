@@ -5,6 +5,7 @@
 #include "world.h"
 
 #include "os/clock.h"
+#include "runtime/core/fleet_summary.h"
 #include "runtime/durable/findings.h"
 
 #include <inttypes.h>
@@ -234,6 +235,20 @@ static void fill_finding(unsigned number, const struct ts_target_id *target, con
         fill(place, &key, bytes, ts_fleet_finding_encode(&record, bytes));
 }
 
+static void fill_summary(const struct ts_target_id *target, const struct ts_attempt *attempt) {
+    static uint8_t page[TS_FLEET_PAGE_MAX];
+    struct ts_fleet_summary summary;
+    const struct ts_fleet_part origin = {
+        .kind = TS_FLEET_PART_ORIGIN,
+        .u.origin = {.address = TS_BYTES("https://git.example.org/group/repository"),
+                     .selection = TS_BYTES("all")}};
+    const struct ts_fleet_key key = ts_fleet_key_summary(target, attempt, 0);
+    ts_fleet_summary_begin(&summary, page);
+    assert_true(ts_fleet_summary_add(&summary, &origin));
+    fill(ts_coord_target_home(ts_coord_router(world.coord), target->bytes).v, &key, page,
+         ts_fleet_summary_seal(&summary));
+}
+
 /* Makes targets with `count` findings each. The first finding of target n is step * n. */
 static void many_targets(unsigned count, unsigned step) {
     uint8_t bytes[TS_FLEET_TARGET_MAX];
@@ -244,6 +259,7 @@ static void many_targets(unsigned count, unsigned step) {
         const struct ts_fleet_key key = ts_fleet_key_target(&world.tenant, &id);
         fill(ts_coord_target_home(ts_coord_router(world.coord), id.bytes).v, &key, bytes,
              ts_fleet_target_encode(&target, bytes));
+        fill_summary(&id, &target.attempt);
         for (unsigned j = 0; j < count; j++)
             fill_finding(i * step + j, &id, &target.attempt, step > 0 || i == 0);
     }
