@@ -124,8 +124,9 @@ TS_API bool ts_run_plan_add_shard(struct ts_run_plan *plan, struct ts_bytes star
                                   struct ts_bytes metadata);
 
 /* Creates the run and all its shards, at most 10,000, in one transaction. Repeating it with the same plan and
- * op id changes nothing. A run without shards waits for ts_run_register. Creating such a run has no op id, so
- * creating it again is RunAlreadyExists. */
+ * op id changes nothing. With another op id, the shards are added to the existing run as new ones, with the
+ * same ranges. A run without shards waits for ts_run_register. Creating such a run has no op id, so creating
+ * it again is RunAlreadyExists. */
 TS_API enum ts_create_run_error ts_run_create(struct ts_coord *coord, const struct ts_run_plan *plan,
                                               struct ts_op_id op_id, struct ts_coord_answer *ret_answer);
 

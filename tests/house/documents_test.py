@@ -162,6 +162,74 @@ def documents_explain_what_the_tables_of_the_program_name():
         equal(unexplained(planted, heading, title, names), ["planted"])
 
 
+# Numbers in documents, as the names of the constants in our headers.
+NUMBERS = {
+    "docs/coordination.md": (
+        "remembers its last {TS_OP_LOG_MAX} operations, the record of a run its last {TS_RUN_OP_LOG_MAX}.",
+        "| key / token / metadata | {TS_KEY_MAX} / {TS_TOKEN_MAX} / {TS_METADATA_MAX} bytes |",
+        "| tenant and worker names | {TS_NAME_ID_LEN} bytes |",
+        "| shards in one registration, or one step | {TS_REGISTER_MAX} |",
+        "| unit of a target | {TS_COORD_UNIT_MAX} bytes |",
+        "| name of a request | {TS_REQUEST_MAX} printable",
+        "| children of a split / spawned by one shard | {TS_SPLIT_CHILD_MAX} / {TS_SPAWNED_MAX} |",
+        "| attempts | 0 (no limit) to {TS_ATTEMPTS_MAX}; default: {TS_ATTEMPTS_DEFAULT} |",
+        "more shards are available, up to {TS_CAPACITY_MAX},",
+    ),
+    "docs/library.md": ("makes a run of up to {TS_REGISTER_MAX} shards in one transaction",),
+    "docs/formats/fleet.md": (
+        "## Unit, `TSfu` At most {TS_FLEET_UNIT_MAX} bytes:",
+        "At most {TS_FLEET_DECISIONS_MAX} bytes: how many decisions there were (number); how many are listed, at most {TS_FLEET_DECISIONS} (number)",
+        "## Target, `TSft` At most {TS_FLEET_TARGET_MAX} bytes.",
+        "## Seen in, `TSfe` At most {TS_FLEET_SEEN_MAX} bytes:",
+        "## Finding, `TSff` At most {TS_FLEET_FINDING_MAX} bytes:",
+        "## Triage, `TSfg` At most {TS_FLEET_TRIAGE_MAX} bytes:",
+        "who (text, at most {TS_TRIAGE_WHO_MAX} bytes), why (text, at most {TS_TRIAGE_WHY_MAX} bytes)",
+        "and {TS_FLEET_CHANGE_IDS} ids, and there are at most {TS_FLEET_CHANGE_PAGES} pages:",
+        "At most {TS_FLEET_NOTICE_MAX} bytes: attempt",
+        "(number, at most {TS_NOTICE_SINKS}), and the name of each (text, at most {TS_NOTICE_SINK_MAX} bytes)",
+        "## Schedule, `TSfc` At most {TS_FLEET_SCHEDULE_MAX} bytes.",
+        "how many (at most {TS_SCHEDULE_REQUESTS}), and each (at most {TS_SCHEDULE_REQUEST_MAX} bytes)",
+        "the newest first: how many (at most {TS_SCHEDULE_RUNS}), and each",
+        "At most 1 MiB, and at most {TS_SCHEDULE_PAGES_MAX} pages:",
+        "no row of the attempt can arrive there. At most {TS_FLEET_WASTE_MAX} bytes.",
+        "Texts are cut to {TS_FLEET_TEXT_MAX} bytes.",
+    ),
+    "docs/fleet.md": (
+        "keeps the last N runs of the schedule (default: {TS_SCHEDULE_KEEP})",
+        "It has up to {TS_NOTIFY_SINKS} parts",
+        "seconds for one try, 1 to {TS_NOTIFY_TIMEOUT_MAX_S} (default: {TS_NOTIFY_TIMEOUT_S})",
+        "A message lists at most {RUNTIME__LISTED_MAX} findings",
+        "the first {TS_NOTICED_MAX} that came",
+    ),
+    "docs/formats/rocksdb.md": ("a key of the store, 1 to {TS_STORE_KEY_MAX} bytes",),
+}
+
+
+def constants():
+    """The numbers that our headers define, with commas as documents have them."""
+    found = {}
+    for folder in ("include", "src"):
+        for path in glob.glob(os.path.join(ROOT, folder, "**", "*.h"), recursive=True):
+            with open(path) as file:
+                text = file.read()
+            for name, value in re.findall(r"(?:#define|\{|,|^) *((?:TS|RUNTIME_)_\w+)(?: = | +)\(*(?:size_t\))?(\d+)\b", text, re.MULTILINE):
+                found[name] = f"{int(value):,}"
+    return found
+
+
+@test
+def numbers_in_documents_are_those_of_the_headers():
+    known = constants()
+    for document, texts in NUMBERS.items():
+        with open(os.path.join(ROOT, document)) as file:
+            content = " ".join(file.read().split())
+        for text in texts:
+            holds(text.format(**known) in content, f"{document} lacks: {text.format(**known)}")
+            for name in re.findall(r"\{(\w+)\}", text):
+                planted = {**known, name: "7,531"}
+                holds(text.format(**planted) not in content, f"{document}: another {name} is not noticed")
+
+
 def metrics_of_the_program():
     """{(name, type, what it is)}, and the labels of each name that has samples."""
     run("store", "init", "--cluster", "rocksdb:store")
