@@ -374,11 +374,12 @@ static enum cli_exit run_bench_xs(const struct cli_arguments *arguments) {
     return cli__finish_stdout(status);
 }
 
+#define SCENARIO_CHOICE(suffix, name, specified, percent) "|" name
 static const struct cli_option options[] = {
     CLI_CLUSTER_OPTIONS,
     [XS_SCENARIO] = {.name = "scenario",
                      .argument = "NAME",
-                     .choices = "uniform|zipfian|mixed|pure|faults|concurrency|contended|bank",
+                     .choices = &BENCH_SCENARIOS(SCENARIO_CHOICE)[1],
                      .help = "what the transactions do, as described above"},
     [XS_THREADS] = {.name = "threads", .argument = "N", .help = "number of concurrent clients (default: 4)"},
     [XS_SECONDS] = {.name = "seconds",
@@ -389,6 +390,8 @@ static const struct cli_option options[] = {
                   .help =
                       "with --scenario bank: run nothing, and check whether the existing accounts add up"},
 };
+
+#undef SCENARIO_CHOICE
 
 static const struct cli_example examples[] = {
     {"turnstone bench xs --cluster memory:a,memory:b --scenario uniform --threads 1 --seconds 0.2",

@@ -243,7 +243,7 @@ static const struct cli_option triage_options[] = {
     CLI_COORD_OPTIONS,
     [TRIAGE_STATE] = {.name = "state",
                       .argument = "STATE",
-                      .choices = "open|false-positive|revoked|accepted",
+                      .choices = CLI_NUMBERED_CHOICES(TS_TRIAGES),
                       .help = "the decision"},
     [TRIAGE_REASON] = {.name = "reason",
                        .argument = "TEXT",

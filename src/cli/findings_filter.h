@@ -23,17 +23,17 @@ enum {
         [FINDINGS_RULE] = {.name = "rule", .argument = "ID", .help = "only findings of this rule"},          \
         [FINDINGS_SEVERITY] = {.name = "severity",                                                           \
                                .argument = "LEVEL",                                                          \
-                               .choices = "low|medium|high|critical",                                        \
+                               .choices = CLI_CHOICES(TS_SEVERITIES),                                        \
                                .help = "only findings of this severity or higher (default: "                 \
                                        "low)"},                                                              \
         [FINDINGS_CONFIDENCE] = {.name = "confidence",                                                       \
                                  .argument = "LEVEL",                                                        \
-                                 .choices = "low|medium|high",                                               \
+                                 .choices = CLI_CHOICES(TS_CONFIDENCES),                                     \
                                  .help = "only findings of this confidence or higher "                       \
                                          "(default: medium)"},                                               \
         [FINDINGS_STATE] = {.name = "state",                                                                 \
                             .argument = "STATE",                                                             \
-                            .choices = "open|false-positive|revoked|accepted|allowed|all",                   \
+                            .choices = CLI_CHOICES_AND(TS_FLEET_FINDING_STATES, "all"),                      \
                             .help = "only findings in this state; allowed: marks in the "                    \
                                     "source allow every occurrence (default: open)"},                        \
         [FINDINGS_TARGET] = {.name = "target",                                                               \

@@ -541,14 +541,14 @@ static const struct cli_option park_options[] = {
     LEASE_OPTIONS,
     [PARK_REASON] = {.name = "reason",
                      .argument = "REASON",
-                     .choices = "PermissionDenied|NotFound|Poisoned|TooManyErrors|Other",
+                     .choices = CLI_NUMBERED_CHOICES(TS_PARK_REASONS),
                      .help = "why no worker should claim the shard (default: Other)"},
 };
 static const struct cli_option release_options[] = {
     LEASE_OPTIONS,
     [RELEASE_BLAME] = {.name = "blame",
                        .argument = "WHO",
-                       .choices = "Shard|Nobody",
+                       .choices = CLI_NUMBERED_CHOICES(TS_BLAMES),
                        .help = "who is at fault: Shard counts the attempt, Nobody does not (default: Shard)"},
 };
 static const struct cli_option replace_options[] = {

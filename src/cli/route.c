@@ -290,7 +290,7 @@ static enum cli_exit run_route(const struct cli_arguments *arguments) {
 static const struct cli_option route_options[] = {
     [ROUTE_STRATEGY] = {.name = "strategy",
                         .argument = "NAME",
-                        .choices = "single|xxh64|fnv1a|jump|range",
+                        .choices = CLI_NUMBERED_CHOICES(TS_ROUTER_STRATEGIES),
                         .help = "how ids map to stores (default: xxh64)"},
     [ROUTE_STORES] = {.name = "stores",
                       .argument = "N",

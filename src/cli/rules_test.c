@@ -213,7 +213,7 @@ static const struct cli_option options_table[OPTION_COUNT] = {
                     "the labelled folder: files, and " TS_LABELS_FILE " that says where their secrets are"},
     [MIN_CONFIDENCE] = {.name = "min-confidence",
                         .argument = "CONFIDENCE",
-                        .choices = "low|medium|high",
+                        .choices = CLI_CHOICES(TS_CONFIDENCES),
                         .help = "count only findings of this confidence or higher (default: medium)"},
     [RULES] = CLI_RULES_OPTION,
     [NO_BUILTIN_RULES] = CLI_NO_BUILTIN_RULES_OPTION,

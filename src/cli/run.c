@@ -537,7 +537,7 @@ static const struct cli_option list_options[] = {
     CLI_COORD_OPTIONS,
     [LIST_STATUS] = {.name = "status",
                      .argument = "STATUS",
-                     .choices = "Initializing|Active|Done|Failed|Cancelled",
+                     .choices = CLI_NUMBERED_CHOICES(TS_RUN_STATUSES),
                      .help = "only runs with this status"},
 };
 

@@ -93,7 +93,7 @@ const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT] = {
     [SCAN_MIN_CONFIDENCE] =
         {.name = "min-confidence",
          .argument = "CONFIDENCE",
-         .choices = "low|medium|high",
+         .choices = CLI_CHOICES(TS_CONFIDENCES),
          .help = "list only findings of this confidence or higher, and count the others (default: low)"},
     [SCAN_OCCURRENCES] =
         {.name = "occurrences",
@@ -103,7 +103,7 @@ const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT] = {
     [SCAN_SHOW_SECRETS] = {.name = "show-secrets", .help = "show the secrets instead of redacting them"},
     [SCAN_FAIL_ON] = {.name = "fail-on",
                       .argument = "SEVERITY",
-                      .choices = "low|medium|high|critical",
+                      .choices = CLI_CHOICES(TS_SEVERITIES),
                       .help = "end with status 1 only for findings of this severity or higher (default: "
                               "low)"},
     [SCAN_FAIL_ON_CONFIDENCE] = CLI_SCAN_CONFIDENCE_OPTION,

@@ -101,7 +101,7 @@ enum cli_exit cli__scan_config_check(const char *verb, const char *config, const
 /* The option that says which findings count; `protect` has it, too. */
 #define CLI_SCAN_CONFIDENCE_OPTION                                                                           \
     {                                                                                                        \
-        .name = "fail-on-confidence", .argument = "CONFIDENCE", .choices = "low|medium|high",                \
+        .name = "fail-on-confidence", .argument = "CONFIDENCE", .choices = CLI_CHOICES(TS_CONFIDENCES),      \
         .help = "end with status 1 only for findings of this confidence or higher (default: medium); both "  \
                 "this and --fail-on must hold"                                                               \
     }

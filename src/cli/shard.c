@@ -231,7 +231,7 @@ static const struct cli_option list_options[] = {
     [LIST_RUN] = CLI_RUN_OPTION,
     [LIST_STATUS] = {.name = "status",
                      .argument = "STATUS",
-                     .choices = "Active|Done|Split|Parked",
+                     .choices = CLI_NUMBERED_CHOICES(TS_SHARD_STATUSES),
                      .help = "only shards with this status"},
     [LIST_LEASED] = {.name = "leased", .help = "only shards with a valid lease"},
     [LIST_STUCK] = {.name = "stuck",

@@ -364,7 +364,7 @@ static enum cli_exit run_sim(const struct cli_arguments *arguments) {
 static const struct cli_option sim_options[] = {
     [SIM_WORLD] = {.name = "world",
                    .argument = "KIND",
-                   .choices = "coord|fleet",
+                   .choices = CLI_CHOICES(TS_SIM_WORLDS),
                    .help =
                        "what to simulate: coordination, or fleets that scan repositories (default: coord)"},
     [SIM_SEED] = {.name = "seed", .argument = "N", .help = "the first seed (default: 1)"},
@@ -385,7 +385,7 @@ static const struct cli_option sim_options[] = {
     [SIM_STORES] = {.name = "stores", .argument = "N", .help = "number of stores, 1 to 16 (default: 3)"},
     [SIM_FAULTS] = {.name = "faults",
                     .argument = "LEVEL",
-                    .choices = "sunny|stormy|radioactive",
+                    .choices = CLI_CHOICES(TS_SIM_FAULTS),
                     .help = "how many faults there are (default: stormy)"},
     [SIM_TRACE] = {.name = "trace", .help = "print every event on standard error"},
     [SIM_JSON] = {.name = "json", .help = "print one JSON object"},

@@ -291,7 +291,7 @@ static const struct cli_option init_options[] = {
     [INIT_STRATEGY] =
         {.name = "strategy",
          .argument = "NAME",
-         .choices = "single|xxh64|fnv1a|jump|range",
+         .choices = CLI_NUMBERED_CHOICES(TS_ROUTER_STRATEGIES),
          .help = "how keys map to stores; the cluster remembers it (default for a new cluster: xxh64)"},
     [INIT_RANGES] = {.name = "ranges",
                      .argument = "LIST",

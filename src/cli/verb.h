@@ -21,6 +21,13 @@ struct cli_option {
     char letter; /* "-o" for "--output"; 0: none */
 };
 
+/* The choices of an option from the table of its values: X(SUFFIX, name), or X(SUFFIX, number, name). */
+#define CLI_CHOICE(suffix, name)                  "|" name
+#define CLI_NUMBERED_CHOICE(suffix, number, name) "|" name
+#define CLI_CHOICES(table)                        (&table(CLI_CHOICE)[1])
+#define CLI_CHOICES_AND(table, another)           (&table(CLI_CHOICE) "|" another[1])
+#define CLI_NUMBERED_CHOICES(table)               (&table(CLI_NUMBERED_CHOICE)[1])
+
 struct cli_example {
     const char *command;
     const char *shows;

@@ -342,6 +342,18 @@ def engines_that_help_does_not_name(root):
     yield from named(root, source, scheme, "src/cli/cluster_option.h")
 
 
+def choices_beside_their_table(root):
+    """The choices of an option come from the table of its values (CLI_CHOICES in src/cli/verb.h), if there is one."""
+    tables = [set(re.findall(r'^ +X\([A-Z0-9_]+, (?:\d+, )?"([^"]+)"', rows, re.MULTILINE))
+              for path in files(root) if path.endswith(".h")
+              for rows in re.findall(r"^#define \w+\(X\) *\\\n((?:.*\\\n)*.*)", read(root, path), re.MULTILINE)]
+    for path in files(root):
+        if path.startswith("src/cli/"):
+            for choices in re.findall(r'\.choices = "([^"]*)"', read(root, path)):
+                if any(set(choices.split("|")) <= table for table in tables):
+                    yield f"{path}: {choices}"
+
+
 def forges_that_help_does_not_name(root):
     return named(root, "src/discover/forge.c", r'\.name = "(\w+)"', "src/cli/targets.c", "{}://")
 
@@ -482,6 +494,7 @@ RULES = {
     formats_that_no_document_names: ("src/report/write.h", '    X(A_B, "ab", "x", y)\n'),
     engines_without_a_contract: ("src/store/contract/url.h", "enum k { STORE_URL_X };\n"),
     engines_that_help_does_not_name: ("src/store/contract/url.c", '#define FORMS "x:"\n{TS_BYTES_INIT("x:"), X}\n'),
+    choices_beside_their_table: ("src/cli/x.h", '#define TS_X(X) \\\n    X(A, "a") \\\n    X(B, "b")\n{.choices = "b|a"}\n'),
     forges_that_help_does_not_name: ("src/discover/forge.c", '{.name = "ab",\n .variable = "AB"}\n'),
     variables_of_forges_that_help_does_not_name: ("src/discover/forge.c", '{.name = "ab",\n .variable = "AB"}\n'),
     words_of_two_layers: ("src/b/x.h", "void ts_b_one(void);\nvoid ts_base_two(void);\n", "enum ts_b_one {\n    TS_BASE_TWO\n};\n",
