@@ -67,7 +67,8 @@ def links_to_nothing(root):
 
 
 def readmes(root):
-    return [path for path in files(root) if re.fullmatch(r"(src|bench)(/.*)?/README\.md", path)]
+    folders = r"src(/.*)?|bench|packaging|examples|tests/detect|docs/decisions"
+    return [path for path in files(root) if re.fullmatch(rf"({folders})/README\.md", path)]
 
 
 def names_in_backquotes_that_are_not_there(root):
@@ -84,7 +85,7 @@ def files_that_their_readme_does_not_name(root):
     """A README names every file of its folder, and every folder with a README. x.h stands for x.c, and x.c for x.h."""
     for path in readmes(root):
         folder = os.path.join(root, os.path.dirname(path))
-        named = set(re.findall(r"[\w.]+\.\w+", read(root, path)))
+        named = set(re.findall(r"[\w.-]+\.\w+|(?<=`)[\w-]+(?=`)", read(root, path)))
         for name in sorted(os.listdir(folder)):
             stem, extension = os.path.splitext(name)
             if os.path.isdir(os.path.join(folder, name)):
