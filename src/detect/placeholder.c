@@ -87,12 +87,32 @@ static bool is_call(const char *text, size_t len) {
     return at == len - 1;
 }
 
+/*
+ * Whether the text refers to a value between `open` and `close`. Random passwords may contain `open`, too: only a
+ * name or an expression counts, and it may be cut off at the end of the text.
+ */
+static bool has_expression(const char *text, const char *open, const char *close) {
+    static const char expression[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-+=?@/|()[]\"',` ";
+    for (const char *at = strstr(text, open); at; at = strstr(at + 1, open)) {
+        const char *from = at + strlen(open);
+        size_t mark = strspn(from, "-=!@#&$ ");
+        if (!isalnum((unsigned char)from[mark]) && from[mark] != '_' && from[mark] != '.')
+            continue;
+        const char *end = from + mark + strspn(from + mark, expression);
+        if (*end == '\0' || strncmp(end, close, strlen(close)) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* ${VAR}, $(VAR), {{ var }}, <var>, %VAR%, $VAR: the text is replaced by the secret later. */
 static bool is_reference(const char *text, size_t len) {
     char first = text[0];
     char last = text[len - 1];
-    if (strstr(text, "${") || has_substitution(text) || is_call(text, len) || strstr(text, "{{") ||
-        strstr(text, "{%") || strstr(text, "<%") || strstr(text, "#{"))
+    if (has_expression(text, "${", "}") || has_expression(text, "{{", "}}") ||
+        has_expression(text, "{%", "%}") || has_expression(text, "<%", "%>") ||
+        has_expression(text, "#{", "}") || has_substitution(text) || is_call(text, len))
         return true;
     /* an option of a command */
     if (strncmp(text, "--", 2) == 0 && isalpha((unsigned char)text[2]))
@@ -231,19 +251,19 @@ enum detect_verdict detect__placeholder(struct ts_bytes secret) {
             return DETECT_LOWER;
     if (has_part(lower))
         return DETECT_REJECT;
-    if (is_password_hash(lower) || is_reference(text, secret.len) || is_repeated(text, secret.len) ||
-        is_sequence(lower, secret.len))
+    if (is_password_hash(lower) || is_reference(text, secret.len) || is_repeated(text, secret.len))
         return DETECT_REJECT;
     for (size_t i = 0; i < sizeof invented / sizeof invented[0]; i++)
         if (contains(lower, invented[i]))
             return DETECT_LOWER;
-    bool is_made_up = is_stepped(lower, secret.len) || is_unsigned(secret) ||
-                      strstr(text, DOCUMENTED_CLAIMS) || is_encoded_placeholder(secret);
+    bool is_made_up = is_sequence(lower, secret.len) || is_stepped(lower, secret.len) ||
+                      is_unsigned(secret) || strstr(text, DOCUMENTED_CLAIMS) ||
+                      is_encoded_placeholder(secret);
     return is_made_up ? DETECT_LOWER : DETECT_KEEP;
 }
 
 enum detect_verdict detect__validate_stored(struct ts_bytes secret) {
-    enum { LEAST = 4, DIGEST = 32 };
+    enum { LEAST = 4, DIGEST = 32, WORD_DIGITS = 2 };
     char text[LONGEST + 1];
     char lower[LONGEST + 1];
     if (secret.len == 0)
@@ -252,10 +272,14 @@ enum detect_verdict detect__validate_stored(struct ts_bytes secret) {
         return DETECT_KEEP;
     if (is_reference(text, secret.len) || is_password_hash(lower))
         return DETECT_REJECT;
+    /* admin123 is a weak password, but password and secret1 are words of examples. */
+    size_t digits = 0;
+    for (size_t i = 0; i < secret.len; i++)
+        digits += isdigit(secret.data[i]) != 0;
+    bool is_word = digits < WORD_DIGITS && (detect__is_password_word(secret) || detect__names_itself(secret));
     /* A digest is probably a value that a program compares something with, not a credential. */
     bool is_digest = secret.len >= DIGEST && strspn(text, "0123456789abcdef") == secret.len;
-    bool is_weak =
-        secret.len < LEAST || is_digest || detect__is_password_word(secret) || detect__names_itself(secret);
+    bool is_weak = secret.len < LEAST || is_digest || is_word;
     return is_weak || detect__placeholder(secret) != DETECT_KEEP ? DETECT_LOWER : DETECT_KEEP;
 }
 
@@ -364,7 +388,10 @@ bool detect__judge_secret(const struct ts_rule *rule, const struct detect_around
         case DETECT_REJECT:
             return false;
         case DETECT_LOWER:
-            lowered = lowered || !rule->scored; /* for scored rules the model has decided */
+            /* Among the matches of scored rules, single words are mostly texts and names of programs. */
+            if (rule->scored && rule->validators[i] == TS_VALIDATOR_PASSWORD && detect__is_one_word(secret))
+                return false;
+            lowered = lowered || !rule->scored; /* for scored rules the model decides */
             break;
         case DETECT_KEEP:
             break;

@@ -17,6 +17,22 @@ static void lower_case(const uint8_t *bytes, size_t len, uint8_t *ret_lower) {
         ret_lower[i] = (uint8_t)(bytes[i] | ((uint8_t)(bytes[i] - 'A') < 26 ? 0x20 : 0));
 }
 
+/* The pairs of bytes in a text, as bits: most keywords of a rule that has thousands begin with a pair that is not there. */
+struct pairs {
+    uint64_t words[64];
+};
+
+static uint32_t pair_at(const uint8_t *lower) {
+    return (lower[0] * 31U + lower[1]) % 4096;
+}
+
+static struct pairs pairs_of(const uint8_t *lower, size_t len) {
+    struct pairs pairs = {0};
+    for (size_t i = 0; i + 1 < len; i++)
+        pairs.words[pair_at(lower + i) / 64] |= UINT64_C(1) << pair_at(lower + i) % 64;
+    return pairs;
+}
+
 static bool has_keyword(const struct ts_rule *rule, struct ts_bytes text, size_t secret_at) {
     if (rule->keywords.count == 0)
         return true;
@@ -24,12 +40,17 @@ static bool has_keyword(const struct ts_rule *rule, struct ts_bytes text, size_t
     size_t len = secret_at - from;
     uint8_t lower[TS_RULE_DISTANCE_MAX];
     lower_case(text.data + from, len, lower);
+    struct pairs pairs = pairs_of(lower, len);
     for (size_t k = 0; k < rule->keywords.count; k++) {
+        const uint8_t *text_of_rule = (const uint8_t *)rule->keywords.texts[k];
         uint8_t keyword[TS_RULE_DISTANCE_MAX];
+        lower_case(text_of_rule, 2, keyword); /* a keyword has at least two bytes */
+        if (!(pairs.words[pair_at(keyword) / 64] >> pair_at(keyword) % 64 & 1))
+            continue;
         size_t keyword_len = strlen(rule->keywords.texts[k]);
         if (keyword_len > len)
             continue;
-        lower_case((const uint8_t *)rule->keywords.texts[k], keyword_len, keyword);
+        lower_case(text_of_rule, keyword_len, keyword);
         if (memmem(lower, len, keyword, keyword_len) != NULL)
             return true;
     }

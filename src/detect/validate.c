@@ -302,6 +302,12 @@ static bool is_demand(const char *lower) {
     }
 }
 
+bool detect__is_one_word(struct ts_bytes text) {
+    struct classes classes = count_classes(text);
+    size_t inner_capitals = classes.upper - (classes.upper > 0 && isupper(text.data[0]) != 0);
+    return classes.digit + classes.other == 0 && (inner_capitals == 0 || classes.lower == 0);
+}
+
 /* Rejects words for passwords, names in programs, paths and calls. */
 static enum detect_verdict validate_password(struct ts_bytes name, struct ts_bytes secret) {
     if (secret.len < 6 || secret.len > 128 || detect__is_password_word(secret) || is_identifier(secret) ||
@@ -323,14 +329,7 @@ static enum detect_verdict validate_password(struct ts_bytes name, struct ts_byt
     if (is_host_list(lower) || is_demand(lower) || strncmp(lower, "crwdns", 6) == 0)
         return DETECT_REJECT;
     struct classes classes = count_classes(secret);
-    /* A capital at the beginning is part of its word. */
-    size_t inner_capitals = classes.upper - (classes.upper > 0 && isupper(secret.data[0]) != 0);
-    bool kind[] = {classes.lower > 0, inner_capitals > 0 || (classes.upper > 0 && classes.lower == 0),
-                   classes.digit > 0, classes.other > 0};
-    unsigned kinds = 0;
-    for (size_t i = 0; i < 4; i++)
-        kinds += kind[i];
-    if (kinds < 2 || classes.lower + classes.upper + classes.digit == 0 || classes.digit == secret.len)
+    if (classes.lower + classes.upper + classes.digit == 0 || classes.digit == secret.len)
         return DETECT_REJECT;
     return classes.digit > 0 ? DETECT_KEEP : DETECT_LOWER;
 }

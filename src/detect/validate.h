@@ -41,6 +41,9 @@ enum detect_verdict detect__validate_password_hash(struct ts_bytes secret);
 /* Whether the decoded header of a JSON Web Token says that the token is not signed, in upper or lower case. */
 bool detect__is_unsigned_header(const uint8_t *header, size_t len);
 
+/* Whether the text has only letters, all of one case except for a capital at the beginning. */
+bool detect__is_one_word(struct ts_bytes text);
+
 /* Whether the text is a word that means "password", optionally followed by digits and punctuation. */
 bool detect__is_password_word(struct ts_bytes text);
 

@@ -145,6 +145,8 @@ static void values_of_credential_files_need_no_shape(void **state) {
         "${DB_PASSWORD}", "{{ vault_db }}", "<password>",
         "$DB_PASSWORD",   "%PW%",           "$2b$12$Fake7Turnstone2Only9A4uTest6Key8Zq3Wv1Fa"};
     assert_int_equal(verdict(TS_VALIDATOR_STORED, "hunter2"), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_STORED, "admin123"), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_STORED, "passwd1"), DETECT_LOWER);
     assert_int_equal(verdict(TS_VALIDATOR_STORED, "kestrel"), DETECT_KEEP);
     for (size_t i = 0; i < sizeof weak / sizeof weak[0]; i++)
         assert_int_equal(verdict(TS_VALIDATOR_STORED, weak[i]), DETECT_LOWER);
@@ -158,9 +160,9 @@ static void values_of_credential_files_need_no_shape(void **state) {
 
 static void passwords_are_no_words_and_no_code(void **state) {
     (void)state;
-    static const char *const no[] = {"password",  "Password1!",  "admin123",      "abcde",
-                                     "getenv(x)", "std::string", "/home/me/w0rk", "a->b.c1",
-                                     "12345678",  "lowercase",   "some_password", "user@host1"};
+    static const char *const no[] = {"password",  "Password1!",    "admin123",      "abcde",
+                                     "getenv(x)", "std::string",   "/home/me/w0rk", "a->b.c1",
+                                     "12345678",  "some_password", "user@host1"};
     for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
         if (verdict(TS_VALIDATOR_PASSWORD, no[i]) != DETECT_REJECT)
             fail_msg("%s is taken for a password", no[i]);
@@ -172,6 +174,7 @@ static void passwords_are_no_words_and_no_code(void **state) {
     assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "27017,h2:27018!"), DETECT_KEEP);
     assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "27017,h2,"), DETECT_KEEP);
     assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "correct-horse"), DETECT_LOWER);
+    assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "lowercase"), DETECT_LOWER);
     static const char *const demands[] = {
         "required|string|min:6",  "required|max:255", "required,min=8,max=72",
         "nullable|string|max:72", "lib,dlopen",       "PASSWORD_OF_STEP_6",
@@ -236,10 +239,10 @@ static void logins_in_base64_are_judged_by_what_they_say(void **state) {
 
 static void placeholders_are_no_secrets(void **state) {
     (void)state;
-    static const char *const no[] = {
-        "changeme",       "<your-token>",  "${TOKEN}",           "{{ vault.token }}", "$TOKEN",
-        "xxxxxxxxxxxx",   "abababababab",  "0123456789abcdef01", "MY_EXAMPLE_KEY9",   "%TOKEN%",
-        "aaaaaaaaaaaab1", "your_api_key1", "****************",   "abcdefghijklmnop",  ""};
+    static const char *const no[] = {"changeme", "<your-token>",   "${TOKEN}",      "{{ vault.token }}",
+                                     "$TOKEN",   "xxxxxxxxxxxx",   "abababababab",  "MY_EXAMPLE_KEY9",
+                                     "%TOKEN%",  "aaaaaaaaaaaab1", "your_api_key1", "****************",
+                                     ""};
     for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
         if (detect__placeholder(ts_bytes_of_cstring(no[i])) != DETECT_REJECT)
             fail_msg("%s is taken for a secret", no[i]);
@@ -249,6 +252,23 @@ static void placeholders_are_no_secrets(void **state) {
         detect__placeholder(TS_BYTES("Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/"
                                      "K1SZFPTOtr/KBHBeksoGMGw==")),
         DETECT_LOWER);
+}
+
+/* A name or an expression, whole or cut off, refers to a value elsewhere; random characters do not. */
+static void references_are_names_or_expressions(void **state) {
+    (void)state;
+    static const char *const no[] = {"${DB_PASSWORD:-x1}", "a1-${DB_PASS", "#{ENV['PW1']}",
+                                     "#{settings['DB1",    "<%= @pw1 %>",  "{{ .Values.pw1 }}",
+                                     "{%- pw1 -%}",        "q7{{ a.b1 }}z"};
+    static const char *const yes[] = {"Ed&1cr+3T$a{P8LP5-V>Di_CUnSg{n[h#{D[-t>yIUZ8Y",
+                                      "n56IRf$ud0cFJKAA1h_wA+qK>Lq&j9^-!{%%pW.Z=", "k8${>Tq2w!",
+                                      "Q7{{w;X2vK9z"};
+    for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
+        if (detect__placeholder(ts_bytes_of_cstring(no[i])) != DETECT_REJECT)
+            fail_msg("%s is taken for a secret", no[i]);
+    for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)
+        if (detect__placeholder(ts_bytes_of_cstring(yes[i])) != DETECT_KEEP)
+            fail_msg("%s is taken for a reference", yes[i]);
 }
 
 /* A value that looks made up may be in use nevertheless, so it is not rejected. */
@@ -270,15 +290,17 @@ static void made_up_values_are_lowered(void **state) {
     assert_int_equal(detect__placeholder(TS_BYTES("%k&b8o7qn0ga2^32yeer@xjo%")), DETECT_KEEP);
 }
 
-/* At least nine consecutive characters, which are at least half of the text. */
+/* At least nine consecutive characters, which are at least half of the text: a weak value, which may be in use. */
 static void a_sequence_counts_when_it_is_long_and_half_of_it(void **state) {
     (void)state;
-    assert_int_equal(detect__placeholder(TS_BYTES("klmnopqrsQ7wX2vK9z")), DETECT_REJECT);
+    assert_int_equal(detect__placeholder(TS_BYTES("0123456789abcdef01")), DETECT_LOWER);
+    assert_int_equal(detect__placeholder(TS_BYTES("abcdefghijklmnop")), DETECT_LOWER);
+    assert_int_equal(detect__placeholder(TS_BYTES("klmnopqrsQ7wX2vK9z")), DETECT_LOWER);
     assert_int_equal(detect__placeholder(TS_BYTES("klmnopqrsQ7wX2vK9zP")), DETECT_KEEP);
     assert_int_equal(detect__placeholder(TS_BYTES("Q7wX2vK967890123")), DETECT_KEEP);
-    assert_int_equal(detect__placeholder(TS_BYTES("Q7wX2vK967890123456")), DETECT_REJECT);
+    assert_int_equal(detect__placeholder(TS_BYTES("Q7wX2vK967890123456")), DETECT_LOWER);
     assert_int_equal(detect__placeholder(TS_BYTES("klmnopqrQ7wX")), DETECT_KEEP);
-    assert_int_equal(detect__placeholder(TS_BYTES("klmnopqrsQ7w")), DETECT_REJECT);
+    assert_int_equal(detect__placeholder(TS_BYTES("klmnopqrsQ7w")), DETECT_LOWER);
 }
 
 /* More than half of at least sixteen characters follow the one before them. */
@@ -347,6 +369,7 @@ int main(void) {
         cmocka_unit_test(names_of_programs_are_distinguished_from_passwords),
         cmocka_unit_test(logins_in_base64_are_judged_by_what_they_say),
         cmocka_unit_test(placeholders_are_no_secrets),
+        cmocka_unit_test(references_are_names_or_expressions),
         cmocka_unit_test(made_up_values_are_lowered),
         cmocka_unit_test(a_sequence_counts_when_it_is_long_and_half_of_it),
         cmocka_unit_test(a_stepped_value_is_made_up),
