@@ -39,7 +39,8 @@ static void scan_numbers(unsigned target, unsigned first, unsigned count, unsign
 /* ---- lists ---- */
 
 struct listed {
-    struct ts_found found[2000];
+    struct ts_found found[2000]; /* without texts, except the address */
+    uint8_t addresses[2000][64];
     size_t count;
     bool more;
 };
@@ -49,7 +50,13 @@ static void note(void *context, const struct ts_found *found) {
     assert_true(listed->count < 2000);
     if (listed->count > 0)
         assert_true(memcmp(&listed->found[listed->count - 1].id, &found->id, sizeof found->id) < 0);
-    listed->found[listed->count++] = *found;
+    struct ts_found *kept = &listed->found[listed->count];
+    uint8_t *address = listed->addresses[listed->count++];
+    *kept = *found;
+    assert_true(found->first_address.len <= sizeof listed->addresses[0]);
+    if (found->first_address.len > 0)
+        memcpy(address, found->first_address.data, found->first_address.len);
+    kept->first_address = ts_bytes_of(address, found->first_address.len);
 }
 
 static const struct listed *list(struct ts_findings_query query) {
