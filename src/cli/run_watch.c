@@ -55,7 +55,8 @@ static void measure(struct watching *watching, const struct cli_picture *picture
     const uint64_t elapsed_ms = now.at_ms > first.at_ms ? now.at_ms - first.at_ms : 0;
     if (elapsed_ms > 0 && now.ended >= first.ended)
         watching->rate = (double)(now.ended - first.ended) * 1000.0 / (double)elapsed_ms;
-    watching->has_remaining = watching->rate > 0 && picture->progress.counts.active > 0;
+    /* The last targets, which may hang, and a run that nobody works on take as long as they take. */
+    watching->has_remaining = watching->rate > 0 && picture->free > 0 && picture->workers > 0;
     if (watching->has_remaining)
         watching->remaining_ms =
             (uint64_t)((double)picture->progress.counts.active * 1000.0 / watching->rate);

@@ -15,7 +15,7 @@ import sys
 import termios
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
-from fleet import is_stopped, large, new_fleet, repositories, wait_until  # noqa: E402
+from fleet import events, is_stopped, large, new_fleet, repositories, wait_until  # noqa: E402
 from program import PROGRAM, complains  # noqa: E402
 from repo import Repo, github_token  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
@@ -224,6 +224,23 @@ def on_a_terminal_the_picture_fits_into_80_and_40_columns():
     at = narrow.index("parked")
     holds(gone.endswith(narrow[at + 1].strip().lstrip("…")), narrow)
     equal(" ".join(line.strip() for line in narrow[at + 2:]), REASON)
+
+
+@test
+def without_workers_no_remaining_time_is_shown():
+    fleet = new_fleet(ENGINE)
+    repositories("repos", 2)
+    fleet.submit(1, "repos", options=("--targets", "https://localhost:1/r.git"))
+    worker = fleet.start("--jobs", "1", "--log", "log", "--mirrors", "mirrors")
+    wait_until(lambda: sum(one["event"] == "done" for one in events("log")) == 2)
+    worker.send_signal(signal.SIGTERM)
+    worker.communicate(timeout=30)
+    watch = subprocess.Popen([PROGRAM, "run", "watch", "--run", "1", "--json", "--cluster", fleet.urls], stdout=subprocess.PIPE, text=True)
+    first = json.loads(watch.stdout.readline())
+    watch.kill()
+    watch.communicate()
+    equal((first["status"], first["done"], first["free"], first["workers"]), ("Active", 2, 1, 0))
+    holds(first["rate"] > 0 and "remaining_ms" not in first, first)
 
 
 @test
