@@ -134,6 +134,43 @@ def a_host_that_asks_for_a_pause_gets_it():
 
 
 @test
+def a_host_in_a_pause_does_not_delay_the_repositories_of_other_hosts():
+    with GitServer("srv") as server, GitServer("srv", "certificates of the other") as limited:
+        world = Servers(server, 4)
+        with open("credentials", "a") as file:
+            file.write(f"[{limited.host}]\nca = {limited.ca}\n")
+        with open("list", "w") as file:
+            for url in (f"{server.url}/git", f"{limited.url}/throttled"):
+                file.writelines(f"{url}/{os.path.basename(path)}.git\n" for path in world.paths)
+        world.fleet.submit(1, "list")
+        worker = world.fleet.start(*world.options, "--jobs", "1", "--log", "log")
+
+        def counts():
+            kinds = [one["event"] for one in events("log")]
+            return kinds.count("done"), kinds.count("released")
+        wait_until(lambda: counts()[0] == 4 and counts()[1] >= 4)
+        worker.send_signal(signal.SIGTERM)
+        worker.communicate(timeout=30)
+        told = events("log")
+        gaps = [after["time_ms"] - before["time_ms"] for before, after in zip(told, told[1:]) if before["event"] == "released"]
+        holds(min(gaps) < 500, gaps)
+
+
+@test
+def a_host_that_hangs_keeps_a_job_for_a_few_tries_only():
+    with GitServer("srv") as server:
+        world = Servers(server, 1)
+        world.submit(1, "hang")
+        worker = world.fleet.start(*world.options, "--jobs", "1", "--log", "log", "--fetch-stall", "6s")
+        wait_until(lambda: any(one["event"] == "released" for one in events("log")), 60)
+        asked = len(server.asked)
+        worker.send_signal(signal.SIGTERM)
+        worker.communicate(timeout=30)
+        released = next(one for one in events("log") if one["event"] == "released")
+        equal((released["reason"], asked), ("timed_out", 3))
+
+
+@test
 def a_worker_that_is_asked_to_stop_ends_its_fetch():
     with GitServer("srv") as server:
         world = Servers(server, 1)

@@ -83,7 +83,8 @@ static const uint32_t answers[TS_WISH_COUNT] = {
 };
 
 struct ts_unit_limits ts_unit_limits_default(void) {
-    return (struct ts_unit_limits){.tries_max = 5, .first_wait_ms = 500, .longest_wait_ms = 30000};
+    return (struct ts_unit_limits){
+        .tries_max = 5, .slow_ms = 5000, .first_wait_ms = 500, .longest_wait_ms = 30000};
 }
 
 void ts_unit_init(struct ts_unit *unit, uint64_t run_number, struct ts_unit_limits limits) {
@@ -132,7 +133,7 @@ static uint64_t wait_of(const struct ts_unit *unit, uint64_t wished_ms) {
     if (wished_ms > 0)
         return wished_ms;
     uint64_t wait_ms = unit->limits.first_wait_ms;
-    for (uint32_t i = 1; i < unit->tries && wait_ms < unit->limits.longest_wait_ms; i++)
+    for (uint64_t i = 1; i < unit->tries && wait_ms < unit->limits.longest_wait_ms; i++)
         wait_ms *= 2;
     return wait_ms < unit->limits.longest_wait_ms ? wait_ms : unit->limits.longest_wait_ms;
 }
@@ -234,9 +235,14 @@ static struct ts_unit_wish lose(struct ts_unit *unit) {
     return stop(unit, TS_PHASE_LEASE_LOST, TS_UNIT_END_LOST);
 }
 
-static struct ts_unit_wish on_failed(struct ts_unit *unit, struct ts_unit_error error) {
+/* A sync that fails slowly is repeated less often. Otherwise a host that hangs would keep the jobs from the
+ * repositories of other hosts. */
+static struct ts_unit_wish on_failed(struct ts_unit *unit, const struct ts_unit_event *event) {
+    const struct ts_unit_error error = event->error;
     if (unit->wish.kind == TS_WISH_RELEASE)
         return lose(unit); /* the lease ends by itself */
+    if (unit->wish.kind == TS_WISH_SYNC)
+        unit->tries += event->took_ms / unit->limits.slow_ms;
     return TS_UNIT_ERROR_MATCH(error, on_retryable(unit, error), on_permanent(unit, error), lose(unit));
 }
 
@@ -297,7 +303,7 @@ static struct ts_unit_wish next(struct ts_unit *unit, const struct ts_unit_event
     case TS_UNIT_EVENT_SLEPT:
         return unit->later;
     case TS_UNIT_EVENT_FAILED:
-        return on_failed(unit, event->error);
+        return on_failed(unit, event);
     case TS_UNIT_EVENT_OWN_FAULT:
         return on_own_fault(unit);
     case TS_UNIT_EVENT_LEASE_LOST:

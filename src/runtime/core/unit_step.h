@@ -137,12 +137,14 @@ struct ts_unit_event {
         struct ts_unit_error error;         /* for failed */
         struct ts_fleet_worker_fault fault; /* for own fault */
     };
+    uint64_t took_ms; /* failed: how long the wish took */
 };
 
 /* Limits for consecutive failed tries. Each wait is twice as long as the last one, from the first to the
  * longest. */
 struct ts_unit_limits {
     uint32_t tries_max;
+    uint64_t slow_ms; /* each time that a failed sync took so long counts as another try */
     uint64_t first_wait_ms;
     uint64_t longest_wait_ms; /* a unit that must wait longer is released */
 };
@@ -159,7 +161,7 @@ struct ts_unit {
     struct ts_unit_wish later; /* the wish that follows the sleep */
     struct ts_unit_wish flip;  /* the last flip */
     struct ts_unit_target target;
-    uint32_t tries; /* tries that failed since the last success */
+    uint64_t tries; /* tries that failed since the last success */
     bool is_begun;
     bool is_repaired; /* the last sync was a repair */
     bool is_stopping;

@@ -16,11 +16,11 @@ enum {
     POLL_MS = 20,     /* how often the stop flag is copied to the scans */
     IDLE_MIN_MS = 50, /* pause between two claims that found nothing */
     IDLE_MAX_MS = 1000,
-    FAILED_MS = 1000, /* pause after a failure of a store */
-    RELEASED_MS =
-        1000,       /* pause after a unit was handed back, for example because its host asked for a pause */
-    SICK_MS = 5000, /* pause after a fault of this machine */
-    SICK_MAX = 3,   /* the worker ends after this many faults in a row of one job */
+    FAILED_MS = 1000,       /* pause after a failure of a store */
+    RELEASED_STEP_MS = 5,   /* pause for each unit in a row that was handed back */
+    RELEASED_MAX_MS = 1000, /* the longest of these pauses */
+    SICK_MS = 5000,         /* pause after a fault of this machine */
+    SICK_MAX = 3,           /* the worker ends after this many faults in a row of one job */
 };
 
 static const char *const labels[] = {
@@ -123,18 +123,31 @@ static void idle(struct runtime__job *job, const struct ts_coord_detail *detail,
     *idle_ms = *idle_ms * 2 < IDLE_MAX_MS ? *idle_ms * 2 : IDLE_MAX_MS;
 }
 
+/* Units of one job that ended in the same way, in a row. */
+struct streaks {
+    unsigned sick;
+    unsigned released;
+};
+
+/* A unit is handed back if its host has asked for a pause, for example. The first pauses are short, so that these
+ * units do not delay those of other hosts; later ones are long, because there may be nothing else to claim. */
+static void wait_after_release(struct runtime__job *job, unsigned count) {
+    const uint64_t wait_ms = (uint64_t)count * RELEASED_STEP_MS;
+    runtime__wait_ms(job->crew, wait_ms < RELEASED_MAX_MS ? wait_ms : RELEASED_MAX_MS);
+}
+
 static void work_on_unit(struct runtime__job *job, const struct ts_acquire_result_view *claimed,
-                         unsigned *sick) {
+                         struct streaks *streaks) {
     atomic_fetch_add(&job->crew->options->progress->busy, 1);
     const enum runtime__unit_result ended = runtime__unit_run(job, claimed);
     atomic_fetch_sub(&job->crew->options->progress->busy, 1);
+    streaks->released = ended == RUNTIME__UNIT_RELEASED ? streaks->released + 1 : 0;
+    streaks->sick = ended == RUNTIME__UNIT_SICK ? streaks->sick + 1 : 0;
     if (ended == RUNTIME__UNIT_RELEASED)
-        runtime__wait_ms(job->crew, RELEASED_MS);
-    if (ended != RUNTIME__UNIT_SICK) {
-        *sick = 0;
+        wait_after_release(job, streaks->released);
+    if (ended != RUNTIME__UNIT_SICK)
         return;
-    }
-    if (++*sick == SICK_MAX)
+    if (streaks->sick == SICK_MAX)
         end(job->crew, TS_CREW_SICK, "%s", ts_fleet_worker_fault_text(job->fault));
     else
         runtime__wait_ms(job->crew, SICK_MS);
@@ -151,7 +164,7 @@ static void *run_job(void *context) {
     struct runtime__job *job = context;
     struct runtime__crew *crew = job->crew;
     uint64_t idle_ms = IDLE_MIN_MS;
-    unsigned sick = 0;
+    struct streaks streaks = {0};
     while (!runtime__is_over(crew)) {
         struct ts_acquire_result_view claimed;
         struct ts_coord_detail detail = {0};
@@ -159,7 +172,7 @@ static void *run_job(void *context) {
         switch (error) {
         case TS_CLAIM_OK:
             idle_ms = IDLE_MIN_MS;
-            work_on_unit(job, &claimed, &sick);
+            work_on_unit(job, &claimed, &streaks);
             break;
         case TS_CLAIM_NONE_AVAILABLE:
         case TS_CLAIM_THROTTLED:

@@ -55,7 +55,11 @@ void runtime__step(struct runtime__unit *unit, const struct ts_unit_event *event
         unit->reason = unit->text = NULL;
     if (unit->core.phase != TS_PHASE_PERMANENT_FAILURE)
         unit->phase = unit->core.phase;
-    unit->wish = ts_unit_step(&unit->core, event);
+    struct ts_unit_event timed = *event;
+    const uint64_t now_ns = ts_clock_monotonic_ns();
+    timed.took_ms = (now_ns - unit->wished_ns) / NS_PER_MS;
+    unit->wish = ts_unit_step(&unit->core, &timed);
+    unit->wished_ns = now_ns;
 }
 
 bool runtime__is_lost(const struct runtime__unit *unit) {

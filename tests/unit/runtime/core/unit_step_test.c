@@ -278,6 +278,26 @@ static void tries_that_are_used_up_release_the_shard_with_the_blame_of_the_error
     }
 }
 
+static void a_sync_that_fails_slowly_counts_as_several_tries(void **state) {
+    (void)state;
+    struct ts_unit unit = syncing();
+    for (uint32_t i = 0; i < 2; i++) { /* each counts as two */
+        expect(&unit, TOLD(&unit, FAILED, .error = {.reason = TS_UNIT_TIMED_OUT}, .took_ms = 9999),
+               TS_WISH_SLEEP, TS_PHASE_MIRROR_SYNC);
+        (void)GETS(&unit, SLEPT);
+    }
+    expect(&unit, FAILS(&unit, TIMED_OUT), TS_WISH_SLEEP, TS_PHASE_MIRROR_SYNC);
+    (void)GETS(&unit, SLEPT);
+    expect(&unit, FAILS(&unit, TIMED_OUT), TS_WISH_RELEASE, TS_PHASE_MIRROR_SYNC);
+    unit = syncing();
+    expect(&unit, TOLD(&unit, FAILED, .error = {.reason = TS_UNIT_TIMED_OUT}, .took_ms = 60000),
+           TS_WISH_RELEASE, TS_PHASE_MIRROR_SYNC);
+    /* A scan and a flip may take long for other reasons. */
+    unit = flipping();
+    expect(&unit, TOLD(&unit, FAILED, .error = {.reason = TS_UNIT_STORE_UNAVAILABLE}, .took_ms = 60000),
+           TS_WISH_SLEEP, TS_PHASE_EXECUTING);
+}
+
 static void progress_gives_all_tries_back(void **state) {
     (void)state;
     struct ts_unit unit = syncing();
@@ -542,6 +562,7 @@ int main(void) {
         cmocka_unit_test(a_flip_that_was_not_done_is_sent_again_as_it_was),
         cmocka_unit_test(a_retryable_error_is_tried_again_after_waits_that_double),
         cmocka_unit_test(tries_that_are_used_up_release_the_shard_with_the_blame_of_the_error),
+        cmocka_unit_test(a_sync_that_fails_slowly_counts_as_several_tries),
         cmocka_unit_test(progress_gives_all_tries_back),
         cmocka_unit_test(the_host_decides_how_long_to_wait_and_a_long_wait_gives_the_shard_back),
         cmocka_unit_test(a_permanent_error_in_any_phase_asks_for_parking),
