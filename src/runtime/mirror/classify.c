@@ -3,6 +3,7 @@
 #include "base/number.h"
 
 #include <string.h>
+#include <time.h>
 
 /* The first row whose text occurs decides, so the special rows come first. The texts are messages of git 2.31
  * to 2.50 (in the language "C"), curl and OpenSSH. */
@@ -193,17 +194,42 @@ static struct ts_bytes header(struct ts_bytes text, const char *name) {
     return value;
 }
 
-/* Ignores a date, and a number above one day. */
-static uint64_t retry_after_ms(struct ts_bytes text) {
-    static const uint64_t day_s = UINT64_C(24) * 60 * 60;
-    uint64_t seconds = 0;
-    return ts_u64_parse(header(text, "retry-after:"), &seconds) == TS_NUMBER_OK && seconds <= day_s
-               ? seconds * 1000
-               : 0;
+#define DAY_S           UINT64_C(86400)
+#define PAUSE_DEFAULT_S UINT64_C(60)
+
+/* Seconds since 1970 of a date in a header: "Wed, 21 Oct 2026 07:28:00 GMT". */
+static bool read_date(struct ts_bytes value, time_t *ret_s) {
+    char text[40] = "";
+    struct tm day = {0};
+    if (value.len == 0 || value.len >= sizeof text)
+        return false;
+    memcpy(text, value.data, value.len);
+    const char *end = strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &day);
+    *ret_s = end != NULL && *end == '\0' ? timegm(&day) : -1;
+    return *ret_s >= 0;
+}
+
+/* The pause that the host asks for, at most one day. Returns false if it names none. A date counts from the date of the
+ * response, because the clocks may differ. */
+static bool read_pause(struct ts_bytes text, uint64_t *ret_s) {
+    const struct ts_bytes value = header(text, "retry-after:");
+    time_t until_s, now_s;
+    if (read_date(value, &until_s))
+        *ret_s = read_date(header(text, "date:"), &now_s) && until_s >= now_s ? (uint64_t)(until_s - now_s)
+                                                                              : PAUSE_DEFAULT_S;
+    else if (ts_u64_parse(value, ret_s) != TS_NUMBER_OK)
+        return false;
+    *ret_s = *ret_s < DAY_S ? *ret_s : DAY_S;
+    return true;
 }
 
 bool mirror__is_answer_of_git(struct ts_bytes text) {
     return ts_bytes_starts_with(header(text, "content-type:"), TS_BYTES("application/x-git-upload-pack-"));
+}
+
+/* Hosts also use these to limit requests, with a header that says when to try again. */
+static bool may_ask_for_pause(const struct row *row) {
+    return strcmp(row->text, "returned error: 403") == 0 || strcmp(row->text, "returned error: 5") == 0;
 }
 
 struct mirror__verdict mirror__classify(struct ts_bytes text, bool may_be_own) {
@@ -217,7 +243,11 @@ struct mirror__verdict mirror__classify(struct ts_bytes text, bool may_be_own) {
     struct mirror__verdict verdict = {
         .failure = mirror__failure_of(row != NULL ? row->reason : TS_UNIT_UNCLASSIFIED)};
     verdict.is_name = row != NULL && strcmp(row->text, "Could not resolve") == 0;
+    uint64_t pause_s = PAUSE_DEFAULT_S;
+    const bool has_pause = read_pause(text, &pause_s);
+    if (has_pause && row != NULL && may_ask_for_pause(row))
+        verdict.failure = mirror__failure_of(TS_UNIT_RATE_LIMITED);
     if (verdict.failure.error.reason == TS_UNIT_RATE_LIMITED)
-        verdict.failure.error.retry_after_ms = retry_after_ms(text);
+        verdict.failure.error.retry_after_ms = pause_s * 1000;
     return verdict;
 }

@@ -126,13 +126,21 @@ static void headers_are_no_messages(void **state) {
                   TS_UNIT_BROKEN_OFF);
 }
 
-static uint64_t retry_after(const char *value) {
-    char text[400];
+#define DATE "date: Wed, 21 Oct 2026 07:27:00 GMT"
+
+/* A response with these headers. */
+static struct mirror__verdict answered(const char *status, const char *one, const char *other) {
+    char text[600];
     (void)snprintf(text, sizeof text,
                    "01:02:03.000000 http.c:700              <= Recv header: %s\r\n"
-                   "fatal: unable to access 'https://h/r/': The requested URL returned error: 429\n",
-                   value);
-    const struct mirror__verdict verdict = classify(text);
+                   "01:02:03.000000 http.c:700              <= Recv header: %s\r\n"
+                   "fatal: unable to access 'https://h/r/': The requested URL returned error: %s\n",
+                   one, other, status);
+    return classify(text);
+}
+
+static uint64_t retry_after(const char *value) {
+    const struct mirror__verdict verdict = answered("429", DATE, value);
     assert_int_equal(verdict.failure.error.reason, TS_UNIT_RATE_LIMITED);
     return verdict.failure.error.retry_after_ms;
 }
@@ -142,10 +150,35 @@ static void a_rate_limit_says_when_to_come_again(void **state) {
     assert_int_equal(retry_after("Retry-After: 7"), 7000);
     assert_int_equal(retry_after("retry-after:7 "), 7000);
     assert_int_equal(retry_after("Retry-After: 86400"), 86400000);
-    assert_int_equal(retry_after("Retry-After: 86401"), 0);
-    assert_int_equal(retry_after("Retry-After: Wed, 21 Oct 2026 07:28:00 GMT"), 0);
-    assert_int_equal(retry_after("Retry-After: -1"), 0);
-    assert_int_equal(retry_after("Other: 7"), 0);
+    assert_int_equal(retry_after("Retry-After: 86401"), 86400000);
+    assert_int_equal(retry_after("Retry-After: Wed, 21 Oct 2026 07:28:05 GMT"), 65000);
+    assert_int_equal(retry_after("Retry-After: Fri, 23 Oct 2026 07:28:05 GMT"), 86400000);
+    /* Otherwise the host would get one request for each of its repositories at once. */
+    assert_int_equal(retry_after("Other: 7"), 60000);
+    assert_int_equal(retry_after("Retry-After: -1"), 60000);
+    assert_int_equal(retry_after("Retry-After: Wed, 21 Oct 2026 07:28:00 CET"), 60000);
+    assert_int_equal(retry_after("Retry-After: Wed, 21 Oct 2026 07:26:00 GMT"), 60000);
+    assert_int_equal(answered("429", "Other: x", "Retry-After: Wed, 21 Oct 2026 07:28:05 GMT")
+                         .failure.error.retry_after_ms,
+                     60000);
+}
+
+static void a_host_that_says_when_to_come_again_denies_nothing(void **state) {
+    (void)state;
+    static const struct {
+        const char *status, *header;
+        enum ts_unit_reason reason;
+        uint64_t retry_after_ms;
+    } cases[] = {{"403", "Retry-After: 30", TS_UNIT_RATE_LIMITED, 30000},
+                 {"503", "Retry-After: 30", TS_UNIT_RATE_LIMITED, 30000},
+                 {"403", "Other: 30", TS_UNIT_PERMISSION_DENIED, 0},
+                 {"503", "Other: 30", TS_UNIT_UNREACHABLE, 0},
+                 {"404", "Retry-After: 30", TS_UNIT_NOT_FOUND, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct ts_unit_error error = answered(cases[i].status, DATE, cases[i].header).failure.error;
+        assert_int_equal(error.reason, cases[i].reason);
+        assert_int_equal(error.retry_after_ms, cases[i].retry_after_ms);
+    }
 }
 
 static void only_git_on_a_server_answers_with_its_type(void **state) {
@@ -179,6 +212,7 @@ int main(void) {
         cmocka_unit_test(a_fault_that_is_not_believed_does_not_hide_the_reason),
         cmocka_unit_test(headers_are_no_messages),
         cmocka_unit_test(a_rate_limit_says_when_to_come_again),
+        cmocka_unit_test(a_host_that_says_when_to_come_again_denies_nothing),
         cmocka_unit_test(only_git_on_a_server_answers_with_its_type),
         cmocka_unit_test(only_an_unknown_name_asks_the_resolver),
     };
