@@ -169,6 +169,8 @@ def empty_sha256_shallow_and_large_origins():
         many.git("update-ref", "refs/heads/main", "main~1")
         copy = mirror(f"{server.url}/git/wide.git", ca)
         equal(refs(copy), refs(many))
+        copy = mirror(f"{server.url}/git/wide.git", ca, selection="refs:refs/x/001*")
+        equal((refs(copy).count("\n"), glob.glob(copy.path + "/refs/x/*")), (999, []), "one file for all refs")
     equal(left_over(), [])
 
 

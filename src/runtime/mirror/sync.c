@@ -34,7 +34,8 @@ enum {
     POLL_MS = 20,
     LOCK_MS = 300, /* how long to wait for a slot */
     SHARE_TRIES = 3,
-    PACKS_MAX = 50, /* more packs are joined into one */
+    PACKS_MAX = 50,  /* more packs are joined into one */
+    LOOSE_MAX = 500, /* more refs are written into one file */
 };
 
 struct ts_mirrors {
@@ -257,6 +258,13 @@ static bool remove_stale(struct sync *sync, const char *path) {
     return call_with_refs(sync, &sync->state.stale, "delete");
 }
 
+/* A fetch makes a file for each ref. If this fails, they stay as they are. */
+static void pack_refs(struct sync *sync, const char *path) {
+    static const char *const words[] = {"pack-refs", "--all", NULL};
+    mirror__command_begin(&sync->command, path, words);
+    (void)call(sync, mirror__command_git(&sync->command));
+}
+
 static bool fetch(struct sync *sync, const char *path) {
     static const char *const words[] = {"fetch",
                                         "--quiet",
@@ -276,10 +284,13 @@ static bool fetch(struct sync *sync, const char *path) {
     mirror__command_word(&sync->command, takes_all ? "--prune" : "--stdin");
     mirror__command_word(&sync->command, "--");
     mirror__command_word(&sync->command, sync->command.url);
-    if (!takes_all)
-        return call_with_refs(sync, &sync->wanted, "refspec");
-    mirror__command_word(&sync->command, "+refs/*:refs/*");
-    return call(sync, mirror__command_git(&sync->command));
+    if (takes_all)
+        mirror__command_word(&sync->command, "+refs/*:refs/*");
+    const bool done = takes_all ? call(sync, mirror__command_git(&sync->command))
+                                : call_with_refs(sync, &sync->wanted, "refspec");
+    if (done && sync->wanted.count > LOOSE_MAX)
+        pack_refs(sync, path);
+    return done && !sync->is_stopped;
 }
 
 /* A clone writes all refs into one file, but a fetch makes a file for each ref. */
@@ -293,12 +304,9 @@ static bool clone_all(struct sync *sync) {
 
 static void repack(struct sync *sync) {
     static const char *const words[] = {"repack", "-a", "-d", "-q", NULL};
-    static const char *const pack_refs[] = {"pack-refs", "--all", NULL};
     mirror__command_begin(&sync->command, sync->slot.path, words);
-    if (!call(sync, mirror__command_git(&sync->command)))
-        return;
-    mirror__command_begin(&sync->command, sync->slot.path, pack_refs);
-    (void)call(sync, mirror__command_git(&sync->command));
+    if (call(sync, mirror__command_git(&sync->command)))
+        pack_refs(sync, sync->slot.path);
 }
 
 /* ---- the mirror ---- */
