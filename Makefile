@@ -42,7 +42,7 @@ soak: ## run simulated worlds of coordination and fleets with fresh seeds until 
 	$(call build,release)
 	$(Q)tools/soak build/release/turnstone $(or $(SECONDS),60)
 
-soak-fleet: ## a fleet in a storm: kills, pauses, crashes, damage, force-pushes (SECONDS=600, SEED); then one for each of four planted bugs
+soak-fleet: ## a fleet in a storm: kills, pauses, crashes, damage, force-pushes (SECONDS=600, SEED); then one for each of four planted bugs; then 50 lost leases in each stage
 	$(call build,dev)
 	$(Q)tools/soak-fleet build/dev/turnstone $(or $(SECONDS),600) $(SEED)
 
