@@ -53,6 +53,25 @@ def a_worker_that_is_killed_at_any_point_loses_and_repeats_nothing():
 
 
 @test
+def what_a_killed_worker_has_stored_is_not_read_again():
+    large("repos/large")
+    whole, fleet = new_fleet(ENGINE, 1), new_fleet(ENGINE, 2)
+    for one in (whole, fleet):
+        one.submit(1, "repos")
+    equal(whole.work("--log", "whole")[0], 0)
+    (complete,) = [one for one in events("whole") if one["event"] == "done"]
+    equal(worker_at(fleet, 1, "unit-checkpointed", ":2").wait(timeout=120), -signal.SIGKILL)
+    known = [one["objects"] for one in events("log1") if one["event"] == "part"]
+    equal(len(known), 2)
+    time.sleep(LEASE_MS / 1000)
+    equal(fleet.work("--log", "rest")[0], 0)
+    (rest,) = [one for one in events("rest") if one["event"] == "done"]
+    equal((rest["objects"], rest["findings"]), (complete["objects"], complete["findings"]))
+    # All contents have nearly the same size. Those with a finding are read again.
+    holds(rest["bytes_read"] <= complete["bytes_read"] * (1 - 0.9 * known[-1] / complete["objects"]), (known, rest, complete))
+
+
+@test
 def a_worker_that_loses_a_reply_finds_out_what_happened():
     paths = targets()
     for number, point, fleet in each_point(paths):
