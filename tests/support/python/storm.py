@@ -12,12 +12,14 @@ import time
 from fleet import Fleet, events
 from git_server import GitServer
 from pg import Server
-from program import PROGRAM
+from program import PROGRAM, run
 from repo import ENVIRONMENT, github_token, private_key
 from tap import holds
 
 LEASE_MS = 3000
-PART_MS = 200
+PART_MS = 10  # a scan of one of the large repositories has several parts
+COMMIT_BYTES = 4096  # of a commit that adds a file
+RUNS = 2  # that may be active
 WORKERS = 4
 # One worker is spared for this number of kills: otherwise, on a busy machine, none lives long enough to begin a scan.
 SPARED_KILLS = 20
@@ -35,6 +37,7 @@ class Origin:
 
     def __init__(self, path, seed, files=8):
         self.path, self.seed, self.version = path, seed, 0
+        self.again = 0  # how often scans may have to read all of it again
         subprocess.run(["git", "init", "-q", "--bare", "-b", "main", path], check=True, env={**os.environ, **ENVIRONMENT})
         self.commit({f"src/f{i}.txt": self.text(i, files) for i in range(files)}, start=True)
         self.commit({"shared.env": f"A=1\nTOKEN={github_token('shared')}\n", "own.py": f"token = '{github_token(seed)}'\n"})
@@ -65,6 +68,10 @@ class Origin:
             git(self.path, "update-ref", "refs/heads/side", "refs/heads/main")
         return kind
 
+    def size(self):
+        """The bytes of all its objects."""
+        return sum(map(int, git(self.path, "cat-file", "--batch-all-objects", "--batch-check=%(objectsize)", "--unordered").stdout.split()))
+
 
 class Storm:
     """The world and its events. `counts` has the number of events of each kind."""
@@ -74,8 +81,6 @@ class Storm:
         self.plant = plant
         self.counts = {"kills": 0, "pauses": 0, "restarts": 0, "damages": 0, "pushes": 0, "forced": 0, "full_disks": 0, "runs": 0}
         self.origins = [Origin(f"srv/repo{i}.git", f"{seed} {i}", 3000 if i % 20 == 0 else 8) for i in range(repositories)]
-        self.sizes = {}  # bytes of all contents of an origin, at the time of the last change
-        self.pushed_bytes = self.damaged_bytes = 0
         self.git_server = GitServer("srv").__enter__()
         with open("credentials", "w") as file:
             file.write(f"[{self.git_server.host}]\nca = {self.git_server.ca}\n")
@@ -83,6 +88,7 @@ class Storm:
         with open("list", "w") as file:
             file.writelines(f"{self.git_server.url}/git/repo{i}.git\n" for i in range(repositories))
             file.writelines(f"{self.git_server.url}/{how}/repo1.git\n" for how in PLANTED)
+        self.by_target = self.origins_by_target()
         self.servers = servers or [Server(max_prepared_transactions=64, fsync=False, settings="log_min_messages = panic") for _ in range(2)]
         for i, server in enumerate(self.servers):
             server.create(f"storm{i}")
@@ -94,6 +100,11 @@ class Storm:
         self.triaged = {}
         self.unexpected = []
         os.makedirs("logs")
+
+    def origins_by_target(self):
+        lines = run("targets", "--json", "--select", "all", "list").out.splitlines()
+        found = {one["target"]: one["url"].rpartition("/git/repo")[2].removesuffix(".git") for one in map(json.loads, lines)}
+        return {target: self.origins[int(number)] for target, number in found.items() if number.isdigit()}
 
     def close(self):
         for worker in self.workers:
@@ -183,20 +194,14 @@ class Storm:
         except OSError:
             return  # a worker has just removed it
         self.counts["damages"] += 1
-        self.damaged_bytes += 2 * max(self.sizes.values(), default=0)
+        self.by_target[os.path.relpath(name, "mirrors").split("/")[1].split(".")[0]].again += RUNS
 
     def push(self):
         origin = self.source.choice(self.origins)
-        self.counts["forced"] += origin.change(self.source) == "force"
+        kind = origin.change(self.source)
+        self.counts["forced"] += kind == "force"
         self.counts["pushes"] += 1
-        # Afterwards a scan reads everything again if the old tips are gone, in each of two runs that may be active.
-        self.pushed_bytes += 2 * self.size_of(origin)
-
-    def size_of(self, origin):
-        if origin.path not in self.sizes:
-            lines = git(origin.path, "cat-file", "--batch-all-objects", "--batch-check=%(objectsize)", "--unordered").stdout.split()
-            self.sizes[origin.path] = sum(map(int, lines)) + 4096
-        return self.sizes[origin.path]
+        origin.again += RUNS if kind in ("force", "branch") else 0  # old tips may be gone
 
     def fill_disk(self):
         """One worker has a tiny disk for its mirrors; it must end by itself, or be ended, without parking anything."""
@@ -212,7 +217,7 @@ class Storm:
     def submit(self):
         """Two runs may be active. The command may fail while a server is down; the next time it continues."""
         active = [one for one in self.listed() if one["status"] in ("Active", "Initializing")]
-        if len(active) >= 2 and all(one["status"] == "Active" for one in active):
+        if len(active) >= RUNS and all(one["status"] == "Active" for one in active):
             return
         number = next((one["run"] for one in active if one["status"] == "Initializing"), self.counts["runs"] + 1)
         done = self.fleet.run("run", "create", "--run", str(number), "--lease-ms", str(LEASE_MS), "--attempts", "1000", "--cooldown-ms", "0",
@@ -256,7 +261,7 @@ class Storm:
         if hasattr(self.servers[0], "fail_over"):
             due[self.fail_over] = begun + seconds / 2
         self.submit()
-        # On a busy machine, no mirror may be damaged yet, or the full disk not used; then the storm takes longer.
+        # On a busy machine, no mirror may be damaged yet, no part stored, or the full disk not used; then the storm takes longer.
         while time.monotonic() < begun + seconds or (self.is_unfinished() and time.monotonic() < begun + 5 * seconds):
             self.crew()
             now = time.monotonic()
@@ -272,7 +277,10 @@ class Storm:
             server.wait()
 
     def is_unfinished(self):
-        return not self.counts["damages"] or (self.counts["full_disks"] > 0 and "disk_full" not in self.full_disk_reasons())
+        return not self.counts["damages"] or not self.has_part() or (self.counts["full_disks"] > 0 and "disk_full" not in self.full_disk_reasons())
+
+    def has_part(self):
+        return any(one["event"] == "part" for name in glob.glob("logs/*") if not name.endswith(".err") for one in events(name))
 
     def calm(self):
         """Kills everything that runs, and waits until the servers answer."""
@@ -281,21 +289,18 @@ class Storm:
             worker.wait()
         self.workers = []
 
-    def read_bytes(self):
-        """The bytes that workers have reported as read (a killed worker does not report those since its last part), and
-        the number of lost leases."""
-        total, lost = 0, 0
+    def leases(self):
+        """The last event of each lease, with the most bytes that it has reported as read. A killed worker does not report those since
+        its last part."""
+        found = {}
         for name in ["quiet.log", *glob.glob("logs/*")]:
-            if name.endswith(".err"):
-                continue
-            leases = {}
-            for one in events(name):
+            for one in [] if name.endswith(".err") else events(name):
                 if "fence" in one:
                     key = (one["run"], one["target"], one["fence"])
-                    leases[key] = max(leases.get(key, 0), one.get("bytes_read", 0))
-                    lost += one["event"] == "lost"
-            total += sum(leases.values())
-        return total, lost
+                    read = max(found.get(key, one).get("bytes_read", 0), one.get("bytes_read", 0))
+                    parts = found.get(key, {}).get("parts", 0) + (one["event"] == "part")
+                    found[key] = {**one, "bytes_read": read, "parts": parts}
+        return list(found.values())
 
     def full_disk_reasons(self):
         return {one.get("reason") for one in events(self.full_log) if one["event"] in ("released", "parked")} if self.counts["full_disks"] else set()
