@@ -116,7 +116,7 @@ static void merge(const uint64_t *gone, struct ts_git_staged *shared, struct ts_
 bool git__split_join(const struct git__split *split, struct ts_git_staged *shared, struct ts_git_staged *own,
                      struct ts_git_staged *ret_staged) {
     struct ts_bytes rest = split->bitmaps;
-    struct ts_git_staged staged = {NULL, 0};
+    struct ts_git_staged staged = {.items = NULL};
     size_t words = shared->count / WORD_BITS + 1;
     size_t room;
     size_t replaced_count;

@@ -156,8 +156,20 @@ static bool take_entry(struct parser *p) {
     return true;
 }
 
+/* The extension TREE begins with the tree of all entries: an empty path and a zero, the number of entries, a blank, the
+ * number of folders, a line end, the id. The number of entries is negative, and the id missing, if the tree is unknown. */
+static void take_tree(struct parser *p, struct ts_bytes content) {
+    size_t hash_len = ts_git_hash_len(p->hash);
+    const uint8_t *end = content.len > 2 ? memchr(content.data, '\n', content.len) : NULL;
+    size_t line = end != NULL ? (size_t)(end - content.data) + 1 : 0;
+    p->staged.has_tree =
+        end != NULL && content.data[0] == 0 && content.data[1] != '-' && content.len - line >= hash_len;
+    if (p->staged.has_tree)
+        p->staged.tree = ts_git_oid_of(p->hash, content.data + line);
+}
+
 /* Extensions whose name begins with a capital may be ignored: they only make git faster. */
-static bool take_extensions(const struct parser *p, struct git__split *ret_split) {
+static bool take_extensions(struct parser *p, struct git__split *ret_split) {
     struct ts_bytes rest = p->rest;
     while (rest.len >= 8) {
         uint32_t len = ts_be32_load(rest.data + 4);
@@ -167,6 +179,8 @@ static bool take_extensions(const struct parser *p, struct git__split *ret_split
         if (memcmp(rest.data, "link", 4) == 0) {
             if (!git__split_parse(p->hash, content, ret_split))
                 return false;
+        } else if (memcmp(rest.data, "TREE", 4) == 0) {
+            take_tree(p, content);
         } else if ((rest.data[0] < 'A' || rest.data[0] > 'Z') && memcmp(rest.data, "sdir", 4) != 0) {
             return false;
         }
@@ -252,7 +266,7 @@ static enum ts_git_error join_shared(const struct ts_git_repo *repo, const char 
     size_t hash_len = ts_git_hash_len(repo->hash);
     struct git__map map = {.bytes = {NULL, 0}};
     struct git__split nested = {.is_split = false};
-    struct ts_git_staged shared = {NULL, 0};
+    struct ts_git_staged shared = {.items = NULL};
     struct ts_git_staged joined;
     char *path = NULL;
     (void)snprintf(name, sizeof name, "sharedindex.%s", ts_git_oid_format(repo->hash, &split->shared, hex));
@@ -270,6 +284,8 @@ static enum ts_git_error join_shared(const struct ts_git_repo *repo, const char 
     } else if (!git__split_join(split, &shared, staged, &joined)) {
         error = git__fault(TS_GIT_BAD_FILE, index, ret_fault);
     } else {
+        joined.has_tree = staged->has_tree;
+        joined.tree = staged->tree;
         ts_git_staged_release(staged);
         *staged = joined;
     }
@@ -283,7 +299,7 @@ enum ts_git_error ts_git_staged_read_file(struct ts_git_repo *repo, const char *
                                           struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault) {
     struct git__map map = {.bytes = {NULL, 0}};
     struct git__split split = {.is_split = false};
-    struct ts_git_staged staged = {NULL, 0};
+    struct ts_git_staged staged = {.items = NULL};
     enum ts_git_error error = git__map_open(path, &map, ret_fault);
     if (error == TS_GIT_MISSING)
         error = TS_GIT_OK;
@@ -328,7 +344,7 @@ void ts_git_staged_release(struct ts_git_staged *staged) {
     for (size_t i = 0; i < staged->count; i++)
         free(staged->items[i].path);
     free(staged->items);
-    *staged = (struct ts_git_staged){NULL, 0};
+    *staged = (struct ts_git_staged){.items = NULL};
 }
 
 /* ---- the parents of the next commit ---- */

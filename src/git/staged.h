@@ -1,7 +1,7 @@
 /*
  * The index of a work tree, which lists the staged files. Reads versions 2 to 4, and the extensions that
  * change this list: a sparse index has folders among its entries, and a split index keeps most entries in
- * another file. Other extensions are ignored.
+ * another file. Of the extension TREE, reads the first tree. Other extensions are ignored.
  */
 #ifndef TS_GIT_STAGED_H
 #define TS_GIT_STAGED_H
@@ -27,6 +27,8 @@ struct ts_git_staged_entry {
 struct ts_git_staged {
     struct ts_git_staged_entry *items; /* sorted by path, then by stage, as in git */
     size_t count;
+    bool has_tree; /* git has noted the tree of all entries, without those that are intended to be added */
+    struct ts_git_oid tree;
 };
 
 /* OK and empty if there is no index yet. NO_SHARED_INDEX if the shared file of a split index is missing.

@@ -103,8 +103,14 @@ static bool head_tree(struct ts_git_repo *repo, struct ts_git_oid *ret_tree) {
     return done;
 }
 
+/* If git has noted that the index has the tree of HEAD, no tree is read. */
 static enum ts_git_error mark_head(struct search *s) {
     struct ts_git_oid tree;
+    if (s->index->has_tree && head_tree(s->repo, &tree) && ts_git_oid_equal(&tree, &s->index->tree)) {
+        for (size_t i = 0; i < s->index->count; i++)
+            s->is_committed[i] = !s->index->items[i].is_intent_to_add;
+        return TS_GIT_OK;
+    }
     bool done = !head_tree(s->repo, &tree) || add_folder(s, strdup(""), &tree);
     while (done && s->pending_count > 0 && goes_on(s)) {
         struct folder folder = s->pending[--s->pending_count];

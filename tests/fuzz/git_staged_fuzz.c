@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct git__split split;
     struct git__split nested;
     struct ts_git_staged own;
-    struct ts_git_staged shared = {NULL, 0};
+    struct ts_git_staged shared = {.items = NULL};
     struct ts_git_staged joined;
     if (size == 0)
         return 0;

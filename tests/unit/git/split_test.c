@@ -10,7 +10,7 @@
 
 /* Entries with paths of four digits, or without paths. */
 static struct ts_git_staged make(size_t count, unsigned first, bool has_paths) {
-    struct ts_git_staged staged = {calloc(count + 1, sizeof *staged.items), count};
+    struct ts_git_staged staged = {.items = calloc(count + 1, sizeof *staged.items), .count = count};
     assert_non_null(staged.items);
     for (size_t i = 0; i < count; i++) {
         struct ts_git_staged_entry *entry = &staged.items[i];
@@ -65,7 +65,7 @@ static void put_word(struct maps *maps, uint64_t first, uint64_t literal) {
 static int join(const struct maps *maps, struct ts_git_staged own) {
     struct git__split split = {.is_split = true, .bitmaps = ts_bytes_of(maps->bytes, maps->len)};
     struct ts_git_staged shared = make(SHARED_COUNT, 1000, true);
-    struct ts_git_staged joined = {NULL, 0};
+    struct ts_git_staged joined = {.items = NULL};
     int count = -1;
     if (git__split_join(&split, &shared, &own, &joined)) {
         count = (int)joined.count;

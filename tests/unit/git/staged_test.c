@@ -221,6 +221,41 @@ static void a_shared_index_that_is_split_itself_is_refused(void **state) {
     free(bytes);
 }
 
+/* Returns whether git has noted the tree of the index; then it must be that of HEAD. */
+static bool has_tree_of_head(const char *folder) {
+    struct ts_git_repo *repo = open_repo(folder);
+    struct ts_git_staged staged;
+    struct ts_git_fault fault;
+    char hex[TS_GIT_OID_HEX_SIZE];
+    size_t len;
+    assert_int_equal(ts_git_staged_read(repo, UINT64_MAX, &staged, &fault), TS_GIT_OK);
+    char *tree = output_of(&len, "git -C %s rev-parse HEAD^{tree}", folder);
+    bool has = staged.has_tree;
+    if (has)
+        assert_memory_equal(ts_git_oid_format(ts_git_repo_hash(repo), &staged.tree, hex), tree,
+                            2 * ts_git_hash_len(ts_git_repo_hash(repo)));
+    free(tree);
+    ts_git_staged_release(&staged);
+    ts_git_repo_free(repo);
+    return has;
+}
+
+static void the_tree_of_all_entries_is_known_until_something_is_staged(void **state) {
+    (void)state;
+    static const char *const formats[] = {"sha1", "sha256"};
+    for (size_t i = 0; i < 2; i++) {
+        make(formats[i]);
+        assert_false(has_tree_of_head("r"));
+        sh("cd r && git commit -qm 2");
+        assert_true(has_tree_of_head("r"));
+        sh("cd r && git update-index --split-index");
+        assert_true(has_tree_of_head("r"));
+        sh("cd r && echo 2 >d/e/new && git add d");
+        assert_false(has_tree_of_head("r"));
+        sh("rm -rf r");
+    }
+}
+
 static void extensions_that_only_help_git_are_ignored(void **state) {
     (void)state;
     make("sha1");
@@ -305,6 +340,7 @@ int main(void) {
         TEST(a_shared_index_that_is_missing_or_another_is_named),
         TEST(a_shared_index_that_is_split_itself_is_refused),
         TEST(extensions_that_only_help_git_are_ignored),
+        TEST(the_tree_of_all_entries_is_known_until_something_is_staged),
         TEST(paths_that_lead_out_are_refused),
         TEST(empty_paths_are_refused),
     };
