@@ -150,6 +150,7 @@ def a_store_engine():
         "tests/contract/planted_test.c": read("tests/contract/memory_test.c").replace('"memory', '"planted'),
         "tests/contract/CMakeLists.txt": behind("tests/contract/CMakeLists.txt", "ts_contract_test(memory)\n",
                                                 "ts_contract_test(planted)\n"),
+        "docs/ARCHITECTURE.md": instead("docs/ARCHITECTURE.md", ("`store/postgres` |", "`store/postgres`, `store/planted` |")),
     }
 
     def wrong():

@@ -57,6 +57,39 @@ def readmes_without_their_sections(root):
                 yield f"{folder}/README.md: {title}"
 
 
+def layers_of_the_build(root):
+    """{layer: (whether it is deterministic, the layers that it depends on)}"""
+    found = {}
+    for path in files(root):
+        if path.startswith("src/") and path.endswith("/CMakeLists.txt"):
+            for name, body in re.findall(r"ts_layer\((\w+)([^)]*)\)", read(root, path)):
+                depends = re.search(r"\bDEPENDS((?:\s+[a-z]\w*)*)", body)
+                found[name] = ("DETERMINISTIC" in body, set(depends.group(1).split() if depends else ()))
+    return found
+
+
+def layers_that_documents_describe_wrongly(root):
+    """In the table of docs/ARCHITECTURE.md: which layers there are, which are deterministic, and which use only some of the
+    layers below. In READMEs: "depends on `a` and `b`"."""
+    layers = layers_of_the_build(root)
+    path = "docs/ARCHITECTURE.md"
+    table = re.findall(r"^\| (`.*?) \| (.*?) \| ?(.*?) ?\| here \|$", read(root, path), re.MULTILINE) if path in files(root) else []
+    for name in sorted(set(layers) - {n.replace("/", "_") for row in table for n in re.findall(r"`([\w/]+)`", " ".join(row[:2]))}):
+        yield f"{path}: {name}" if table else f"no table has {name}"
+    for names, purpose, is_deterministic in table:
+        only = re.search(r"it uses only ((?:`\w+`(?:, | and )?)+)", purpose)
+        for name in (name.replace("/", "_") for name in re.findall(r"`([\w/]+)`", names)):
+            deterministic, depends = layers.get(name, (None, set()))
+            if deterministic != (is_deterministic == "yes") or only and set(re.findall(r"\w+", only.group(1))) - {"and"} != depends:
+                yield f"{path}: {name}"
+    for name, (_, depends) in sorted(layers.items()):
+        path = f"src/{name.replace('_', '/')}/README.md"
+        stated = re.search(r"depends\s+on\s+((?:`[\w/]+`(?:\s+\([^)]*\))?(?:,\s+|\s+and\s+)?)+)",
+                           read(root, path) if path in files(root) else "")
+        if stated and set(re.findall(r"`([\w/]+)`", stated.group(1))) != depends:
+            yield f"{path}: depends on {', '.join(sorted(depends))}"
+
+
 def links_to_nothing(root):
     for path in files(root):
         if not path.endswith(".md"):
@@ -466,6 +499,7 @@ RULES = {
     includes_that_leave_their_folder: ("src/base/x.c", '#include "../route/y.h"\n'),
     source_folders_without_readme: ("src/bare/x.c", "int x;\n"),
     readmes_without_their_sections: ("src/base/CMakeLists.txt", "ts_layer(base)\n"),
+    layers_that_documents_describe_wrongly: ("docs/ARCHITECTURE.md", "| `base` | x | yes | here |\n"),
     links_to_nothing: ("docs/x.md", "[see](nowhere.md)\n"),
     names_in_backquotes_that_are_not_there: ("src/base/README.md", "`nowhere.c`\n"),
     files_that_their_readme_does_not_name: ("src/base/x.c", "int x;\n"),
