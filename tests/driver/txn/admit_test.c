@@ -4,31 +4,12 @@
  */
 #include "support/cmocka.h"
 
-#include "stage.h"
+#include "stage_of_three.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static struct stage stage;
-static struct ts_txn_result result;
-static char key[3][40]; /* one key on each store */
-
-static int set_up(void **state) {
-    (void)state;
-    stage_init(&stage, 3);
-    for (size_t i = 0; i < 3; i++)
-        stage_key(stage.cluster, i, "k", key[i]);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    stage_no_faults(&stage);
-    stage_release(&stage);
-    return 0;
-}
 
 static bool append(void *context, struct ts_bytes text) {
     char *all = context;

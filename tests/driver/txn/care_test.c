@@ -5,27 +5,9 @@
 #include "support/cmocka.h"
 
 #include "base/bytes.h"
-#include "stage.h"
+#include "stage_of_three.h"
 
-static struct stage stage;
-static struct ts_txn_result result;
 static struct ts_txn_settled settled;
-static char key[3][40]; /* one key on each store; store 0 decides */
-
-static int set_up(void **state) {
-    (void)state;
-    stage_init(&stage, 3);
-    for (size_t i = 0; i < 3; i++)
-        stage_key(stage.cluster, i, "k", key[i]);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    stage_no_faults(&stage);
-    stage_release(&stage);
-    return 0;
-}
 
 /* Adds 1 to a key on each store, in one attempt. */
 static void run(void) {
