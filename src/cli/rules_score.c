@@ -173,9 +173,9 @@ static void explain(struct cli_scorer *scorer, const struct finding *finding) {
     int32_t score = match->score;
     if (is_scored) {
         score = ts_model_explain(finding->rule, finding->text, match, put_feature, scorer);
-        score += ts_model_path_score(finding->path, put_feature, scorer);
+        score += ts_model_path_score(finding->rule->id, finding->path, put_feature, scorer);
     } else if (finding->rule->scored && !is_invented) {
-        score += ts_model_path_score(finding->path, NULL, NULL);
+        score += ts_model_path_score(finding->rule->id, finding->path, NULL, NULL);
     }
     put_tail(scorer, finding, finding->rule->scored && !is_invented, score);
 }

@@ -101,9 +101,10 @@ static bool stands_for(const struct ts_ruleset *rules, const struct ts_match *a,
         return contains && (!same_span || compare(a, b) < 0);
     if (!a_generic && b_generic)
         return true;
-    /* A key and the base64 text that contains it are one secret. The decoded key remains, because it is the
-     * same finding everywhere. */
-    if (a->depth > b->depth && y.from <= x.from && end_of(y) >= end_of(x) &&
+    /* A key and the base64 text that contains it, or its first line, are one secret. The decoded key remains,
+     * because it is the same finding everywhere. */
+    bool is_inside = y.from <= x.from && end_of(y) >= end_of(x);
+    if (a->depth > b->depth && (is_inside || x.from == y.from) &&
         is_validated_as(rules, b, TS_VALIDATOR_PEM_BASE64))
         return true;
     if (contains && knows_key_better(rules, a, b))

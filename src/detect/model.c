@@ -386,12 +386,26 @@ int32_t detect__model_score(const struct detect_sight *sight, ts_model_visit *vi
     return scoring.score > INT16_MAX ? INT16_MAX : scoring.score <= INT16_MIN ? INT16_MIN + 1 : scoring.score;
 }
 
-int32_t ts_model_path_score(const char *path, ts_model_visit *visit, void *context) {
+/* Programs, in which a value without quotes is part of a comment or of a document inside a text. */
+static bool is_code(const char *extension) {
+    static const char *const extensions[] = {"py",  "rb",    "go",  "java", "js",   "ts", "jsx",
+                                             "tsx", "cs",    "php", "cpp",  "c",    "h",  "rs",
+                                             "kt",  "scala", "pl",  "pm",   "swift"};
+    for (size_t i = 0; i < sizeof extensions / sizeof extensions[0]; i++)
+        if (strcmp(extension, extensions[i]) == 0)
+            return true;
+    return false;
+}
+
+int32_t ts_model_path_score(const char *rule, const char *path, ts_model_visit *visit, void *context) {
     struct scoring scoring = {.visit = visit, .context = context};
     need_model();
     const char *dot = strrchr(path, '.');
-    if (dot != NULL && strchr(dot, '/') == NULL)
+    if (dot != NULL && strchr(dot, '/') == NULL) {
         add_word(&scoring, "extension", ts_bytes_of_cstring(dot + 1));
+        if (is_code(dot + 1))
+            add_word(&scoring, "in-code", ts_bytes_of_cstring(rule));
+    }
     add_words(&scoring, "path", ts_bytes_of_cstring(path));
     return scoring.score;
 }
@@ -422,7 +436,7 @@ enum ts_confidence ts_model_confidence_at(const struct ts_rule *rule, struct ts_
                                           const char *path) {
     if (!rule->scored && !is_made_by_people(rule))
         return match.confidence;
-    int32_t by_path = ts_model_path_score(path, NULL, NULL);
+    int32_t by_path = ts_model_path_score(rule->id, path, NULL, NULL);
     if (!rule->scored)
         return by_path <= -UNLIKELY_PATH ? TS_CONFIDENCE_LOW : match.confidence;
     return match.score == TS_MODEL_SCORE_LEAST ? TS_CONFIDENCE_LOW

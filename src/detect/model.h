@@ -23,8 +23,9 @@
  * too. */
 typedef void ts_model_visit(void *context, const char *feature, int32_t weight);
 
-/* The sum of the path's weights: tests, documents and settings have weights. */
-int32_t ts_model_path_score(const char *path, ts_model_visit *visit, void *context);
+/* The sum of the path's weights for matches of the rule with this id: tests and documents have weights, and so
+ * have values without quotes in programs. */
+int32_t ts_model_path_score(const char *rule, const char *path, ts_model_visit *visit, void *context);
 
 /* The confidence for this score, which must include the path's weights. */
 enum ts_confidence ts_model_confidence(int32_t score);

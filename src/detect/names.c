@@ -64,16 +64,17 @@ static const char *const about[] = {
     "revision",
     "commit",
     "etag",
+    "accessor",
 };
 
 /* Words before "token" that show that it is not a credential: page tokens, idempotency tokens, version
  * tokens. */
 static const char *const passing[] = {
-    "next",         "prev",     "previous",     "page",       "pagination",  "paging",
-    "continuation", "continue", "cursor",       "start",      "starting",    "end",
-    "resume",       "sync",     "delta",        "lock",       "idempotency", "idempotent",
-    "marker",       "position", "cancellation", "collection", "import",      "export",
-    "snapshot",     "watch",    "scroll",       "changeset",  "postman",
+    "next",       "prev",       "previous",    "page",       "pagination", "paging",   "continuation",
+    "continue",   "cursor",     "start",       "starting",   "end",        "resume",   "sync",
+    "delta",      "lock",       "idempotency", "idempotent", "marker",     "position", "cancellation",
+    "collection", "import",     "export",      "snapshot",   "watch",      "scroll",   "changeset",
+    "postman",    "opaquelock", "form",
 };
 
 /* Words before "token" that show that a uuid is not a credential. Other values may be credentials. */
@@ -85,9 +86,9 @@ static const char *const often_passing[] = {
 /* Words anywhere in the name. Such a value is public, because every user of the page or program has it, or it
  * is useless by itself. */
 static const char *const open[] = {
-    "csrf",        "xsrf",       "csrfmiddleware", "antiforgery", "verification", "public",
-    "publishable", "ciphertext", "encrypted",      "sealed",      "nonce",        "dummy",
-    "hash",        "hashed",     "integrity",      "username",
+    "csrf",       "xsrf",      "csrfmiddleware", "antiforgery",    "verification", "public", "publishable",
+    "ciphertext", "encrypted", "sealed",         "nonce",          "dummy",        "hash",   "hashed",
+    "integrity",  "username",  "authenticity",   "secretsmanager", "taglib",
 };
 
 /* Suffixes after the last dot. The name is a file name, and the value belongs to the file, such as its
@@ -97,6 +98,10 @@ static const char *const extensions[] = {
     "css", "scss", "html", "json", "md",  "yml", "yaml", "swift", "kt",  "scala", "cpp",
     "rs",  "svg",  "gz",   "tgz",  "zip", "jar", "gem",  "whl",   "deb", "rpm",
 };
+
+/* Texts directly before a name that belong to it. */
+static const char checksum[] = "checksum/";  /* an annotation of a pod: the checksum of a secret */
+static const char download[] = "alt=media&"; /* the token in the address of one file in Firebase storage */
 
 #define LEN(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -127,9 +132,22 @@ static bool is_no_name(struct ts_bytes text, struct ts_bytes name, size_t secret
     return is_assigned && from > 1 && text.data[from - 1] == ':' && is_name_char(text.data[from - 2]);
 }
 
+/* Extends the name to one of the texts above, if it is before the name. */
+static struct ts_bytes with_text_before(struct ts_bytes text, struct ts_span before, struct ts_bytes name) {
+    static const char *const texts[] = {checksum, download};
+    size_t least = before.from > TS_RULE_NAME_BEFORE ? before.from - TS_RULE_NAME_BEFORE : 0;
+    size_t at = (size_t)(name.data - text.data);
+    for (size_t i = 0; i < LEN(texts); i++) {
+        size_t len = strlen(texts[i]);
+        if (at >= least + len && memcmp(text.data + at - len, texts[i], len) == 0)
+            return ts_bytes_slice(text, (struct ts_span){at - len, name.len + len});
+    }
+    return name;
+}
+
 struct ts_bytes detect__name_before(struct ts_bytes text, struct ts_span before) {
     size_t secret_at = before.from + before.len;
-    struct ts_bytes name = last_name(text, before, secret_at);
+    struct ts_bytes name = with_text_before(text, before, last_name(text, before, secret_at));
     if (name.len == 0 || !is_no_name(text, name, secret_at))
         return name;
     size_t at = (size_t)(name.data - text.data);
@@ -208,12 +226,23 @@ static bool names_public_value(struct ts_bytes name, struct ts_bytes secret) {
     return ts_bytes_equal(name, TS_BYTES("authKey")) && secret.len == INVITATION && !is_hex(secret);
 }
 
+/* In self.sessionToken = sessionToken, the value is the name, or the part of it after the last dot. */
+static bool is_own_name(struct ts_bytes name, struct ts_bytes secret) {
+    size_t from = name.len;
+    while (from > 0 && name.data[from - 1] != '.')
+        from--;
+    return detect__is_same_name(name, secret) || detect__is_same_name(ts_bytes_skip(name, from), secret);
+}
+
 enum detect_verdict detect__validate_name(struct ts_bytes name, struct ts_bytes secret) {
     struct ts_bytes rest = name;
     struct ts_bytes last = take_word(&rest);
     struct ts_bytes before = take_word(&rest);
-    if (is_file_name(name) || names_public_value(name, secret))
+    if (is_file_name(name) || names_public_value(name, secret) || is_own_name(name, secret) ||
+        detect__is_constant(secret) || ts_bytes_starts_with(name, ts_bytes_of_cstring(checksum)))
         return DETECT_REJECT;
+    if (ts_bytes_starts_with(name, ts_bytes_of_cstring(download)))
+        return DETECT_LOWER;
     /* A "secret id" with a uuid is the secret part of a login, not a property of a secret. */
     if (is_word(before, "secret") && is_word(last, "id") && is_uuid(secret))
         return DETECT_KEEP;

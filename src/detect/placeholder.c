@@ -37,6 +37,14 @@ static const char *const documented[] = {
     "sk_test_4eC39HqLyjWDarjtT1zdp7dc",
     "sk_test_BQokikJOvBiI2HlWgH4olfQ2",
     "sk_test_26PHem9AhJZvU623DfE1x4sd",
+    /* the password of an example of Apache's mod_ssl, as crypt() stores it; one of the documents of Rails */
+    "xxj31ZMTZzkVA",
+    "mUc3m00RsqyRe",
+    /* the digests of the empty text, and the MD5 digest of "password" */
+    "d41d8cd98f00b204e9800998ecf8427e",
+    "da39a3ee5e6b4b0d3255bfef95601890afd80709",
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "5f4dcc3b5aa765d61d8327deb882cf99",
     /* the first accounts of Hardhat's and Anvil's local networks */
     "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
     "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d",
@@ -46,6 +54,8 @@ static const char *const documented[] = {
 /* The claims of the token that jwt.io shows: {"sub":"1234567890","name":"John Doe". */
 #define DOCUMENTED_CLAIMS ".eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9l"
 
+#define ELLIPSIS          "\xe2\x80\xa6"
+
 /* Texts that make the secret a placeholder, anywhere in it, in any case. */
 static const char *const parts[] = {
     "example", "changeme",  "change_me",  "change-me", "placeholder", "your_",    "your-",
@@ -54,10 +64,10 @@ static const char *const parts[] = {
     "sample-", "<your",     "my_secret",  "my-secret", "enter_",      ".....",    "put your unique",
 };
 
-/* Texts anywhere in the secret, in any case, that suggest a made-up value; such a value may nevertheless be
- * in use. */
-static const char *const invented[] = {"fake",   "123456",   "abcdef",  "qwerty",
-                                       "foobar", "deadbeef", "testtest"};
+/* Texts anywhere in the secret, in any case, that suggest a made-up or a shortened value; such a value may
+ * nevertheless be in use. */
+static const char *const invented[] = {"fake",     "123456",   "abcdef", "qwerty", "foobar",
+                                       "deadbeef", "testtest", "xxxx",   "...",    ELLIPSIS};
 
 static bool contains(const char *lower, const char *part) {
     return strstr(lower, part) != NULL;
@@ -106,13 +116,22 @@ static bool has_expression(const char *text, const char *open, const char *close
     return false;
 }
 
-/* ${VAR}, $(VAR), {{ var }}, <var>, %VAR%, $VAR: the text is replaced by the secret later. */
+/* Characters of the names of variables. */
+static const char name_characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+
+/* ${VAR}, $(VAR), {{ var }}, <var>, %VAR%, @var@, $VAR, %1$s: the text is replaced by the secret later. */
 static bool is_reference(const char *text, size_t len) {
     char first = text[0];
     char last = text[len - 1];
     if (has_expression(text, "${", "}") || has_expression(text, "{{", "}}") ||
         has_expression(text, "{%", "%}") || has_expression(text, "<%", "%>") ||
-        has_expression(text, "#{", "}") || has_substitution(text) || is_call(text, len))
+        has_expression(text, "#{", "}") || has_substitution(text) || is_call(text, len) ||
+        strstr(text, "%1$"))
+        return true;
+    /* [parameters(...: an expression of a template of Azure, perhaps only up to the quote in it */
+    if (first == '[' && isalpha((unsigned char)text[1]) && text[1 + strspn(text + 1, name_characters)] == '(')
+        return true;
+    if (first == '@' && last == '@' && len > 2 && strspn(text + 1, name_characters) == len - 2)
         return true;
     /* an option of a command */
     if (strncmp(text, "--", 2) == 0 && isalpha((unsigned char)text[2]))
@@ -133,6 +152,21 @@ static bool is_reference(const char *text, size_t len) {
     return first == '$' && (isalpha((unsigned char)text[1]) || text[1] == '_') && name == len;
 }
 
+/* "Passwort..." and the like are texts of a user interface: letters, and then an ellipsis. */
+static bool is_unfinished_text(const char *lower, size_t len) {
+    static const char *const ends[] = {"...", ELLIPSIS, "&#8230;", "&hellip;"};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        size_t end = strlen(ends[i]);
+        if (len <= end || strcmp(lower + len - end, ends[i]) != 0)
+            continue;
+        size_t letters = 0;
+        while (letters < len - end && (isalpha((unsigned char)lower[letters]) || lower[letters] < 0))
+            letters++;
+        return letters == len - end;
+    }
+    return false;
+}
+
 /* One byte is more than half of the text, or a few bytes repeat. */
 static bool is_repeated(const char *text, size_t len) {
     size_t counts[256] = {0};
@@ -141,7 +175,7 @@ static bool is_repeated(const char *text, size_t len) {
         size_t count = ++counts[(unsigned char)text[i]];
         most = count > most ? count : most;
     }
-    if (most * 2 > len && len >= 8)
+    if ((most * 2 > len && len >= 8) || (most == len && len >= 3))
         return true;
     for (size_t period = 1; period <= 4 && len >= 12; period++) {
         size_t at = period;
@@ -180,8 +214,25 @@ static bool is_mysql_hash(const char *lower) {
     return lower[0] == '*' && strspn(lower + 1, "0123456789abcdef") == 40 && lower[41] == '\0';
 }
 
+/* md5 and 32 digits: the hash of a password of PostgreSQL. */
+static bool is_postgres_hash(const char *lower) {
+    return strncmp(lower, "md5", 3) == 0 && strspn(lower + 3, "0123456789abcdef") == 32 && lower[35] == '\0';
+}
+
+/* The hash of a password of ASP.NET Core Identity, in base64: the format 1, three numbers of four bytes (the
+ * function, its rounds, the length of the salt), the salt and the key. */
+static bool is_identity_hash(struct ts_bytes secret) {
+    enum { LEN = 84, SALT = 16, HEAD = 13, KEY = 32 };
+    uint8_t hash[HEAD + SALT + KEY + 1];
+    if (secret.len != LEN || !ts_bytes_starts_with(secret, TS_BYTES("AQAAAA")))
+        return false;
+    static const uint8_t salt[] = {0, 0, 0, SALT};
+    return detect__base64_decode(secret, hash, sizeof hash) == HEAD + SALT + KEY && hash[4] <= 2 &&
+           memcmp(hash + HEAD - sizeof salt, salt, sizeof salt) == 0;
+}
+
 /* Hashes of passwords: $2b$12$..., {SSHA}..., pbkdf2_sha256$... */
-static bool is_password_hash(const char *lower) {
+static bool is_password_hash(struct ts_bytes secret, const char *lower) {
     static const char *const beginnings[] = {
         "$2a$",  "$2b$",   "$2x$",    "$2y$",     "$argon2", "$1$",      "$5$",        "$6$",     "$y$",
         "$7$",   "$8$",    "$9$",     "$scrypt$", "$pbkdf2", "pbkdf2",   "scrypt:",    "argon2",  "bcrypt",
@@ -190,7 +241,7 @@ static bool is_password_hash(const char *lower) {
     for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
         if (strncmp(lower, beginnings[i], strlen(beginnings[i])) == 0)
             return true;
-    return is_mysql_hash(lower);
+    return is_mysql_hash(lower) || is_postgres_hash(lower) || is_identity_hash(secret);
 }
 
 /* A JSON Web Token whose header says that it is not signed, or only the header of a token. */
@@ -251,7 +302,8 @@ enum detect_verdict detect__placeholder(struct ts_bytes secret) {
             return DETECT_LOWER;
     if (has_part(lower))
         return DETECT_REJECT;
-    if (is_password_hash(lower) || is_reference(text, secret.len) || is_repeated(text, secret.len))
+    if (is_password_hash(secret, lower) || is_reference(text, secret.len) || is_repeated(text, secret.len) ||
+        is_unfinished_text(lower, secret.len))
         return DETECT_REJECT;
     for (size_t i = 0; i < sizeof invented / sizeof invented[0]; i++)
         if (contains(lower, invented[i]))
@@ -262,6 +314,15 @@ enum detect_verdict detect__placeholder(struct ts_bytes secret) {
     return is_made_up ? DETECT_LOWER : DETECT_KEEP;
 }
 
+/* true, null and the like: a switch, or no value. */
+static bool is_constant_of_language(const char *lower) {
+    static const char *const words[] = {"true", "false", "null", "nil", "none", "undefined"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(lower, words[i]) == 0)
+            return true;
+    return false;
+}
+
 enum detect_verdict detect__validate_stored(struct ts_bytes secret) {
     enum { LEAST = 4, DIGEST = 32, WORD_DIGITS = 2 };
     char text[LONGEST + 1];
@@ -270,7 +331,7 @@ enum detect_verdict detect__validate_stored(struct ts_bytes secret) {
         return DETECT_REJECT;
     if (!copy_text(secret, text, lower))
         return DETECT_KEEP;
-    if (is_reference(text, secret.len) || is_password_hash(lower))
+    if (is_reference(text, secret.len) || is_password_hash(secret, lower) || is_constant_of_language(lower))
         return DETECT_REJECT;
     /* admin123 is a weak password, but password and secret1 are words of examples. */
     size_t digits = 0;
@@ -292,7 +353,7 @@ enum detect_verdict detect__validate_password_hash(struct ts_bytes secret) {
         return DETECT_REJECT;
     bool is_crypt = secret.len == CRYPT && strspn(text, base64) == CRYPT;
     bool is_hex = secret.len >= MD5 && strspn(lower, "0123456789abcdef") == secret.len;
-    return is_password_hash(lower) || is_crypt || is_hex ? DETECT_KEEP : DETECT_REJECT;
+    return is_password_hash(secret, lower) || is_crypt || is_hex ? DETECT_KEEP : DETECT_REJECT;
 }
 
 /* The logarithm of a number of at least 1, to 20 binary places. That is enough to compare with a floor, and
@@ -368,10 +429,21 @@ static bool takes_any_value(const struct ts_rule *rule) {
     return false;
 }
 
-/* Keys that web pages publish. */
+/* The id of a website at Google Analytics: UA-, the account, -, a number. */
+static bool is_analytics_id(struct ts_bytes secret) {
+    size_t digits = 0;
+    size_t dashes = 0;
+    for (size_t i = 3; i < secret.len; i++) {
+        digits += isdigit(secret.data[i]) != 0;
+        dashes += secret.data[i] == '-';
+    }
+    return ts_bytes_starts_with(secret, TS_BYTES("UA-")) && dashes == 1 && digits + dashes == secret.len - 3;
+}
+
+/* Keys and ids that web pages publish. */
 static bool is_publishable(struct ts_bytes secret) {
     return ts_bytes_starts_with(secret, TS_BYTES("pk_live_")) ||
-           ts_bytes_starts_with(secret, TS_BYTES("pk_test_"));
+           ts_bytes_starts_with(secret, TS_BYTES("pk_test_")) || is_analytics_id(secret);
 }
 
 bool detect__judge_secret(const struct ts_rule *rule, const struct detect_around *around,
@@ -391,7 +463,8 @@ bool detect__judge_secret(const struct ts_rule *rule, const struct detect_around
             /* Among the matches of scored rules, single words are mostly texts and names of programs. */
             if (rule->scored && rule->validators[i] == TS_VALIDATOR_PASSWORD && detect__is_one_word(secret))
                 return false;
-            lowered = lowered || !rule->scored; /* for scored rules the model decides */
+            /* For scored rules the model decides about the value, but not about its name. */
+            lowered = lowered || !rule->scored || rule->validators[i] == TS_VALIDATOR_CREDENTIAL_NAME;
             break;
         case DETECT_KEEP:
             break;

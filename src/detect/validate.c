@@ -253,8 +253,7 @@ static bool is_call(const char *lower) {
     return open && ((name > 0 && lower[name] == '(') || strchr(lower, ')') > open);
 }
 
-/* Compares only letters and digits: user_password equals userPassword. */
-static bool is_same_name(struct ts_bytes a, struct ts_bytes b) {
+bool detect__is_same_name(struct ts_bytes a, struct ts_bytes b) {
     size_t i = 0;
     size_t k = 0;
     for (;;) {
@@ -269,16 +268,21 @@ static bool is_same_name(struct ts_bytes a, struct ts_bytes b) {
     }
 }
 
+bool detect__is_constant(struct ts_bytes text) {
+    bool is_constant = memchr(text.data, '_', text.len) != NULL;
+    for (size_t i = 0; i < text.len && is_constant; i++)
+        is_constant = isupper(text.data[i]) || isdigit(text.data[i]) || text.data[i] == '_';
+    return is_constant && detect__names_itself(text);
+}
+
 /* The value has only words that mean "password": resetPasswordToken, user_password, PASSWORD_OF_STEP_6. */
 static bool is_identifier(struct ts_bytes text) {
-    bool is_constant = memchr(text.data, '_', text.len) != NULL;
     bool is_name = true;
-    for (size_t i = 0; i < text.len; i++) {
+    for (size_t i = 0; i < text.len && is_name; i++) {
         uint8_t c = text.data[i];
-        is_constant = is_constant && (isupper(c) || isdigit(c) || c == '_');
-        is_name = is_name && (isalpha(c) || c == '_' || c == '-' || c == '.');
+        is_name = isalpha(c) || c == '_' || c == '-' || c == '.';
     }
-    return (is_name || is_constant) && detect__names_itself(text);
+    return detect__is_constant(text) || (is_name && detect__names_itself(text));
 }
 
 /* Conditions for a password in a form: required|min:8 or required,min=8. Also words with commas between
@@ -311,7 +315,7 @@ bool detect__is_one_word(struct ts_bytes text) {
 /* Rejects words for passwords, names in programs, paths and calls. */
 static enum detect_verdict validate_password(struct ts_bytes name, struct ts_bytes secret) {
     if (secret.len < 6 || secret.len > 128 || detect__is_password_word(secret) || is_identifier(secret) ||
-        (name.len > 0 && is_same_name(name, secret)))
+        (name.len > 0 && detect__is_same_name(name, secret)))
         return DETECT_REJECT;
     char lower[129];
     for (size_t i = 0; i < secret.len; i++)
@@ -370,7 +374,8 @@ static bool is_dotted_name(struct ts_bytes text) {
 }
 
 bool detect__names_itself(struct ts_bytes text) {
-    static const char *const words[] = {"password", "passwd", "secret", "token", "field", "string"};
+    static const char *const words[] = {"password", "passwd", "secret",     "token",      "field",
+                                        "string",   "apikey", "privatekey", "private_key"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         for (size_t at = 0; at + strlen(words[i]) <= text.len; at++)
             if (strncasecmp((const char *)text.data + at, words[i], strlen(words[i])) == 0)

@@ -21,7 +21,8 @@ struct ts_bytes detect__name_before(struct ts_bytes text, struct ts_span before)
 enum detect_verdict detect__validate(enum ts_validator validator, struct ts_bytes name,
                                      struct ts_bytes secret);
 
-/* REJECT if the name shows that the value is not a credential, such as the id of a key or a page token. */
+/* REJECT if the name shows that the value is not a credential, such as the id of a key or a page token; LOWER
+ * if it allows no more than to read one file that is published. */
 enum detect_verdict detect__validate_name(struct ts_bytes name, struct ts_bytes secret);
 
 /* The entropy in bits per byte. */
@@ -49,6 +50,12 @@ bool detect__is_password_word(struct ts_bytes text);
 
 /* Whether the text contains a word such as password or token, in upper or lower case. */
 bool detect__names_itself(struct ts_bytes text);
+
+/* Whether the text is the name of a constant that contains such a word: PASSWORD_OF_STEP_6. */
+bool detect__is_constant(struct ts_bytes text);
+
+/* Compares only letters and digits, in any case: user_password equals userPassword. */
+bool detect__is_same_name(struct ts_bytes a, struct ts_bytes b);
 
 /* The parts of a match besides its secret. */
 struct detect_around {

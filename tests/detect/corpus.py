@@ -17,6 +17,7 @@ import values  # noqa: E402
 from surroundings import BARE, HELD, Site, TRAINED, VALUE, fits  # noqa: E402
 
 SEEN_COUNT = 12  # number of values of each kind of false positive that real repositories had
+YAML_COUNT = 60
 SIZES = {"trained": (1000, 2400), "held": (700, 1500)}  # number of generic secrets, number of negatives
 OWNERS = {"trained": "db database mysql postgres redis smtp mail admin root ldap ftp app service billing worker".split(),
           "held": "mssql mongo kafka proxy vpn reporting sync crawler edge erp wiki backup".split()}
@@ -133,6 +134,17 @@ def add_url(corpus, chance, owners, places):
     corpus.add(path, text.replace(VALUE, f"{scheme}://{chance.choice(owners)}:{VALUE}@{site.host}/{site.thing}"), value, "generic")
 
 
+def add_yaml(corpus, chance, owners):
+    """A password without quotes in a YAML file, the most usual form of one."""
+    site = Site(chance, [chance.choice(owners)])
+    value = values.password(chance)
+    if value[0] in "!@#%&*" or " #" in value or value.endswith(":"):
+        return
+    path = chance.choice([f"charts/{site.thing}/values.yaml", f"roles/{site.thing}/vars/main.yml", f"config/{site.thing}.yml", f"{site.thing}.yaml"])
+    word = chance.choice(["password", "adminPassword", "rootPassword", "password", "admin_password", "login_password", "passphrase", "passwd"])
+    corpus.add(path, f"{site.thing}:\n  host: {site.host}\n  user: {site.verb}\n  {word}: {VALUE}\n  port: {site.number}\n", value, "generic")
+
+
 def main(program, part, folder):
     chance = random.Random(f"turnstone {part}")
     own_chance = random.Random(f"turnstone credential files {part}")  # separate draws, so that these files do not change the others
@@ -165,6 +177,8 @@ def main(program, part, folder):
         for _ in range(SEEN_COUNT):
             path, text, value = kind(own_chance, places)
             corpus.add(path, text, value, f"!{kind.__name__.replace('_', '-')}")
+    for _ in range(YAML_COUNT):
+        add_yaml(corpus, own_chance, OWNERS[part])
     corpus.close()
     if left_out:
         print(f"{len(left_out)} rules without surroundings: {' '.join(left_out)}", file=sys.stderr)

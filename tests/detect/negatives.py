@@ -450,10 +450,102 @@ def stepped_example(chance, places):
     return f"src/{thing(chance)}.js", f' * @example {{"access_token": "{VALUE}"}}\n', value
 
 
+def form_token(chance, places):
+    value = base64.b64encode(chance.randbytes(64)).decode()
+    name = chance.choice(["authenticity_token", "authenticity_token", "csrf_token", "form_token"])
+    field = f'<input type="hidden" name="{name}" value="{VALUE}" />'
+    return f"pages/{thing(chance)}.html", f'<form action="/{thing(chance)}/{chance.randint(1, 9999)}" method="post">{field}</form>\n', value
+
+
+def annotation_sum(chance, places):
+    name = chance.choice(["checksum/secret", "checksum/credentials-secret", "checksum/token-secret", "checksum/secrets"])
+    return f"out/{thing(chance)}.yaml", f"      annotations:\n        {name}: {VALUE}\n        replicas: {chance.randint(1, 9999)}\n", hexes(chance, 64)
+
+
+def assigned_itself(chance, places):
+    value = f"{chance.choice(['p256', 'x25519', 'sha3', 'aes256'])}{pascal([thing(chance)])}{chance.choice(['PrivateKey', 'Secret', 'Token'])}"
+    return f"Sources/{pascal([thing(chance)])}.swift", f"    init({value}: Data) {{\n        self.{value} = {VALUE}\n        self.size = {chance.randint(1, 9999)}\n    }}\n", value
+
+
+def unfinished_label(chance, places):
+    value = chance.choice(["Kennwort", "Wachtwoord", "Adgangskode", "Heslo", "Slaptažodis", "Password"]) + chance.choice(["&#8230;", "\u2026"])
+    return f"app/src/main/res/values/strings.xml", f'<string name="{thing(chance)}{chance.randint(1, 9999)}_password">{VALUE}</string>\n', value
+
+
+def stored_picture(chance, places):
+    host = f"{thing(chance)}-{chance.randint(100, 9999)}.appspot.com"
+    return f"seed/{thing(chance)}.gql", f'  imageUrl: "https://storage.{chance.choice(HOSTS)}/v0/b/{host}/o/{thing(chance)}.jpg?alt=media&token={VALUE}",\n', values.uuid4(chance)
+
+
+def shortened_value(chance, places):
+    body = values.letters(chance, ALPHABET62, 44)
+    value = chance.choice([f"{body[:20]}...", f"{body[:24]}...", f"{body[:12]}...{body[24:40]}"])
+    return f"src/{thing(chance)}.py", f'    {chance.choice(["token", "api_key", "secret"])}: "{VALUE}"\n    retries: {chance.randint(1, 9999)}\n', value
+
+
+def documented_module(chance, places):
+    """Examples of settings in the text at the beginning of a module."""
+    word = chance.choice(["password", "admin_password", "login_password", "passphrase"])
+    value = values.password(chance) if chance.random() < 0.5 else values.weak_password(chance)
+    a = thing(chance)
+    head = f"EXAMPLES = \"\"\"\n- name: {chance.choice(VERBS)} the {a}\n  {a}:\n    hostname: {chance.choice(HOSTS)}\n"
+    return f"plugins/{a}/{chance.choice(VERBS)}.{chance.choice(['py', 'py', 'rb', 'go'])}", f"{head}    {word}: {VALUE}\n    port: {chance.randint(1, 65535)}\n\"\"\"\n", value
+
+
+def identity_hash(chance, places):
+    head = bytes([1, 0, 0, 0, chance.choice([1, 2])]) + (10000 * chance.randint(1, 10)).to_bytes(4, "big") + bytes([0, 0, 0, 16])
+    value = base64.b64encode(head + chance.randbytes(48)).decode()
+    return f"Seeder/{pascal([thing(chance)])}.cs", f'    MasterPassword = "{VALUE}",\n    Limit = {chance.randint(1, 9999)},\n', value
+
+
+def analytics_id(chance, places):
+    return "book.json", f'{{"plugins": {{"ga": {{"token": "{VALUE}"}}, "limit": {chance.randint(1, 9999)}}}}}\n', f"UA-{chance.randint(10**7, 10**8)}-{chance.randint(1, 9)}"
+
+
+def blob_in_base64(chance, places):
+    """A part of a blob begins like a token of Facebook."""
+    body = values.letters(chance, ALPHABET62, 100)
+    return f"img/{thing(chance)}.svg", f'<image href="data:image/png;base64,{body[:40]}+{VALUE}/{body[50:]}=="/>\n', f"EAAC{values.letters(chance, ALPHABET62, 96)}"
+
+
+def vector_of_standard(chance, places):
+    name = chance.choice(["sharedsecret", "SECRET", "shared_secret", "secret_key"])
+    return f"vectors/{thing(chance)}_vectors/{chance.choice(VERBS)}.txt", f"COUNT = {chance.randint(0, 9999)}\n{name} = {VALUE}\nct = {hexes(chance, 64)}\n", hexes(chance, chance.choice([48, 64, 96]))
+
+
+def planned_resource(chance, places):
+    a = thing(chance)
+    return f"ui/plans/{a}.snap", f'  "module.{a}{chance.randint(1, 9999)}.aws_secretsmanager_secret.db": "{VALUE}",\n', f"{chance.randint(10, 99)}-{chance.choice(['east', 'west'])}-datastores"
+
+
+def router_log(chance, places):
+    host = f"{thing(chance)}-{chance.choice(VERBS)}-{chance.randint(10000, 99999)}.herokuapp.com"
+    return f"var/log/{thing(chance)}.txt", f'heroku[router]: at=info method=GET path="/" host={host} request_id={VALUE} dyno=web.1\n', values.uuid4(chance)
+
+
+def words_in_code(chance, places):
+    """Names, states and kinds, which are most of the texts that programs assign to names such as Token."""
+    parts = chance.sample(THINGS + VERBS + values.WORDS + "invalid expired existing old header type standard final state".split(), chance.randint(2, 5))
+    if chance.random() < 0.3:
+        parts[chance.randrange(len(parts))] = chance.choice("token password secret key".split())
+    if chance.random() < 0.2:
+        parts.append(str(chance.randint(1, 99)))
+    value = chance.choice([kebab, snake, camel, pascal, kebab, snake, upper, ".".join, lambda p: f"{p[0]}-{chance.randint(100, 99999)}-{kebab(p[1:])}"])(parts)
+    if len(value) < 12:
+        value += f"-{chance.choice(VERBS)}"
+    a = pascal([thing(chance)])
+    name = chance.choice(["Token", "Secret", "Password", "ApiKey", "PrivateKey", "TokenIdentifier", "SecretKey", "resetPassword", "authToken", "credential"])
+    shape = chance.choice([f'    public const string {a}{name} = "{VALUE}";\n', f'  "{thing(chance)}.{name}": "{VALUE}",\n', f"    {snake([thing(chance), name.lower()])} = '{VALUE}'\n",
+                           f"const {thing(chance)}{name} = `{VALUE}`;\n"])
+    return f"src/{a}/{chance.choice(['Names.cs', 'kinds.ts', 'states.go', 'plans.py'])}", f"// {chance.randint(1, 9999)}\n{shape}", value
+
+
 # These use separate draws, so that a new kind does not change the other files of the corpus.
 SEEN = [file_checksum, form_demand, language_folder, sum_of_issuer, request_header, signing_key_id, group_invitation, publishable_key, primary_key,
         encoded_user_name, command_option, encoded_example, documented_token, commented_salt, template_loop, shell_comparison, step_name,
-        escaped_placeholder, named_token, packed_comparison, standard_example, pinned_action, archive_sum, stepped_example]
+        escaped_placeholder, named_token, packed_comparison, standard_example, pinned_action, archive_sum, stepped_example, form_token, annotation_sum,
+        assigned_itself, unfinished_label, stored_picture, shortened_value, documented_module, identity_hash, analytics_id, blob_in_base64,
+        vector_of_standard, planned_resource, router_log] + [words_in_code] * 8
 
 
 KINDS = [placeholder, template, identifier, translation, code_type, code_call, sql_column, help_text, password_hash, hashed_password, encrypted, weak_in_test,

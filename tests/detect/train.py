@@ -30,10 +30,11 @@ BEFORE = set("""assert expect check validate matches equal equals test should mo
     verify compare describe input plaintext expected""".split())
 # Words of paths that mean the same have the same weight.
 PATHS = {"tests": """test tests testing testdata spec specs fixture fixtures mock mocks stub stubs unittest unittests regressiontests cypress
-             playwright""".split(),
+             playwright testsuite testsuites cassette cassettes vectors testvectors wycheproof mirage storybook""".split(),
          "examples": "example examples sample samples demo demos tutorial tutorials quickstart".split(),
          "docs": "doc docs documentation readme changelog".split()}
-EXTENSIONS = {"docs": "md rst adoc".split()}
+EXTENSIONS = {"docs": "md mdx rst adoc asciidoc".split(), "tests": ["snap"]}
+UNQUOTED = {"generic-yaml-password"}  # rules whose matches are comments or documents if they are in programs
 GROUPS = {f"{kind}:{word}": f"{kind}:{group}" for kind, groups in (("path", PATHS), ("extension", EXTENSIONS))
           for group, members in groups.items() for word in members}
 
@@ -69,7 +70,7 @@ def is_wanted(feature):
     kind, _, word = feature.partition(":")
     if kind in ("path", "extension"):
         return feature in GROUPS
-    vocabulary = {"name": NAMES, "before": BEFORE}.get(kind)
+    vocabulary = {"name": NAMES, "before": BEFORE, "in-code": UNQUOTED}.get(kind)
     return vocabulary is None or word in vocabulary
 
 

@@ -54,6 +54,11 @@ static void a_key_replaces_the_base64_around_it(void **state) {
     assert_int_equal(ts_matches_settle(&rules, matches, 4), 3);
     assert_int_equal(matches[0].rule, 0);
     assert_int_equal(matches[1].rule, 4);
+    /* The base64 may have several lines, and the match in base64 only the first one. */
+    struct ts_match lines[] = {match(4, 10, 50), match(0, 10, 400)};
+    lines[1].depth = 1;
+    assert_int_equal(ts_matches_settle(&rules, lines, 2), 1);
+    assert_int_equal(lines[0].rule, 0);
     /* At the same depth, the longer one stays. */
     struct ts_match plain[] = {match(4, 10, 50), match(0, 10, 49)};
     assert_int_equal(ts_matches_settle(&rules, plain, 2), 1);

@@ -56,6 +56,11 @@ static void tests_and_documents_lower_what_people_choose(void **state) {
     assert_int_equal(ts_model_confidence_at(&password, sure, ""), TS_CONFIDENCE_HIGH);
     assert_int_equal(ts_model_confidence_at(&jwt, sure, "tests/app.py"), TS_CONFIDENCE_LOW);
     assert_int_equal(ts_model_confidence_at(&token, sure, "tests/app.py"), TS_CONFIDENCE_HIGH);
+    /* In a program, a line of YAML is part of a comment or of an example. */
+    struct ts_rule line = {.id = "generic-yaml-password", .scored = true};
+    assert_int_equal(ts_model_confidence_at(&line, sure, "conf/app.yml"), TS_CONFIDENCE_HIGH);
+    assert_int_equal(ts_model_confidence_at(&line, sure, "src/app.py"), TS_CONFIDENCE_LOW);
+    assert_int_equal(ts_model_confidence_at(&scored, sure, "vectors/app.txt"), TS_CONFIDENCE_LOW);
 }
 
 static void probabilities_follow_the_odds(void **state) {

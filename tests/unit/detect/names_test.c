@@ -66,6 +66,27 @@ static void names_of_public_values_are_rejected(void **state) {
     assert_int_equal(verdict("AUTH_KEY", invitation), DETECT_KEEP);
     assert_int_equal(verdict("Postman-Token", uuid), DETECT_REJECT);
     assert_int_equal(verdict("auth.username_in", value), DETECT_REJECT);
+    assert_int_equal(verdict("token_accessor", uuid), DETECT_REJECT);
+    assert_int_equal(verdict("module.x.aws_secretsmanager_secret.db", value), DETECT_REJECT);
+}
+
+/* Hidden fields of forms, which every visitor of a page gets. */
+static void tokens_of_forms_are_rejected(void **state) {
+    (void)state;
+    assert_int_equal(verdict("authenticity_token", value), DETECT_REJECT);
+    assert_int_equal(verdict("org.apache.struts.taglib.html.TOKEN", value), DETECT_REJECT);
+    assert_int_equal(verdict("formToken", value), DETECT_REJECT);
+    assert_int_equal(verdict("platform_token", value), DETECT_KEEP);
+    assert_int_equal(verdict("opaquelocktoken", uuid), DETECT_REJECT);
+}
+
+static void a_value_that_is_its_own_name_is_rejected(void **state) {
+    (void)state;
+    assert_int_equal(verdict("self.p256PrivateKey", "p256PrivateKey"), DETECT_REJECT);
+    assert_int_equal(verdict("session_token2", "sessionToken2"), DETECT_REJECT);
+    assert_int_equal(verdict("self.p256PrivateKey", "p521PrivateKey"), DETECT_KEEP);
+    assert_int_equal(verdict("KEY8_BLOB", "KEY8_PRIVATEKEY"), DETECT_REJECT);
+    assert_int_equal(verdict("KEY8_BLOB", "KEY8_PRIVATEKEz"), DETECT_KEEP);
 }
 
 static void tokens_that_only_pass_by_go_however_they_are_written(void **state) {
@@ -106,6 +127,11 @@ static void a_name_begins_before_the_match(void **state) {
     name_is("$c[\"api.key\"] = \"x", (struct ts_span){4, 13}, "api.key");
     name_is("next = \"x", (struct ts_span){5, 3}, "");
     name_is("token=x", (struct ts_span){0, 6}, "token");
+    name_is("  checksum/secret: x", (struct ts_span){11, 8}, "checksum/secret");
+    name_is("  checksums/secret: x", (struct ts_span){12, 8}, "secret");
+    name_is("x?alt=media&token=x", (struct ts_span){12, 6}, "alt=media&token");
+    assert_int_equal(verdict("checksum/secret", value), DETECT_REJECT);
+    assert_int_equal(verdict("alt=media&token", uuid), DETECT_LOWER);
     char text[TS_RULE_NAME_BEFORE + 16];
     memset(text, 'a', sizeof text);
     memcpy(text + TS_RULE_NAME_BEFORE + 8, "token=x", 8);
@@ -118,6 +144,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_credentials_stay),
         cmocka_unit_test(names_of_public_values_are_rejected),
+        cmocka_unit_test(tokens_of_forms_are_rejected),
+        cmocka_unit_test(a_value_that_is_its_own_name_is_rejected),
         cmocka_unit_test(names_of_properties_of_a_credential_are_rejected),
         cmocka_unit_test(tokens_that_only_pass_by_go_however_they_are_written),
         cmocka_unit_test(a_uuid_says_which_request_it_was),

@@ -139,11 +139,13 @@ static void structure_is_looked_at(void **state) {
 static void values_of_credential_files_need_no_shape(void **state) {
     (void)state;
     static const char *const weak[] = {
-        "changeme", "password", "secret1",  "your-password",
-        "abc",      "xxxxxxxx", "db_token", "fa4e7dead1beef2c0ffee5bad6f00d93"};
+        "changeme", "password",  "secret1",  "your-password",
+        "abc",      "xxxxxxxx",  "db_token", "fa4e7dead1beef2c0ffee5bad6f00d93",
+        "xxxx",     "kestrel..."};
     static const char *const elsewhere[] = {
         "${DB_PASSWORD}", "{{ vault_db }}", "<password>",
-        "$DB_PASSWORD",   "%PW%",           "$2b$12$Fake7Turnstone2Only9A4uTest6Key8Zq3Wv1Fa"};
+        "$DB_PASSWORD",   "%PW%",           "$2b$12$Fake7Turnstone2Only9A4uTest6Key8Zq3Wv1Fa",
+        "true",           "null",           "@db.password@"};
     assert_int_equal(verdict(TS_VALIDATOR_STORED, "hunter2"), DETECT_KEEP);
     assert_int_equal(verdict(TS_VALIDATOR_STORED, "admin123"), DETECT_KEEP);
     assert_int_equal(verdict(TS_VALIDATOR_STORED, "passwd1"), DETECT_LOWER);
@@ -239,14 +241,32 @@ static void logins_in_base64_are_judged_by_what_they_say(void **state) {
 
 static void placeholders_are_no_secrets(void **state) {
     (void)state;
-    static const char *const no[] = {"changeme", "<your-token>",   "${TOKEN}",      "{{ vault.token }}",
-                                     "$TOKEN",   "xxxxxxxxxxxx",   "abababababab",  "MY_EXAMPLE_KEY9",
-                                     "%TOKEN%",  "aaaaaaaaaaaab1", "your_api_key1", "****************",
-                                     ""};
+    static const char *const no[] = {"changeme",
+                                     "<your-token>",
+                                     "${TOKEN}",
+                                     "{{ vault.token }}",
+                                     "$TOKEN",
+                                     "xxxxxxxxxxxx",
+                                     "abababababab",
+                                     "MY_EXAMPLE_KEY9",
+                                     "%TOKEN%",
+                                     "aaaaaaaaaaaab1",
+                                     "your_api_key1",
+                                     "****************",
+                                     "",
+                                     "@db.password@",
+                                     "Kennwort...",
+                                     "Kennwort&#8230;",
+                                     "Contrase\u00f1a\u2026",
+                                     "Neu:%1$s",
+                                     "[parameters(",
+                                     "md5fa4e7dead1beef2c0ffee5bad6f00d93"};
     for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
         if (detect__placeholder(ts_bytes_of_cstring(no[i])) != DETECT_REJECT)
             fail_msg("%s is taken for a secret", no[i]);
     assert_int_equal(detect__placeholder(TS_BYTES("q7w2e4r5t8y1u3i9")), DETECT_KEEP);
+    assert_int_equal(detect__placeholder(TS_BYTES("@kestrel#7@")), DETECT_KEEP);
+    assert_int_equal(detect__placeholder(TS_BYTES("md5fa4e7dead1beef2c0ffee5bad6f00d")), DETECT_KEEP);
     assert_int_equal(detect__placeholder(TS_BYTES("AKIAIOSFODNN7EXAMPLE")), DETECT_LOWER);
     assert_int_equal(
         detect__placeholder(TS_BYTES("Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/"
@@ -275,6 +295,10 @@ static void references_are_names_or_expressions(void **state) {
 static void made_up_values_are_lowered(void **state) {
     (void)state;
     assert_int_equal(detect__placeholder(TS_BYTES("Q7wFakeX2vK9z")), DETECT_LOWER);
+    assert_int_equal(detect__placeholder(TS_BYTES("Q7wX2vK9z...")), DETECT_LOWER);
+    assert_int_equal(detect__placeholder(TS_BYTES("Q7wX2...vK9zP")), DETECT_LOWER);
+    assert_int_equal(detect__placeholder(TS_BYTES("1Q45wxxxx12345")), DETECT_LOWER);
+    assert_int_equal(detect__placeholder(TS_BYTES("d41d8cd98f00b204e9800998ecf8427e")), DETECT_LOWER);
     /* "example-app-secret", and a text that is not a placeholder */
     assert_int_equal(detect__placeholder(TS_BYTES("ZXhhbXBsZS1hcHAtc2VjcmV0")), DETECT_LOWER);
     assert_int_equal(detect__placeholder(TS_BYTES("a2VzdHJlbC1ncmFuaXRlLTc3")), DETECT_KEEP);
@@ -288,6 +312,20 @@ static void made_up_values_are_lowered(void **state) {
     assert_int_equal(detect__placeholder(TS_BYTES("read_key2(x1)")), DETECT_REJECT);
     assert_int_equal(detect__placeholder(TS_BYTES("%DB_PASSWORD_2%")), DETECT_REJECT);
     assert_int_equal(detect__placeholder(TS_BYTES("%k&b8o7qn0ga2^32yeer@xjo%")), DETECT_KEEP);
+}
+
+/* ASP.NET Core Identity stores them in base64: the format, three numbers, a salt of 16 bytes and a key of 32. */
+static void hashes_of_identity_are_no_passwords(void **state) {
+    (void)state;
+    static const char hash[] = "AQAAAAIAAYagAAAAE"
+                               "Fake7Turnstone2Only9A4Test6Key8Zq3Wv1Fake7Turnstone2Only9A4Test6K"
+                               "==";
+    static const char long_salt[] = "AQAAAAIAAYagAAAAI"
+                                    "Fake7Turnstone2Only9A4Test6Key8Zq3Wv1Fake7Turnstone2Only9A4Test6K"
+                                    "==";
+    assert_int_equal(detect__placeholder(ts_bytes_of_cstring(hash)), DETECT_REJECT);
+    assert_int_equal(verdict(TS_VALIDATOR_PASSWORD_HASH, hash), DETECT_KEEP);
+    assert_int_equal(detect__placeholder(ts_bytes_of_cstring(long_salt)), DETECT_LOWER);
 }
 
 /* At least nine consecutive characters, which are at least half of the text: a weak value, which may be in use. */
@@ -371,6 +409,7 @@ int main(void) {
         cmocka_unit_test(placeholders_are_no_secrets),
         cmocka_unit_test(references_are_names_or_expressions),
         cmocka_unit_test(made_up_values_are_lowered),
+        cmocka_unit_test(hashes_of_identity_are_no_passwords),
         cmocka_unit_test(a_sequence_counts_when_it_is_long_and_half_of_it),
         cmocka_unit_test(a_stepped_value_is_made_up),
         cmocka_unit_test(keys_of_documents_are_made_up),
