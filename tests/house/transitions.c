@@ -136,8 +136,9 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++)
         read_pair(argv[i]);
     struct ts_unit unit;
-    ts_unit_init(&unit, RUN_NUMBER,
-                 (struct ts_unit_limits){.tries_max = 1, .first_wait_ms = 1, .longest_wait_ms = 1});
+    struct ts_unit_limits limits = ts_unit_limits_default();
+    limits.tries_max = 1; /* fewer states */
+    ts_unit_init(&unit, RUN_NUMBER, limits);
     take(&unit, &(struct ts_unit_event){.kind = TS_UNIT_EVENT_CLAIMED});
     for (size_t i = 0; i < state_count; i++)
         for (unsigned event = 0; event < TS_UNIT_EVENT_COUNT; event++)
