@@ -197,7 +197,7 @@ static enum ts_git_error find_upstream(const struct reading *r, const char *name
     char branch[TEXT_MAX];
     struct setting remote = {.is_set = false};
     struct setting merge = {.is_set = false};
-    if (name[0] != '\0' && strcmp(name, "HEAD") != 0)
+    if (name[0] != '\0' && strcmp(name, "HEAD") != 0 && strcmp(name, "@") != 0)
         (void)snprintf(branch, sizeof branch, "%s", name);
     else if (!current_branch(r->repo, branch))
         return refuse(r, TS_GIT_NO_UPSTREAM);
@@ -231,7 +231,7 @@ static char *read_reflog(const struct ts_git_repo *repo, const char *name, char 
         name = current_branch(repo, branch) ? branch : "HEAD";
     if (ret_ref != NULL)
         (void)snprintf(ret_ref, TEXT_MAX, "%s", name);
-    if (strcmp(name, "HEAD") == 0)
+    if (strcmp(name, "HEAD") == 0 || strcmp(name, "@") == 0)
         return read_file(repo->git_dir, "logs/HEAD", REFLOG_MAX, &text) ? text : NULL;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0] && strstr(name, "..") == NULL; i++) {
         (void)snprintf(path, sizeof path, "%s%s", forms[i], name);

@@ -394,7 +394,7 @@ def revisions_are_those_of_git():
     repo.git("config", "branch.topic.merge", "refs/heads/trunk")
     dates = [repo.git("show", "-s", f"--format={form}", commits["first"]) for form in ("%cI", "%ci", "%ct")]
     for name in ("HEAD", "@", "HEAD~1", "HEAD~", "HEAD^", "HEAD~2^1~1", "v1.2^", "v1.2^{}", "v1.2~2", "v1.2^{commit}^0", commits["move"][:7],
-                 "topic@{upstream}", "@{u}", "@{-1}", "topic@{0}", "HEAD@{1}", "main@{2}", f"v1.2-0-g{commits['first'][:9]}",
+                 "topic@{upstream}", "@{u}", "@@{u}", "HEAD@{u}", "@{-1}", "topic@{0}", "HEAD@{1}", "@@{1}", "main@{2}", f"v1.2-0-g{commits['first'][:9]}",
                  "refs/heads/main~4", "origin/trunk", "@{-1}~3", "main@{4}", ":/^first", ":/!-copy", "HEAD^{/^new.$}", "v1.2^{/!-[mcd].*}", "main@{now}", "main@{30.years.ago}",
                  *(f"main@{{{date}}}" for date in dates)):
         commit = repo.git("rev-parse", repo.git("rev-parse", name) + "^{commit}")
