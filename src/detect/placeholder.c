@@ -231,13 +231,40 @@ static bool is_identity_hash(struct ts_bytes secret) {
            memcmp(hash + HEAD - sizeof salt, salt, sizeof salt) == 0;
 }
 
-/* Hashes of passwords: $2b$12$..., {SSHA}..., pbkdf2_sha256$... */
+/* sha256=..., sha512-..., sha1:...: the digest of a file. */
+static bool is_file_digest(const char *lower) {
+    static const char *const names[] = {"sha1", "sha224", "sha256", "sha384", "sha512"};
+    enum { LEAST = 27 }; /* the length of SHA-1 in base64 */
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        size_t len = strlen(names[i]);
+        if (strncmp(lower, names[i], len) == 0 && lower[len] != '\0' && strchr("=-:", lower[len]))
+            return strlen(lower + len + 1) >= LEAST;
+    }
+    return false;
+}
+
+/* name[0], name[-1], name['key']: an element of a list or a map. */
+static bool is_element(const char *text, size_t len) {
+    size_t name = strspn(text, name_characters);
+    return name > 0 && text[name] == '[' && text[len - 1] == ']' &&
+           name + 2 + strspn(text + name + 1, name_characters) == len;
+}
+
+/* Hashes of passwords: $2b$12$..., {SSHA}..., pbkdf2_sha256$..., perhaps after user:. Values that SOPS or Spring
+ * has encrypted: ENC[AES256_GCM,..., {cipher}... */
 static bool is_password_hash(struct ts_bytes secret, const char *lower) {
-    static const char *const beginnings[] = {
-        "$2a$",  "$2b$",   "$2x$",    "$2y$",     "$argon2", "$1$",      "$5$",        "$6$",     "$y$",
-        "$7$",   "$8$",    "$9$",     "$scrypt$", "$pbkdf2", "pbkdf2",   "scrypt:",    "argon2",  "bcrypt",
-        "{ssha", "{sha",   "{crypt}", "{md5}",    "{smd5}",  "{bcrypt}", "scram-sha-", "sha256$", "sha1$",
-        "md5$",  "$apr1$", "$p$",     "$h$",      "$s$",     "sha224$",  "sha384$",    "sha512$"};
+    const char *colon = strchr(lower, ':');
+    if (colon && strncmp(colon + 1, "$2", 2) == 0 && colon[3] != '\0' && strchr("abxy", colon[3]) &&
+        colon[4] == '$')
+        return true;
+    static const char *const beginnings[] = {"$2a$",     "$2b$",       "$2x$",     "$2y$",    "$argon2",
+                                             "$1$",      "$5$",        "$6$",      "$y$",     "$7$",
+                                             "$8$",      "$9$",        "$scrypt$", "$pbkdf2", "pbkdf2",
+                                             "scrypt:",  "argon2",     "bcrypt",   "enc[aes", "{cipher}",
+                                             "{ssha",    "{sha",       "{crypt}",  "{md5}",   "{smd5}",
+                                             "{bcrypt}", "scram-sha-", "sha256$",  "sha1$",   "md5$",
+                                             "$apr1$",   "$p$",        "$h$",      "$s$",     "sha224$",
+                                             "sha384$",  "sha512$"};
     for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
         if (strncmp(lower, beginnings[i], strlen(beginnings[i])) == 0)
             return true;
@@ -302,7 +329,8 @@ enum detect_verdict detect__placeholder(struct ts_bytes secret) {
             return DETECT_LOWER;
     if (has_part(lower))
         return DETECT_REJECT;
-    if (is_password_hash(secret, lower) || is_reference(text, secret.len) || is_repeated(text, secret.len) ||
+    if (is_password_hash(secret, lower) || is_file_digest(lower) || is_reference(text, secret.len) ||
+        is_element(text, secret.len) || is_repeated(text, secret.len) ||
         is_unfinished_text(lower, secret.len))
         return DETECT_REJECT;
     for (size_t i = 0; i < sizeof invented / sizeof invented[0]; i++)

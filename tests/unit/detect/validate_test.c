@@ -265,6 +265,18 @@ static void placeholders_are_no_secrets(void **state) {
         if (detect__placeholder(ts_bytes_of_cstring(no[i])) != DETECT_REJECT)
             fail_msg("%s is taken for a secret", no[i]);
     assert_int_equal(detect__placeholder(TS_BYTES("q7w2e4r5t8y1u3i9")), DETECT_KEEP);
+    static const char *const digests[] = {"sha256=Q7wX2vK9zP4mN8bT1cR6yL3hJ5gF0dS2aWeUiOpAkEj",
+                                          "sha512-Q7wX2vK9zP4mN8bT1cR6yL3hJ5gF0dS2aWeUiOpAkEj",
+                                          "ENC[AES256_GCM,Q7wX2v=,K9zP4mN8b=]",
+                                          "{cipher}Q7wX2vK9zP4mN8bT1cR6yL3h",
+                                          "StreamNames[-1]",
+                                          "shop:$2y$10$Q7wX2vK9zP4mN8bT1cR6yL3hJ5g"};
+    for (size_t i = 0; i < sizeof digests / sizeof digests[0]; i++)
+        if (detect__placeholder(ts_bytes_of_cstring(digests[i])) != DETECT_REJECT)
+            fail_msg("%s is taken for a secret", digests[i]);
+    assert_int_equal(detect__placeholder(TS_BYTES("sha256-kestrel7")), DETECT_KEEP);
+    assert_int_equal(detect__placeholder(TS_BYTES("Q7wX2v[K9]zP4m")), DETECT_KEEP);
+    assert_int_equal(detect__placeholder(TS_BYTES("kestrel:$2")), DETECT_KEEP);
     assert_int_equal(detect__placeholder(TS_BYTES("@kestrel#7@")), DETECT_KEEP);
     assert_int_equal(detect__placeholder(TS_BYTES("md5fa4e7dead1beef2c0ffee5bad6f00d")), DETECT_KEEP);
     assert_int_equal(detect__placeholder(TS_BYTES("AKIAIOSFODNN7EXAMPLE")), DETECT_LOWER);
