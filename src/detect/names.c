@@ -83,6 +83,11 @@ static const char *const often_passing[] = {
     "task",   "activity", "action", "update",  "provision",
 };
 
+/* Words before "key" that show that the key names something: the project of SonarQube, a row of a table. */
+static const char *const naming[] = {
+    "project", "foreign", "sort", "partition", "row", "translation", "lookup",
+};
+
 /* Words anywhere in the name. Such a value is public, because every user of the page or program has it, or it
  * is useless by itself. */
 static const char *const open[] = {
@@ -250,6 +255,8 @@ enum detect_verdict detect__validate_name(struct ts_bytes name, struct ts_bytes 
         return DETECT_REJECT;
     if (is_word(last, "token") && (is_one_of(before, passing, LEN(passing)) ||
                                    (is_one_of(before, often_passing, LEN(often_passing)) && is_uuid(secret))))
+        return DETECT_REJECT;
+    if (is_word(last, "key") && is_one_of(before, naming, LEN(naming)) && !is_hex(secret))
         return DETECT_REJECT;
     rest = name;
     while (rest.len > 0)

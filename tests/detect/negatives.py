@@ -551,12 +551,17 @@ def sealed_value(chance, places):
     return f"hiera/{thing(chance)}.json", f'    "{thing(chance)}::{thing(chance)}_api_key": "{VALUE}",\n    "limit": {chance.randint(1, 9999)}\n', f"ENC[AES256_GCM,{a},{b}]"
 
 
+def project_of_service(chance, places):
+    value = f"{thing(chance)}{chance.choice(['_', '-', '/'])}{chance.choice(VERBS)}{chance.randint(100, 9999)}"
+    return "Jenkinsfile", f"        sh 'mvn sonar:sonar -Dsonar.host.url=https://sonarcloud.io -Dsonar.projectKey={VALUE}'\n", value
+
+
 # These use separate draws, so that a new kind does not change the other files of the corpus.
 SEEN = [file_checksum, form_demand, language_folder, sum_of_issuer, request_header, signing_key_id, group_invitation, publishable_key, primary_key,
         encoded_user_name, command_option, encoded_example, documented_token, commented_salt, template_loop, shell_comparison, step_name,
         escaped_placeholder, named_token, packed_comparison, standard_example, pinned_action, archive_sum, stepped_example, form_token, annotation_sum,
         assigned_itself, unfinished_label, stored_picture, shortened_value, documented_module, identity_hash, analytics_id, blob_in_base64,
-        vector_of_standard, planned_resource, router_log] + [words_in_code] * 8 + [installed_file, sealed_value]
+        vector_of_standard, planned_resource, router_log] + [words_in_code] * 8 + [installed_file, sealed_value, project_of_service]
 
 
 KINDS = [placeholder, template, identifier, translation, code_type, code_call, sql_column, help_text, password_hash, hashed_password, encrypted, weak_in_test,
