@@ -83,9 +83,10 @@ static const char *const often_passing[] = {
     "task",   "activity", "action", "update",  "provision",
 };
 
-/* Words before "key" that show that the key names something: the project of SonarQube, a row of a table. */
+/* Words before "key" that show that the key names something, or that pages show it: the project of SonarQube, a
+ * row of a table, the site of a captcha. */
 static const char *const naming[] = {
-    "project", "foreign", "sort", "partition", "row", "translation", "lookup",
+    "project", "foreign", "sort", "partition", "row", "translation", "lookup", "site",
 };
 
 /* Words anywhere in the name. Such a value is public, because every user of the page or program has it, or it

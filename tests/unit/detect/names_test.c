@@ -69,6 +69,7 @@ static void names_of_public_values_are_rejected(void **state) {
     assert_int_equal(verdict("token_accessor", uuid), DETECT_REJECT);
     assert_int_equal(verdict("sonar.projectKey", value), DETECT_REJECT);
     assert_int_equal(verdict("PARTITION_KEY", value), DETECT_REJECT);
+    assert_int_equal(verdict("recaptchaSiteKey", value), DETECT_REJECT);
     assert_int_equal(verdict("projectKey", "fa4e7dead1beef2c0ffee5bad6f00d93"), DETECT_KEEP);
     assert_int_equal(verdict("storage_key", value), DETECT_KEEP);
     assert_int_equal(verdict("primaryKey", value), DETECT_KEEP);
