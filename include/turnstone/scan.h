@@ -109,7 +109,7 @@ enum ts_scan_limit {
      * ratio and 1 GiB; default: 10,000. */
     TS_SCAN_LIMIT_RATIO,
     TS_SCAN_LIMIT_OCCURRENCES,   /* occurrences listed for a finding; default: 100 */
-    TS_SCAN_LIMIT_ARCHIVE_DEPTH, /* archives inside archives that are looked into, at most 8; default: 3 */
+    TS_SCAN_LIMIT_ARCHIVE_DEPTH, /* how deep nested archives are opened, at most 8; default: 3 */
     TS_SCAN_LIMIT_ARCHIVE_BYTES, /* bytes that one archive may unpack to; more: INCOMPLETE; default: 1 GiB */
 };
 

@@ -9,8 +9,8 @@
  * A coordinator is opened once per process and cluster. Any number of threads may run transactions through it
  * at the same time. There are five outcomes: committed; committed, but not yet applied on every store;
  * aborted; refused before anything was tried; unknown. Unknown is a separate outcome, never reported as
- * aborted: ask ts_txn_status later. For a recorded transaction ts_txn_status returns the outcome once there
- * is one. Until then, and if its write never arrived, it returns unknown too.
+ * aborted: ask ts_txn_status later. For a recorded transaction ts_txn_status returns the outcome once a
+ * store has it. Before that, ts_txn_status returns unknown, too.
  */
 #ifndef TURNSTONE_TXN_H
 #define TURNSTONE_TXN_H

@@ -136,8 +136,8 @@ const struct cli_verb cli__verb_baseline = {
         "file, for 'turnstone scan --baseline'. The file contains no secrets, dates, paths or lines, so that "
         "it can be committed and changes only when findings appear or disappear. An existing file is updated "
         "and keeps its salt. If the scan is incomplete, nothing is written.\n\n"
-        "Ids are keyed by the salt of the project (.turnstone.yml). Without one, a new baseline draws a salt "
-        "and stores it, and scans with that baseline use it. The ids of such scans differ from those of other "
+        "Ids are keyed by the salt of the project (.turnstone.yml). Without one, a new baseline gets a random "
+        "salt and stores it, and scans with that baseline use it. The ids of such scans differ from those of other "
         "scans. docs/formats/baseline.md explains what the salt protects.\n\n"
         "Exit status: 0 the file was written; 2 a wrong target or option; 4 an incomplete scan; 6 no memory, "
         "threads or temporary files, or the output cannot be written.",

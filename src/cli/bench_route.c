@@ -259,7 +259,7 @@ const struct cli_verb cli__verb_bench_route = {
     .name = "bench route",
     .summary = "measure the cost of routing",
     .description =
-        "Measures each strategy on random ids, and a bare loop that does the same work in the same run. "
+        "Measures each strategy on random ids, and in the same run a bare loop that computes the same answers. "
         "To compare machines, compare the ratio of a strategy to the bare loop. Figures are nanoseconds per call, the best of many short "
         "trials. It takes about a second.",
     .options = bench_options,

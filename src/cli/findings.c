@@ -272,7 +272,7 @@ const struct cli_verb cli__verb_findings_list = {
 const struct cli_verb cli__verb_findings_triage = {
     .name = "findings triage",
     .summary = "decide about findings",
-    .operands = "ID...",
+    .operands = "ID…",
     .description =
         "Stores a decision about each of the findings: who decided, when and why. It applies to the secret "
         "in all repositories of the tenant, and stays valid when they are scanned again. A later decision "

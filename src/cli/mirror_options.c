@@ -59,14 +59,16 @@ static enum cli_exit read_protocols(const char *verb, const char *given, struct 
     static const char *const known[] = {"https", "ssh", "http", "git"};
     const char *text = given != NULL ? given : "https,ssh";
     if (strlen(text) >= sizeof mirrors->protocols)
-        return refuse(verb, "protocols", text, "a list of https, ssh, http and git");
+        return refuse(verb, "protocols", text,
+                      "one or more of https, ssh, http and git, separated by commas");
     for (const char *at = text;; at++) {
         const size_t len = strcspn(at, ",");
         bool is_known = false;
         for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
             is_known = is_known || (strlen(known[i]) == len && memcmp(known[i], at, len) == 0);
         if (!is_known)
-            return refuse(verb, "protocols", text, "a list of https, ssh, http and git");
+            return refuse(verb, "protocols", text,
+                          "one or more of https, ssh, http and git, separated by commas");
         at += len;
         if (*at == '\0')
             break;

@@ -507,8 +507,8 @@ static enum cli_exit run_import(const struct cli_arguments *arguments) {
     struct import import = {.tool = ""};
     enum cli_exit status = CLI_EXIT_DONE;
     if (arguments->operand_count == 0)
-        return cli__complain(CLI_EXIT_USAGE,
-                             "rules import: takes files; give the rules of gitleaks or Nosey Parker");
+        return cli__complain(
+            CLI_EXIT_USAGE, "rules import: no file given; name files with rules of gitleaks or Nosey Parker");
     ts_out_init(&out, STDOUT_FILENO);
     for (size_t i = 0; i < arguments->operand_count && status <= CLI_EXIT_FINDINGS; i++) {
         enum cli_exit one = import_file(&import, arguments->operands[i]);

@@ -148,7 +148,7 @@ const struct cli_verb cli__verb_run_diff = {
     .description =
         "Compares the findings of the fleet after run A with those after run B. A target's findings after a "
         "run are those of its last complete scan by that run or an earlier one. Prints a line for "
-        "each finding that came to a target (+) or went from it (-), by severity; the line says whether "
+        "each finding that is new in a target (+) or gone from it (-), by severity; the line says whether "
         "other targets had or have the same secret. The runs may be of any age, as long as their records "
         "exist. If run B is still active, its results so far count.\n\n"
         "With --json, prints one object per line; the last one has the counts.",

@@ -15,12 +15,14 @@ enum { CLI_SCHEDULE_TRIES = 20 };
 enum cli_exit cli__schedule_name(const char *verb, const struct cli_arguments *arguments,
                                  struct ts_schedule_name *ret_name);
 
-/* Reads the schedule. Prints an error if there is none, or if it is damaged, unless the verb can use it nevertheless. */
+/* What a verb needs of a schedule. */
 enum cli_schedule_need {
     CLI_SCHEDULE_ANY,   /* the schedule may be absent or damaged */
     CLI_SCHEDULE_THERE, /* it may be damaged */
     CLI_SCHEDULE_VALID,
 };
+
+/* Reads the schedule. Prints an error if it is absent or damaged, and `need` does not allow that. */
 enum cli_exit cli__schedule_read(struct cli_coord *coord, const struct ts_schedule_name *name,
                                  enum cli_schedule_need need, struct ts_schedule_seen *ret_seen);
 

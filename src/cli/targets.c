@@ -148,8 +148,8 @@ const struct cli_verb cli__verb_targets = {
     .summary = "show the fleet targets for a list of repositories",
     .operands = "ADDRESS|FILE|FOLDER|FORGE|-…",
     .description =
-        "A target is one repository with one selection, for one tenant. Each line has its id, its normalised "
-        "address, and its selection. The same request gives the same targets in the same order; duplicates "
+        "A target is one repository with one selection, for one tenant. Prints one line for each target: its id, "
+        "its normalised address, and its selection. The same request gives the same targets in the same order; duplicates "
         "are dropped.\n\nA file, or '-' for standard input, has one address per line, with an optional "
         "selection after a tab. Empty lines and lines that begin with # are ignored. A folder means all "
         "repositories in it, except those inside another repository. An address is a path or a URL with https, "

@@ -210,7 +210,7 @@ const struct cli_verb cli__verb_txn = {
         "{\"op\":\"del\",\"key\":\"a\"}, {\"op\":\"add\",\"key\":\"n\",\"delta\":1,\"max\":10}, "
         "{\"op\":\"check\",\"key\":\"a\",\"version\":7} (version 0 means absent, and needs a put of the same "
         "key) and {\"op\":\"before\",\"time_ms\":N}. Keys are text, or any bytes as 0x and hexadecimal "
-        "digits. A key is written at most once.\n\n"
+        "digits. A transaction may write each key only once.\n\n"
         "The outcome 'unknown' (status 5) means that the "
         "transaction may have been committed; if it was run with --record, 'turnstone txn status ID' shows "
         "its outcome. The exit status is that of the transaction, even if its report or the metrics cannot "
@@ -274,7 +274,7 @@ const struct cli_verb cli__verb_txn_status = {
         "Asks the stores for the outcome of a transaction by its id, from any process: committed, aborted "
         "(also by a resolver or by 'store recover'), pending (promised and not yet decided), or unknown. "
         "The outcome is unknown, with status 5, if the transaction is finished and was run without "
-        "--record, or if its write has not arrived. A damaged record of the transaction is an error with "
+        "--record, or if no store has received it. A damaged record of the transaction is an error with "
         "status 6. Nothing is changed.",
     .options = status_options,
     .option_count = sizeof status_options / sizeof status_options[0],

@@ -64,8 +64,8 @@ static void read_statuses(struct detect_yaml *yaml, yaml_node_t *node, const cha
         if (!detect__yaml_scalar(yaml, item, field, &text))
             continue;
         if (ts_u32_parse(text, &status) != TS_NUMBER_OK || status < STATUS_MIN || status > STATUS_MAX)
-            detect__yaml_fail(yaml, detect__yaml_line(item), field, "each must be a status from %d to %d",
-                              STATUS_MIN, STATUS_MAX);
+            detect__yaml_fail(yaml, detect__yaml_line(item), field,
+                              "each item must be an HTTP status from %d to %d", STATUS_MIN, STATUS_MAX);
         answer->statuses[answer->count++] = (uint16_t)status;
     }
 }

@@ -353,7 +353,8 @@ static const struct ts_rule_example *read_examples(struct detect_yaml *yaml, yam
 static void check_id(struct detect_yaml *yaml, const struct ts_rule *rule) {
     size_t len = strlen(rule->id);
     if (len > TS_RULE_ID_MAX || strspn(rule->id, "abcdefghijklmnopqrstuvwxyz0123456789-") != len)
-        detect__yaml_fail(yaml, rule->line, "id", "must be 1 to %d of a-z, 0-9 and '-'", TS_RULE_ID_MAX);
+        detect__yaml_fail(yaml, rule->line, "id", "must have 1 to %d characters, all of them a-z, 0-9 or '-'",
+                          TS_RULE_ID_MAX);
 }
 
 /* Returns true only if the field exists and is true. */
@@ -389,7 +390,7 @@ static void read_levels(struct detect_yaml *yaml, yaml_node_t *node, struct ts_r
                           "needs 'pair': name the rules of the secrets with which the matches are reported");
     if (rule->scored && confidence)
         detect__yaml_fail(yaml, detect__yaml_line(confidence), "confidence",
-                          "the model decides the confidence of a rule with 'scored'; leave it out");
+                          "the model decides the confidence of a rule with 'scored'; leave out 'confidence'");
 }
 
 /* Computes the fields that the file leaves out. If that fails, or the rule has other problems, also checks

@@ -212,7 +212,8 @@ bool ts_ruleset_add_file(struct ts_ruleset *set, const char *path, struct ts_det
     }
     if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size > TS_RULE_FILE_SIZE_MAX) {
         detect__error_set(ret_error, TS_DETECT_UNREADABLE, place,
-                          "not a file of at most %zu bytes; name a rule file", TS_RULE_FILE_SIZE_MAX);
+                          "not a regular file, or larger than %zu bytes; name a rule file",
+                          TS_RULE_FILE_SIZE_MAX);
         goto done;
     }
     size_t size = (size_t)status.st_size;

@@ -344,9 +344,9 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-/* The margin around a changed byte in which a match may begin or end. It contains at least the bytes that
- * decide where an encoded text begins, and enough of that text to recognise it; its decoded form is scanned
- * in a separate frame. */
+/* The margin around a changed byte in which a match may begin or end. The margin covers at least the
+ * bytes that decide where an encoded text begins, and enough of the text to recognise it. The decoded text is
+ * scanned in a frame of its own. */
 static struct margins narrow_margins(size_t before, size_t after) {
     enum { LEAST = DETECT_PART_EDGE + 32 };
     return (struct margins){larger(after, LEAST), larger(before + after, LEAST)};

@@ -161,7 +161,7 @@ void git__plan_release(struct git__plan *plan) {
 /* ---- units ---- */
 
 #define LARGE_MIN   ((uint64_t)1 << 20)
-#define LARGE_PARTS 128 /* a large unit is at least this fraction of the whole */
+#define LARGE_PARTS 128 /* a large unit is at least 1/LARGE_PARTS of the whole */
 
 static int compare_units(const void *a, const void *b) {
     const struct git__unit *x = a;

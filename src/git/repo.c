@@ -153,7 +153,7 @@ static enum ts_git_error follow_git_file(const char *folder, const char *name, c
     return error;
 }
 
-/* Whether there is no permission to read it, so that its content is unknown. */
+/* Whether the folder may not be read, so that its content is unknown. */
 static bool is_closed(const char *path) {
     struct stat status;
     char *head = git__path_join(path, "HEAD");

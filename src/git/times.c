@@ -101,7 +101,7 @@ bool git__graph_order_times(struct ts_git_graph *graph) {
             done = order_from(&pass, i);
     if (graph->late_count > 0 && !pass.is_stopped) /* the next call sorts them */
         qsort(graph->late, graph->late_count, sizeof *graph->late, compare_late);
-    /* Moved times stay, even if memory runs out for the rest. */
+    /* Times that were already moved stay so, even if memory ran out before the others. */
     graph->has_order = has_begun && !pass.is_stopped;
     ts_git_set_free(pass.begun);
     ts_git_set_free(pass.done);

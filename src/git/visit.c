@@ -13,7 +13,7 @@
 #define WINDOW_DEFAULT     ((size_t)8 << 20)
 #define WHOLE_PARTS        16 /* objects of up to 1/16 of the memory are held whole */
 #define THREADS_MAX        256
-#define COPIES_MAX         ((size_t)1 << 18) /* 6 MiB a thread; a delta with more is scanned completely */
+#define COPIES_MAX         ((size_t)1 << 18) /* 6 MiB per thread; a delta with more copies is scanned whole */
 #define OTHER_COPY_STEPS   UINT64_C(4000000) /* limit of entries read for other copies of damaged objects */
 #define UNITS_AT_ONCE      8
 #define NODES_AHEAD        4                     /* objects of a delta tree to prefetch while one is built */

@@ -105,8 +105,8 @@ struct ts_scan_parts {
     void *ctx;
     /* There are no parts and no tips: the scan reads messages together with the history, which is faster. */
     bool is_empty;
-    /* A part is passed to `keep` when there are this many bytes of new ids, or this long after the last part;
-     * 0: when there are 4 MiB. The rest follows at the end. */
+    /* A part is passed to `keep` when there are part_bytes of new ids (0: 4 MiB), or part_ms after the previous
+     * part. The last part follows at the end. */
     size_t part_bytes;
     uint64_t part_ms;
 };

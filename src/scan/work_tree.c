@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The share of memory for the entries of the index. */
+/* The entries of the index may take 1/INDEX_SHARE of the memory. */
 #define INDEX_SHARE 4
 /* The limit on examined entries of folders. In a larger work tree, untracked files may be missed. */
 #define ENTRIES_MAX 2000000

@@ -135,7 +135,7 @@ def add_url(corpus, chance, owners, places):
 
 
 def add_yaml(corpus, chance, owners):
-    """A password without quotes in a YAML file, the most usual form of one."""
+    """A password without quotes in a YAML file, the most usual form of passwords there."""
     site = Site(chance, [chance.choice(owners)])
     value = values.password(chance)
     if value[0] in "!@#%&*" or " #" in value or value.endswith(":"):

@@ -39,7 +39,7 @@ def documents():
 
 
 def wrong_counts_of_rules(text):
-    """The line "rules  N" of a report, and "N built-in rules"."""
+    """Yields each wrong number of rules in the text, in lines "rules  N" of reports and in "N built-in rules"."""
     for count in re.findall(r"^rules {2,}([\d,]+)$|\b([\d,]+)\s+built-in\s+rules\b", text, re.MULTILINE):
         if int("".join(count).replace(",", "")) != RULES:
             yield f"{''.join(count)} rules, and the program has {RULES}"

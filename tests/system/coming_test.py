@@ -371,7 +371,7 @@ def all_problems_of_a_rule_file_are_reported_at_once():
               (line, rule, field, result.out))
     holds("bad.yml:9: a rule has no field 'colour'" in result.out, result.out)
     holds("PCRE2 rejects it: missing closing parenthesis" in result.out, result.out)
-    complains(USAGE, "bad.yml:2: id: must be 1 to 64 of a-z, 0-9 and '-'; 6 more problems: see 'turnstone rules check'",
+    complains(USAGE, "bad.yml:2: id: must have 1 to 64 characters, all of them a-z, 0-9 or '-'; 6 more problems: see 'turnstone rules check'",
               "scan", "--rules", "bad.yml", "-")
 
 
@@ -381,7 +381,7 @@ def an_invalid_rule_file_is_refused():
                       ("a: b\n", "no list of rules"), ("rules:\n- {id: x, severity: high}\n", "already contains rules of turnstone")):
         complains(USAGE, why, "rules", "import", put("wrong", text))
     complains(USAGE, "cannot read", "rules", "import", "missing.toml")
-    complains(USAGE, "takes files; give the rules of gitleaks or Nosey Parker", "rules", "import")
+    complains(USAGE, "no file given; name files with rules of gitleaks or Nosey Parker", "rules", "import")
 
 
 main()

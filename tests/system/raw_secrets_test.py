@@ -113,7 +113,7 @@ WORD, OTHER, SHORT = password("word"), password("other", 18), password("short", 
 
 
 def found(*more):
-    """Makes a file in which all of them are found unencoded."""
+    """The text of a file that contains WORD, OTHER, SHORT and the given secrets, all unencoded."""
     return "".join(f'password = "{secret}"\n' for secret in (WORD, OTHER, SHORT, *more))
 
 

@@ -20,8 +20,8 @@ CLEAN, FINDINGS, INCOMPLETE = 0, 1, 4
 
 
 class Paused:
-    """The configuration is a pipe. So the program waits after it has opened the repository: refs are read,
-    and packs are listed."""
+    """A scan that waits for its configuration, which is a pipe. At that point it has read the refs and listed
+    the packs."""
 
     def __init__(self, *arguments):
         os.mkfifo("pipe")

@@ -191,7 +191,7 @@ def bad_options_get_one_line():
     fleet = Fleet()
     worker = ("worker", "--cluster", fleet.urls, "--once")
     for options, why in ((("--mirror-quota", "much"), "--mirror-quota must be a size"), (("--mirror-max", "0"), "--mirror-max must be a size"),
-                         (("--protocols", "https,ext"), "--protocols must be a list of"), (("--fetch-stall", "1"), "--fetch-stall must be a time"),
+                         (("--protocols", "https,ext"), "--protocols must be one or more of"), (("--fetch-stall", "1"), "--fetch-stall must be a time"),
                          (("--fetch-timeout", "10ms"), "--fetch-timeout must be a time"), (("--credentials", "none"), "cannot be read")):
         complains(2, why, *worker, *options)
     with open("open", "w") as file:

@@ -32,7 +32,7 @@ struct ts_target_list {
 struct ts_target_defaults {
     struct ts_bytes tenant;
     struct ts_bytes selection; /* the selection for addresses without one */
-    const char *format;        /* object format of repositories on servers, which is not known yet */
+    const char *format;        /* object format to assume for repositories on servers */
 };
 
 enum ts_target_result {

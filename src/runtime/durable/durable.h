@@ -32,8 +32,8 @@
 enum { TS_DURABLE_OPS_MAX = 1000 };
 #define TS_DURABLE_BYTES_MAX  ((size_t)4 << 20)
 
-/* A batch for a store other than the target's home is applied within this time after that store's time was
- * read, or not at all. If leases are shorter than this, their duration is the limit. */
+/* The limit for a batch on a store other than the target's home, from the moment when that store's clock was read.
+ * A later batch is not applied. If leases are shorter than this, their duration is the limit. */
 #define TS_DURABLE_FOREIGN_MS UINT64_C(30000)
 
 struct ts_durable;

@@ -181,8 +181,8 @@ enum ts_txn_error ts_txn_fence(struct ts_cluster *cluster, uint64_t timeout_ms, 
     return error;
 }
 
-/* Copies from different times may be in epochs that no raise produces. Closes all of them at the highest
- * epoch. */
+/* Closes all stores at the highest epoch. Stores that were restored from different times may have epochs that
+ * raising the epoch never produces. */
 static enum ts_txn_error level_epochs(struct ts_cluster *cluster, uint64_t timeout_us,
                                       struct ts_txn_error_detail *ret_detail) {
     uint32_t count = (uint32_t)ts_cluster_count(cluster);

@@ -523,7 +523,7 @@ static void report_to_breakers(struct ts_coordinator *coordinator, struct txn__a
         : active->attempt.cause.kind == TS_TXN_CAUSE_NONE || active->wait.stopped
             ? TS_TXN_BREAKER_TURNED_AWAY
             : ts_txn_breaker_report_of(&active->attempt.cause);
-    /* Handles a failure to register on the decider, before the first call of an attempt. */
+    /* If registering on the decider failed, there was no call, and the first member is to blame. */
     size_t to_blame = run->count > 0 && run->failed_member < run->count ? run->failed_member : 0;
     for (size_t i = 0; i < active->request.plan.part_count; i++)
         ts_txn_breaker_report(&coordinator->breakers[active->request.stores[i]], &active->request.permits[i],

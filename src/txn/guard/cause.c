@@ -106,7 +106,7 @@ static struct ts_txn_error_verdict verdict_of_sqlstate(const char *sqlstate) {
     return verdict;
 }
 
-/* Derives the verdict from the table of results. For results that mean the same after every kind of call. */
+/* Derives the verdict from the table of results, for results that mean the same after every kind of call. */
 static struct ts_txn_error_verdict verdict_of_meaning(enum ts_store_result result) {
     const struct ts_store_meaning *meaning = ts_store_result_meaning(result);
     struct ts_txn_error_verdict verdict = {.error_class = TS_TXN_CLASS_PERMANENT,

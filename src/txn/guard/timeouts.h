@@ -57,9 +57,8 @@ uint64_t ts_txn_timeout_until_us(const struct ts_txn_timeouts *timeouts,
 uint64_t ts_txn_timeout_lock_wait_us(const struct ts_txn_timeouts *timeouts,
                                      const struct ts_txn_timeout_watch *watch);
 
-/* The phase whose time is over at now_us: the one that ended first; if several ended at the same time, the
- * phase of the call. NONE while there is time. Consistent with ts_txn_timeout_until_us: not NONE exactly when
- * now_us has reached that time. */
+/* The phase whose time ended first. If several ended at the same time, the phase that the call belongs to. NONE
+ * if now_us is before ts_txn_timeout_until_us(). */
 enum ts_txn_timeout_phase ts_txn_timeout_over(const struct ts_txn_timeouts *timeouts,
                                               const struct ts_txn_timeout_watch *watch, uint64_t now_us);
 

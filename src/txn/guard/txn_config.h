@@ -18,7 +18,7 @@
 /* X(SUFFIX, name): the names are used in configuration files and messages. */
 #define TS_TXN_TIMEOUT_POLICIES(X)                                                                           \
     X(FAIL_FAST, "FailFast")     /* a call ends when its phase is over */                                    \
-    X(BEST_EFFORT, "BestEffort") /* phases may take longer while the total timeout holds */
+    X(BEST_EFFORT, "BestEffort") /* a phase may take longer, until the total timeout ends */
 
 #define TS_TXN_QUEUE_POLICIES(X)                                                                             \
     X(FIFO, "Fifo")                           /* first come, first served */                                 \

@@ -206,7 +206,7 @@ static void short_lines_that_change_are_a_part_of_the_text_around_them(void **st
         finds_one_changed(ts_bytes_of(text, sizeof text), 300 + behind);
 }
 
-/* Texts are cut 16,512 bytes after a block of 128 KiB. A secret on the cut is found with the next block. */
+/* Texts are cut 16,512 bytes after the end of a block of 128 KiB. A secret on the cut is found with the next block. */
 static void short_lines_across_a_cut_are_found(void **state) {
     (void)state;
     enum { BLOCK = 131072, CUT = BLOCK + 16512, SIZE = CUT + 400 };

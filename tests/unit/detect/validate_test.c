@@ -340,7 +340,8 @@ static void hashes_of_identity_are_no_passwords(void **state) {
     assert_int_equal(detect__placeholder(ts_bytes_of_cstring(long_salt)), DETECT_LOWER);
 }
 
-/* At least nine consecutive characters, which are at least half of the text: a weak value, which may be in use. */
+/* A run of nine or more consecutive characters that is at least half of the text makes a value weak. It may
+ * still be in use, so its confidence is only lowered. */
 static void a_sequence_counts_when_it_is_long_and_half_of_it(void **state) {
     (void)state;
     assert_int_equal(detect__placeholder(TS_BYTES("0123456789abcdef01")), DETECT_LOWER);

@@ -124,8 +124,8 @@ static void loose_objects_are_compared_by_their_files(void **state) {
     assert_counts(counts, 2, 0, 0);
 }
 
-/* A chain of deltas with another content at its root: all of them have other contents, although their own
- * stored bytes are the same. */
+/* A chain of deltas on `root`. A different root changes the content of every delta, although the stored deltas
+ * are the same. */
 static void make_chain(const char *folder, const char *root) {
     struct pack_writer w;
     uint8_t delta[64];

@@ -57,7 +57,8 @@ static inline struct ts_git_oid writer_oid(uint32_t number) {
     return oid;
 }
 
-/* Writes an entry's header unchanged, its base, and the compressed content; the size may be wrong. */
+/* Writes an entry: a header with this type and size, the base, and the compressed content. said_size is not
+ * checked, so that tests can write a wrong one. */
 static inline uint64_t writer_entry(struct pack_writer *w, unsigned type, uint64_t said_size,
                                     const void *base, size_t base_len, const void *content, size_t len) {
     uint64_t offset = w->len;

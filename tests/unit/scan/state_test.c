@@ -327,7 +327,7 @@ static void state_of_repositories_that_are_gone_is_removed(void **state) {
     put_all(use_number(1, 2, 3));
     assert_int_equal(kept_of(lost), 100);
     assert_int_equal(rmdir(gone), 0);
-    /* While another scan uses it, it stays. */
+    /* The state of a lost repository stays while a scan uses it. */
     opened = scan__state_open(&place, &warning);
     assert_true(scan__state_begin(opened));
     put_all(use_number(1, 2, 3));

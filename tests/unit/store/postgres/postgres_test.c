@@ -409,7 +409,7 @@ static void closing_refuses_promises_and_nothing_else(void **state) {
     write_meta(store, meta); /* while there is a promise */
     prepare_expecting(TS_STORE_CLOSING, store, "new", PUT("a", "1"));
     apply_expecting(TS_STORE_OK, store, PUT("a", "1"));
-    /* The next epoch waits for the promise, and stops at its deadline. */
+    /* Opening the next epoch waits for the promise, until the deadline of the call. */
     meta.version = 2;
     meta.epoch = 2;
     meta.state = TS_META_OPEN;
