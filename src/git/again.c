@@ -50,7 +50,8 @@ enum ts_git_error git__object_read_again(struct ts_git_repo *repo, const struct 
     return error;
 }
 
-/* Does not make a table of all ids: few objects are missing, so the indexes need not be read completely. */
+/* Returns whether the repository lists the object. Makes no table of all ids: few objects are missing, so the
+ * indexes need not be read completely. */
 static bool is_listed(const struct ts_git_repo *repo, const struct ts_git_oid *oid) {
     uint32_t unused;
     for (size_t i = 0; i < repo->pack_count; i++)

@@ -27,7 +27,7 @@
 /* Approximate memory of an occurrence besides its path, during collection and sorting. */
 #define OCCURRENCE_BYTES 192u
 
-/* Entries that lead to blobs, sorted by rank of the name, then by child. */
+/* An entry that leads to blobs. Lists of such entries are sorted by rank of the name, then by child. */
 struct leading {
     uint32_t rank;
     uint32_t child;
@@ -42,8 +42,8 @@ struct leadings {
 };
 
 struct digest {
-    uint64_t first; /* index of its first entry in `all` */
-    uint32_t count; /* or NOT_MADE */
+    uint64_t first; /* index of the digest's first entry in `all` */
+    uint32_t count; /* number of entries, or NOT_MADE */
 };
 
 #define NOT_MADE UINT32_MAX
@@ -67,9 +67,9 @@ struct tracing {
     struct digest *digests;   /* indexed by the values of `dense` */
     uint32_t *dense;          /* indexed by tree: index of its digest in `digests`; GIT__NONE: no digest */
     struct leadings all;      /* leadings of all digests */
-    struct leadings added; /* entries that the current tree adds; the next field has those that it removes */
-    struct leadings removed;
-    struct git__list chain; /* a tree and its bases, while their digests are made */
+    struct leadings added;    /* entries that the current tree adds to its base */
+    struct leadings removed;  /* entries of the base that the current tree removes */
+    struct git__list chain;   /* a tree and its bases, while their digests are made */
     uint64_t digest_bytes_max;
     uint64_t found_bytes; /* memory of all occurrences, with their paths */
     uint64_t found_bytes_max;
@@ -77,7 +77,7 @@ struct tracing {
     uint64_t steps;
     bool is_cut;
     bool is_stopped;
-    bool is_over; /* a limit is reached, or the watch stopped it */
+    bool is_over; /* a limit is reached, or the watch stopped the tracing */
     bool no_memory;
 
     uint32_t commit; /* the current commit */
@@ -100,7 +100,8 @@ static uint64_t digest_bytes_max(const struct ts_git_graph *graph) {
 
 /* ---- 1: trees that lead to blobs of the set ---- */
 
-/* The state of one pass: the objects that the last pass found, and the trees that may lead to them. */
+/* The state of one pass: the objects that the previous pass found (`fresh`), and the trees that may lead to
+ * them. */
 struct search {
     struct tracing *t;
     struct ts_git_set *fresh;
@@ -111,7 +112,7 @@ struct search {
     int32_t *counts; /* indexed by tree: number of fresh entries */
 };
 
-/* Fresh entries that a tree adds, minus those that it removes. */
+/* Returns the number of fresh entries that a tree adds, minus the number of fresh entries that it removes. */
 static int32_t balance(const struct search *s, uint32_t tree) {
     const struct ts_git_graph *graph = s->t->graph;
     const struct git__edges *edges = &graph->edges[tree];
@@ -128,7 +129,7 @@ static bool lead(struct search *s, uint32_t number) {
     return !git__set_add(s->t->leads, number) || git__list_add(&s->found, number);
 }
 
-/* A replaced object leads to its replacement. */
+/* Adds objects whose replacement leads to a blob of the set. Returns false when memory runs out. */
 static bool lead_replaced(struct search *s) {
     const struct ts_git_graph *graph = s->t->graph;
     bool done = true;
@@ -141,8 +142,8 @@ static bool lead_replaced(struct search *s) {
     return done;
 }
 
-/* A tree has the entries of its base, so counts are added along a chain of bases. Trees found now count in
- * the next pass. */
+/* Makes one pass. A tree has the entries of its base, so counts are added along a chain of bases. Trees that
+ * this pass finds are fresh in the next pass. Returns false when memory runs out. */
 static bool search_once(struct search *s) {
     const struct ts_git_graph *graph = s->t->graph;
     bool done = true;
@@ -168,8 +169,8 @@ static bool search_once(struct search *s) {
     return done && lead_replaced(s);
 }
 
-/* After the first pass only trees are fresh, so trees without subtrees are skipped. A replacement may be of
- * any type. */
+/* Removes trees without subtrees from the search: after the first pass only trees are fresh. If there are
+ * replacements, removes nothing, because a replacement may be of any type. */
 static void pass_over_leaves(struct search *s) {
     const struct ts_git_graph *graph = s->t->graph;
     if (graph->replaced_count > 0)
@@ -183,7 +184,7 @@ static void pass_over_leaves(struct search *s) {
         if (has_folders)
             s->trees[kept++] = tree;
     }
-    /* The other trees have no fresh entries in any pass. */
+    /* Trees that were removed from the search have no fresh entries in any later pass. */
     for (uint32_t i = 0; i < graph->tree_count; i++)
         s->counts[graph->trees[i]] = 0;
     s->tree_count = kept;
@@ -251,7 +252,8 @@ static bool keep_leading(const struct tracing *t, const uint32_t *children, cons
     return true;
 }
 
-/* The digest of the base, without the removed entries and with the added ones; all lists are sorted. */
+/* Makes the digest of a tree: that of its base, without the removed entries and with the added entries. All
+ * lists are sorted. Returns false when memory runs out. */
 static bool merge(struct tracing *t, const struct digest *base, struct digest *ret_digest) {
     const struct leading *added = t->added.items;
     const struct leading *added_end = added + t->added.count;
@@ -300,7 +302,8 @@ static bool digest_tree(struct tracing *t, uint32_t tree) {
     return merge(t, &base, &t->digests[t->dense[tree]]);
 }
 
-/* A tree that leads to no blob has no digest, because it would be empty. */
+/* Prepares the table of digests. A tree that leads to no blob has no digest, because the digest would be
+ * empty. */
 static enum ts_git_error prepare_digests(struct tracing *t, struct ts_git_fault *ret_fault) {
     struct ts_git_graph *graph = t->graph;
     uint32_t count = 0;
@@ -319,7 +322,7 @@ static enum ts_git_error prepare_digests(struct tracing *t, struct ts_git_fault 
     return TS_GIT_OK;
 }
 
-/* Makes the digest of a tree, after those of its bases. */
+/* Makes the digest of a tree, after the digests of its bases. Returns false when memory runs out. */
 static bool make_digest(struct tracing *t, uint32_t tree) {
     t->chain.count = 0;
     for (uint32_t at = tree;
@@ -340,8 +343,8 @@ static struct ts_bytes name_of(const struct tracing *t, const struct leading *it
     return ts_bytes_of(name->bytes, name->len);
 }
 
-/* The digest of a tree; empty for a number without one. It is made when it is first needed: few commits need
- * few trees, however many trees lead to the blobs. */
+/* Returns the digest of a tree; an empty digest if the tree has none. A digest is made when it is first
+ * needed: few commits need few trees, however many trees lead to the blobs. */
 static struct digest digest_of(struct tracing *t, uint32_t number) {
     if (number >= t->graph->total || t->dense[number] == GIT__NONE)
         return (struct digest){.count = 0};
@@ -376,7 +379,7 @@ static bool has_room(const struct tracing *t, size_t path_len) {
     return t->found_bytes + 3 * (uint64_t)path_len + OCCURRENCE_BYTES <= t->found_bytes_max;
 }
 
-/* The current path has this blob in this commit, and in none of its parents. */
+/* Records that the current path has this blob in the current commit, and in none of its parents. */
 static void bring(struct tracing *t, uint32_t blob, uint32_t mode) {
     uint64_t hash = ts_xxh64_of_bytes(ts_bytes_of(t->path, t->path_len)) ^ blob;
     hash = git__seeded_hash(t->graph->repo, hash ^ (t->is_head ? UINT64_C(1) << 63 : 0));
@@ -415,7 +418,7 @@ static void bring(struct tracing *t, uint32_t blob, uint32_t mode) {
                                                 .is_head = t->is_head};
 }
 
-/* The blob of an entry, and its replacement. */
+/* Records the blob of an entry, and the replacements of the blob, if they are in the set. */
 static void bring_all(struct tracing *t, uint32_t blob, uint32_t mode) {
     for (unsigned i = 0; blob < t->graph->total && i <= GIT__REPLACED_MAX; i++) {
         if (git__may_be_blob(t->graph, blob) && git__set_has(t->blobs, blob))
@@ -430,8 +433,9 @@ struct beside {
     uint32_t at;
 };
 
-/* The child of the same name in a parent's tree, or GIT__NONE. If there are several, prefers a child that
- * equals ours. Names only increase, so each is compared once. */
+/* Returns the child with the name of `of` in a parent's tree, or GIT__NONE. If several entries have this
+ * name, prefers an entry with the child of `of`. Callers ask for names in ascending order, so each entry of
+ * the parent is passed once. */
 static uint32_t same_name(const struct tracing *t, struct beside *beside, const struct leading *of) {
     const struct leading *items = t->all.items + beside->digest.first;
     while (beside->at < beside->digest.count && items[beside->at].rank < of->rank)
@@ -492,7 +496,7 @@ static void compare_trees(struct tracing *t, uint32_t tree, const uint32_t *pare
     for (size_t p = 0; p < parent_count && !t->no_memory; p++)
         beside[p].digest = digest_of(t, parents[p]);
     for (uint32_t i = 0; i < digest.count && !t->no_memory && !t->is_over; i++) {
-        const struct leading item = t->all.items[digest.first + i]; /* digests of folders move the items */
+        const struct leading item = t->all.items[digest.first + i]; /* a copy: new digests move the items */
         bool is_new = true;
         for (size_t p = 0; p < parent_count; p++) {
             before[p] = same_name(t, &beside[p], &item);
@@ -573,8 +577,8 @@ static struct sorted_commit *sort_commits(const struct ts_git_graph *graph, cons
     return sorted;
 }
 
-/* If the graph could read a commit but it cannot be read by its id, that is a fault: its findings are
- * reported without an author. */
+/* Reads the fields of a commit for reports. If a commit of the graph cannot be read by its id, that is a
+ * fault, and the findings of this commit are reported without an author. */
 static enum ts_git_error describe(struct ts_git_graph *graph, uint32_t number,
                                   struct ts_git_commit_info *ret_info, struct ts_git_fault *ret_fault) {
     struct ts_git_oid oid = ts_git_oid_of(graph->repo->hash, git__number_id(graph->repo, number));
@@ -682,7 +686,7 @@ static void trace_head(struct tracing *t, uint32_t head) {
     compare_commit(t, head);
 }
 
-/* What all steps need: orders, trees that lead to blobs, and the selected commits. */
+/* Prepares what all steps need: orders, trees that lead to blobs, and the selected commits. */
 static enum ts_git_error prepare(struct tracing *t, const struct ts_git_selection *selection,
                                  struct git__selected *ret_selected, struct ts_git_fault *ret_fault) {
     struct ts_git_graph *graph = t->graph;

@@ -38,7 +38,7 @@ static void skip_line(struct reader *r) {
         r->at++;
 }
 
-/* White space, as in git. */
+/* Returns whether git treats the character as white space. */
 static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -47,12 +47,13 @@ static bool is_key(char c) {
     return isalnum((unsigned char)c) || c == '-';
 }
 
-/* The end of a line or of the file; \r belongs to the \n after it. */
+/* Returns whether the cursor is at the end of a line or of the file. \r belongs to the \n after it. */
 static bool at_line_end(const struct reader *r) {
     return r->at == r->end || *r->at == '\n' || (*r->at == '\r' && r->at + 1 < r->end && r->at[1] == '\n');
 }
 
-/* [section] or [section "subsection"]; the cursor is after the '['. */
+/* Reads [section] or [section "subsection"]. The cursor is after the '['. Returns false if the line is not
+ * valid. */
 static bool read_section(struct reader *r) {
     size_t len = 0;
     size_t sub_len = 0;
@@ -78,7 +79,7 @@ static bool read_section(struct reader *r) {
     return r->at < r->end && *r->at++ == ']';
 }
 
-/* The escaped character, or 0 if git does not know it. */
+/* Returns the character that the escape \c stands for, or 0 if git does not know the escape. */
 static char escaped(char c) {
     switch (c) {
     case 't':

@@ -23,7 +23,7 @@ enum ts_git_error git__config_read(const char *path, struct git__config *ret_con
 void git__config_each(const char *path, const char *section, const char *subsection, const char *name,
                       void (*take)(void *ctx, const char *value), void *ctx);
 
-/* Like git__config_read, from bytes; `path` is for messages. */
+/* Like git__config_read, but parses `text`. `path` is for messages. */
 enum ts_git_error git__config_parse(struct ts_bytes text, const char *path, struct git__config *ret_config,
                                     struct ts_git_fault *ret_fault);
 

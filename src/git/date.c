@@ -62,7 +62,7 @@ static bool take_time(const char **at, struct tm *day) {
     return day->tm_hour <= 24 && day->tm_min < 60 && day->tm_sec <= 60;
 }
 
-/* A zone at the end of the text, in seconds east of Greenwich. */
+/* Reads a zone, which must end the text, as seconds east of Greenwich. Returns false if it is not valid. */
 static bool read_zone(const char *at, int *ret_s) {
     int hour;
     int minute = 0;
@@ -99,7 +99,7 @@ static bool read_calendar(const char *text, const struct tm *now, int64_t *ret_s
         return false;
     if (!take_time(&text, &day))
         return false;
-    day.tm_isdst = -1; /* summer time, if there is any on that day */
+    day.tm_isdst = -1; /* summer time if the zone has it on that day */
     if (*text == '\0') {
         *ret_s = mktime(&day);
         return true;
@@ -113,10 +113,10 @@ static bool read_calendar(const char *text, const struct tm *now, int64_t *ret_s
 
 /* ---- dates in words ---- */
 
-/* The characters between words. */
+/* Characters that separate words. */
 static const char BETWEEN[] = " .,";
 
-/* The date that the words so far specify. Its other parts are those of the current time. */
+/* The date that the words so far specify. Parts that they do not specify are those of the current time. */
 struct words {
     struct tm now;
     struct tm time;
@@ -125,12 +125,13 @@ struct words {
     bool has_year;
     bool names_month;
     bool has_clock;  /* 12:30 */
-    bool is_date;    /* some word means a time */
+    bool is_date;    /* some word specifies a time */
     bool has_number; /* a number was read; the next word may say what it counts */
     int number;
 };
 
-/* Fills in the date, and moves the time back. Returns false if there is no such time. */
+/* Fills in missing parts of the date from the current time, and moves the result back by this many seconds.
+ * Returns false if the result is not a valid time. */
 static bool move_back(struct words *w, int64_t seconds) {
     if (!w->has_day)
         w->time.tm_mday = w->now.tm_mday;
@@ -143,7 +144,8 @@ static bool move_back(struct words *w, int64_t seconds) {
     return localtime_r(&moved, &w->time) != NULL;
 }
 
-/* A number without a unit is the day or the year next to the name of a month. */
+/* Takes a number without a unit: next to the name of a month, it is the day or the year. Returns false if it
+ * can be neither. */
 static bool settle_number(struct words *w) {
     int number = w->number;
     if (!w->has_number)
@@ -164,7 +166,7 @@ static bool settle_number(struct words *w) {
     return true;
 }
 
-/* Compares with a name that may be cut after `min` letters. */
+/* Returns whether the word is this name, or an abbreviation of at least `min` letters. */
 static bool is_name(struct ts_bytes word, const char *name, size_t min) {
     return word.len >= min && word.len <= strlen(name) &&
            strncasecmp((const char *)word.data, name, word.len) == 0;
@@ -174,7 +176,7 @@ static bool is_word(struct ts_bytes word, const char *name) {
     return is_name(word, name, strlen(name));
 }
 
-/* The index of the name; count if there is none. */
+/* Returns the index of the name in `names`, or `count` if the word is not a name. */
 static size_t find_name(struct ts_bytes word, const char *const *names, size_t count, size_t min) {
     size_t i = 0;
     while (i < count && !is_name(word, names[i], min))
@@ -194,7 +196,7 @@ static bool read_month(struct words *w, struct ts_bytes word) {
     return true;
 }
 
-/* If this hour has not come yet today, it means the hour of yesterday. */
+/* Reads a name of an hour, such as noon. If it is earlier than that hour today, the word means yesterday. */
 static bool read_hour(struct words *w, struct ts_bytes word) {
     static const struct {
         const char *name;
@@ -227,7 +229,8 @@ static bool read_count(struct words *w, struct ts_bytes word) {
     return true;
 }
 
-/* Moves back by the number. A month or a year has no fixed length: its number changes, and the day stays. */
+/* Reads a unit, and moves the time back by the number before it. A month or a year has no fixed length:
+ * moving back by it changes the month or year, and keeps the day. */
 static bool read_unit(struct words *w, struct ts_bytes word) {
     static const char *const names[] = {"seconds", "minutes", "hours", "days", "weeks", "months", "years"};
     static const int seconds[] = {1, 60, 3600, DAY_S, 7 * DAY_S, 0, 0};
@@ -247,7 +250,7 @@ static bool read_unit(struct words *w, struct ts_bytes word) {
 static const char *const WEEKDAYS[7] = {"Sundays",   "Mondays", "Tuesdays", "Wednesdays",
                                         "Thursdays", "Fridays", "Saturdays"};
 
-/* On a Friday, "last friday" means a week ago. */
+/* Reads the name of a weekday. On a Friday, "last friday" means a week ago. */
 static bool read_weekday(struct words *w, struct ts_bytes word) {
     size_t day = find_name(word, WEEKDAYS, 7, 3);
     if (day == 7 || !w->has_number || w->number == 0)
@@ -302,7 +305,7 @@ static bool read_words(const char *text, const struct tm *now, int64_t *ret_s) {
     if (!settle_number(&w) || !w.is_date)
         return false;
     if (w.names_month && w.has_day && w.has_year && w.has_clock)
-        w.time.tm_isdst = -1; /* the words say everything: summer time, if there is any on that day */
+        w.time.tm_isdst = -1; /* every part is specified: summer time if the zone has it on that day */
     if (!move_back(&w, 0))
         return false;
     *ret_s = mktime(&w.time);

@@ -19,11 +19,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Seconds since 1970; 0 for earlier dates. */
+/* Sets *ret_s to seconds since 1970; 0 for earlier dates. Returns false if the text is not a date. */
 bool git__date_read(const char *text, int64_t now_s, int64_t *ret_s);
 
-/* Like git__date_read, for --since. Git ignores "today" and a weekday alone, which makes them mean now. Then
- * a scan would report nothing. So today is since midnight, and friday is last friday. */
+/* Like git__date_read, for --since. Git ignores "today" and a weekday alone: with git, both mean now, and a
+ * scan would report nothing. Here, "today" means since midnight, and "friday" means last Friday. */
 bool ts_git_since_read(const char *text, int64_t now_s, int64_t *ret_s);
 
 #endif

@@ -75,7 +75,7 @@ static inline bool next_instruction(const uint8_t **at, const uint8_t *end, stru
     return true;
 }
 
-/* Inline: a call for each copy would cost more than copying a few bytes. */
+/* Adds a copy to the list. Inline, because a call would cost more than copying a few bytes. */
 static inline void note_copy(struct git__copies *copies, struct ts_git_copy copy) {
     if (copies->too_many)
         return;
@@ -94,8 +94,9 @@ static inline void note_copy(struct git__copies *copies, struct ts_git_copy copy
     copies->items[copies->count++] = copy;
 }
 
-/* Most instructions are short. If there is room on both sides, copies whole pieces, and the next instruction
- * overwrites the excess. That is faster than a call that must check the length. */
+/* Most instructions are short. With enough room at source and destination, a short copy is made in whole
+ * pieces, and the next instruction overwrites the excess. That is faster than a call that must check the
+ * length. */
 enum { PIECE = 16, SHORT = 128 };
 
 struct stretch {

@@ -27,7 +27,7 @@ struct git__delta_head {
     struct ts_bytes instructions;
 };
 
-/* Returns false if the two numbers are missing or do not fit 64 bits. */
+/* Parses the two sizes. Returns false if they are missing or do not fit 64 bits. */
 bool git__delta_head_parse(struct ts_bytes delta, struct git__delta_head *ret_head);
 
 /* A list of copies, reused for all objects of a thread. */
@@ -39,8 +39,8 @@ struct git__copies {
     bool too_many; /* too many copies, or memory ran out: items are invalid */
 };
 
-/* result has room for head->result_size bytes. copies may be NULL. Returns false if the delta is not valid;
- * then result and copies are invalid. */
+/* Makes the result, which has room for head->result_size bytes. copies may be NULL. Returns false if the
+ * delta is not valid; then result and copies are invalid. */
 bool git__delta_apply(struct ts_bytes base, const struct git__delta_head *head, uint8_t *result,
                       struct git__copies *copies);
 
@@ -58,7 +58,8 @@ struct git__delta_stream {
 void git__delta_stream_init(struct git__delta_stream *stream, struct ts_bytes base,
                             const struct git__delta_head *head);
 
-/* The next len bytes, which the result must still have. Returns false if the delta is not valid. */
+/* Reads the next len bytes of the result, which must have that many left. Returns false if the delta is not
+ * valid. */
 bool git__delta_stream_read(struct git__delta_stream *stream, uint8_t *ret_bytes, size_t len);
 
 /* Returns true if the instructions made exactly the whole result. */

@@ -14,7 +14,7 @@ static const char *const reasons[] = {TS_GIT_ERRORS(REASON)};
 static const char *const cures[] = {TS_GIT_ERRORS(CURE)};
 #undef CURE
 
-/* The reason as in the table. */
+/* Returns the reason of the error, from the table. */
 static const char *reason_of(enum ts_git_error error) {
     ts_assert((size_t)error < TS_GIT_ERROR_COUNT);
     return reasons[error];
@@ -29,7 +29,7 @@ const char *ts_git_fault_describe(const struct ts_git_fault *fault, char *ret_te
     char os_text[128] = "";
     const char *why = cures[fault->error];
     if (fault->os_error != 0) {
-        /* The GNU variant of strerror_r, which may return another text than the buffer. */
+        /* The GNU variant of strerror_r may return a text that is not in the buffer. */
         why = strerror_r(fault->os_error, os_text, sizeof os_text);
     }
     (void)snprintf(ret_text, size, "%s%s%s%s: %s%s%s", object, oid, in, fault->thing, reason_of(fault->error),

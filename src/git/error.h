@@ -88,7 +88,7 @@ enum ts_git_error { TS_GIT_ERRORS(TS_GIT_ERROR_ENUM) };
 enum { TS_GIT_ERROR_COUNT = 0 TS_GIT_ERRORS(TS_GIT_ERROR_ONE) };
 #undef TS_GIT_ERROR_ONE
 
-/* An error and what it concerns. */
+/* An error, and the object or file that it concerns. */
 struct ts_git_fault {
     enum ts_git_error error;
     int os_error; /* errno with IO, 0 otherwise */
@@ -98,10 +98,10 @@ struct ts_git_fault {
     char thing[240]; /* file, ref or extension, safe to print; empty for an object alone */
 };
 
-/* One line without a newline: "object 1234… in pack-5678….pack: damaged: …; fix". Returns ret_text. */
+/* Writes one line without a newline: "object 1234… in pack-5678….pack: damaged: …; fix". Returns ret_text. */
 const char *ts_git_fault_describe(const struct ts_git_fault *fault, char *ret_text, size_t size);
 
-/* Receives faults that do not stop the work: one call for each, on the caller's thread. */
+/* Receives faults that do not stop the work. take is called once for each fault, on the caller's thread. */
 struct ts_git_fault_sink {
     void (*take)(void *ctx, const struct ts_git_fault *fault);
     void *ctx;

@@ -31,10 +31,10 @@ struct ts_git_evidence {
     uint64_t words[BLOCK_WORDS];
     uint64_t sip_key[2];
     _Atomic uint64_t *found; /* indexed by number; 0: unknown */
-    uint32_t **node_of;      /* indexed by pack, then by position in its index: the node in its outline */
+    uint32_t **node_of;      /* indexed by pack, then by position in its index: the node in the outline */
     uint8_t (*pack_ids)[TS_GIT_PACK_ID_LEN];
-    const uint8_t **sorted; /* the ids, to be searched */
-    size_t pack_count;      /* number of packs at creation, like `total`: later objects have no evidence */
+    const uint8_t **sorted; /* pointers to pack_ids, sorted for searching */
+    size_t pack_count;      /* number of packs at creation: packs that are added later have no evidence */
     uint32_t total;
     uint64_t bytes;
 };
@@ -217,7 +217,8 @@ uint32_t ts_git_evidence_find_pack(const struct ts_git_evidence *evidence, const
 
 /* ---- objects in packs ---- */
 
-/* Returns the evidence of a node, or 0 if it is unknown. `base` is the evidence of its base, if any. */
+/* Returns the evidence of a node, or 0 if it is unknown. `base` is the evidence of the node's base; 0:
+ * none. */
 static uint64_t hash_node(const struct ts_git_evidence *evidence, const struct git__pack *pack, uint32_t node,
                           uint64_t base) {
     const struct git__outline *outline = pack->outline;
@@ -234,8 +235,8 @@ static uint64_t hash_node(const struct ts_git_evidence *evidence, const struct g
     return hash_stored(evidence, &head, entry.data);
 }
 
-/* Computes bases first. Most bases have their evidence from their own visit. A chain may be as deep as the
- * pack is long. */
+/* Returns the evidence of an object in a pack. Computes the evidence of its bases first. Most bases have
+ * their evidence from their own visit. A chain of bases may contain every entry of the pack. */
 static uint64_t find_in_pack(struct ts_git_evidence *evidence, uint32_t number, struct git__spot spot) {
     const struct git__pack *pack = &evidence->repo->packs[spot.pack];
     uint32_t first = number - spot.position;

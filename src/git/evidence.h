@@ -25,35 +25,36 @@
 
 struct ts_git_evidence;
 
-/* Lists the repository's objects, if that was not done before. Free it before the repository. Packs that
- * contain no object of `only` are omitted, and their objects have no evidence. NULL: no pack is omitted. */
+/* Makes the evidence of a repository. Lists the repository's objects, unless they are already listed. Free
+ * the evidence before the repository. Packs that contain no object of `only` are omitted, and their objects
+ * have no evidence. If `only` is NULL, no pack is omitted. */
 enum ts_git_error ts_git_evidence_new(struct ts_git_repo *repo,
                                       const uint8_t key[static TS_GIT_EVIDENCE_KEY_LEN],
                                       const struct ts_git_set *only, struct ts_git_evidence **ret_evidence,
                                       struct ts_git_fault *ret_fault);
 void ts_git_evidence_free(struct ts_git_evidence *evidence);
 
-/* The memory of the evidence, in bytes. */
+/* Returns the size of the evidence in memory, in bytes. */
 uint64_t ts_git_evidence_bytes(const struct ts_git_evidence *evidence);
 
-/* Ids of the packs, of TS_GIT_PACK_ID_LEN bytes each. */
+/* Returns the ids of the packs, each of TS_GIT_PACK_ID_LEN bytes. They belong to the evidence. */
 const uint8_t *ts_git_evidence_packs(const struct ts_git_evidence *evidence, size_t *ret_count);
-/* The number of the pack with this id, or TS_GIT_NO_PACK. */
+/* Returns the number of the pack with this id, or TS_GIT_NO_PACK. */
 uint32_t ts_git_evidence_find_pack(const struct ts_git_evidence *evidence, const uint8_t *id);
 
-/* The evidence of an object during its visit; 0 if there is none. Any thread may call it. ret_pack is the
- * pack of the object, or TS_GIT_NO_PACK. */
+/* Returns the evidence of an object during its visit, or 0 if the object has no evidence. Any thread may call
+ * it. Sets *ret_pack to the pack of the object, or TS_GIT_NO_PACK. */
 uint64_t ts_git_evidence_of(struct ts_git_evidence *evidence, const struct ts_git_object *object,
                             uint32_t *ret_pack);
 
 enum ts_git_sameness {
     TS_GIT_OTHER,     /* missing, or made from other bytes */
     TS_GIT_SAME_PACK, /* in the same pack as before: nothing was read */
-    TS_GIT_SAME_BYTES /* the same evidence, in another place */
+    TS_GIT_SAME_BYTES /* the same evidence, but in another pack or file */
 };
 
-/* Returns whether the object still has this evidence. `pack` is the number of its former pack, or
- * TS_GIT_NO_PACK if that no longer exists. *ret_pack is its current pack. */
+/* Compares the present evidence of the object with the evidence `then`. `pack` is the number of the object's
+ * former pack, or TS_GIT_NO_PACK if that pack no longer exists. *ret_pack is the object's current pack. */
 enum ts_git_sameness ts_git_evidence_compare(struct ts_git_evidence *evidence, const struct ts_git_oid *oid,
                                              uint64_t then, uint32_t pack, uint32_t *ret_pack);
 

@@ -5,7 +5,8 @@
 #include "git/evidence.h"
 #include "repo_impl.h"
 
-/* The id of a pack. It differs for every other pack, and after a change of either file of the pack. */
+/* Computes the id of a pack. No other pack has this id, and a change of either file of the pack
+ * changes it. */
 void git__pack_identify(const uint8_t key[static TS_GIT_EVIDENCE_KEY_LEN], const struct git__pack *pack,
                         uint8_t ret_id[static TS_GIT_PACK_ID_LEN]);
 

@@ -1,4 +1,4 @@
-/* Filling in a fault. ret_fault may be NULL everywhere. */
+/* Functions that fill in a fault. ret_fault may be NULL everywhere. */
 #ifndef TS_GIT_FAULT_H
 #define TS_GIT_FAULT_H
 
@@ -8,14 +8,15 @@ void git__fault_fill(enum ts_git_error error, const char *thing, struct ts_git_f
 void git__fault_fill_object(enum ts_git_error error, enum ts_git_hash hash, const struct ts_git_oid *oid,
                             const char *thing, struct ts_git_fault *ret_fault);
 
-/* For a file, a ref or a name; with IO the current errno is kept. */
+/* Fills in a fault that concerns a file, a ref or a name. With IO, the fault also keeps errno. Returns
+ * error. */
 static inline enum ts_git_error git__fault(enum ts_git_error error, const char *thing,
                                            struct ts_git_fault *ret_fault) {
     git__fault_fill(error, thing, ret_fault);
     return error;
 }
 
-/* For an object, in the file `thing` if that is not NULL. */
+/* Fills in a fault that concerns an object. `thing` is the file of the object, or NULL. Returns error. */
 static inline enum ts_git_error git__fault_object(enum ts_git_error error, enum ts_git_hash hash,
                                                   const struct ts_git_oid *oid, const char *thing,
                                                   struct ts_git_fault *ret_fault) {

@@ -29,7 +29,7 @@ bool git__file_identify(const char *path, struct git__file_identity *ret_identit
     return true;
 }
 
-/* O_NONBLOCK: opening a pipe must not wait for its other end. */
+/* Opens a regular file. O_NONBLOCK, because opening a pipe would wait for the other end of the pipe. */
 static enum ts_git_error open_regular(const char *path, int *ret_fd, size_t *ret_len,
                                       struct git__file_identity *ret_identity,
                                       struct ts_git_fault *ret_fault) {

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The identity of a file: it differs for every other file, and after a change of the file. */
+/* The identity of a file. No other file has the same identity, and a change of the file changes it. */
 struct git__file_identity {
     uint64_t device;
     uint64_t inode;
@@ -34,7 +34,7 @@ struct git__map {
 enum ts_git_error git__map_open(const char *path, struct git__map *ret_map, struct ts_git_fault *ret_fault);
 void git__map_release(struct git__map *map);
 
-/* Releases the pages of a mapping. They stay in the system's cache, and reading a page maps it again. */
+/* Releases the pages of a mapping. The pages stay in the system's cache, and reading a page maps it again. */
 void git__map_forget(const struct git__map *map);
 
 /* Reads a whole small file, and adds a terminator that is not counted. TOO_LARGE if the file has more than
@@ -49,7 +49,8 @@ enum ts_git_error git__file_read_start(const char *path, size_t max, char **ret_
 bool git__is_dir(const char *path);
 bool git__is_file(const char *path);
 
-/* folder/name, from malloc; NULL when memory runs out. An absolute name stays unchanged. */
+/* Returns folder/name, from malloc; NULL when memory runs out. If the name is absolute, returns the name
+ * alone. */
 char *git__path_join(const char *folder, const char *name);
 
 #endif

@@ -82,7 +82,8 @@ static void keep_fault(void *ctx, const struct ts_git_fault *fault) {
     *(struct ts_git_fault *)ctx = *fault;
 }
 
-/* Fails for an unreadable ref, because its value is unknown and may have changed. */
+/* Hashes all refs. Returns an error if a ref cannot be read, because its value is unknown and may have
+ * changed. */
 static enum ts_git_error add_refs(struct ts_blake3 *hasher, struct ts_git_repo *repo,
                                   struct ts_git_fault *ret_fault) {
     struct ts_git_refs refs;

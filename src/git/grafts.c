@@ -9,7 +9,7 @@
 
 #define GRAFTS_MAX (256u << 20)
 
-/* Removes an id from the front, and the blank after it. */
+/* Removes an id and the blank after it from the front of *rest. Returns false if there is no valid id. */
 static bool take_id(enum ts_git_hash hash, struct ts_bytes *rest, struct ts_git_oid *ret_oid) {
     size_t len = 2 * ts_git_hash_len(hash);
     if (rest->len < len || !ts_git_oid_parse(hash, ts_bytes_first(*rest, len), ret_oid))
@@ -22,7 +22,8 @@ static bool take_id(enum ts_git_hash hash, struct ts_bytes *rest, struct ts_git_
     return is_blank;
 }
 
-/* After BAD_LINE the parents so far are kept, because an additional parent hides nothing. */
+/* Reads one line. After BAD_LINE, the parents that were read before the error are kept, because an additional
+ * parent hides nothing. */
 static enum ts_git_error read_line(enum ts_git_hash hash, struct ts_bytes line, struct git__grafts *grafts) {
     struct git__graft graft;
     while (line.len > 0 && isspace(line.data[line.len - 1]))

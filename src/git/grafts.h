@@ -25,18 +25,19 @@ struct git__grafts {
     size_t commit_capacity;
 };
 
-/* Invalid lines go to the sink, and the others are read. */
+/* Reads the grafts of a repository. Invalid lines are reported to the sink, and the other lines are read. */
 enum ts_git_error git__grafts_read(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults,
                                    struct ts_git_fault *ret_fault);
 
 void git__grafts_release(struct git__grafts *grafts);
 
-/* The first parent that a graft gives to the commit, and the next parent of the same commit. NULL: no more. */
+/* find returns the first parent that a graft gives to the commit; next returns the next parent of the same
+ * commit. Both return NULL if there is no further parent. */
 const struct git__graft *git__grafts_find(const struct git__grafts *grafts, const struct ts_git_oid *commit);
 const struct git__graft *git__grafts_next(const struct git__grafts *grafts, const struct git__graft *graft);
 
-/* The id in the name of a ref refs/replace/ID. Returns false for other refs; reports a fault if the name has
- * no valid id. */
+/* Reads the id in the name of a ref refs/replace/ID. Returns false for other refs. If the name has no valid
+ * id, reports a fault and returns false. */
 bool git__replaced_by(const struct ts_git_repo *repo, const struct ts_git_ref *ref,
                       const struct ts_git_fault_sink *faults, struct ts_git_oid *ret_oid);
 

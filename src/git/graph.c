@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TREE_PARTS 8 /* trees with entries in memory may take another 1/8 of the visit's memory */
+#define TREE_PARTS 8 /* trees with entries in memory may take 1/TREE_PARTS of the memory, in addition */
 
 bool git__list_add(struct git__list *list, uint32_t item) {
     if (!TS_GROW(list->items, list->capacity, list->count + 1))
@@ -47,14 +47,14 @@ static bool absent_grow(struct ts_git_graph *graph) {
     return true;
 }
 
-/* A third of the graph's limit, because each missing object needs one element of the list and at least two of
- * `slots`. */
+/* Returns whether there is room for another missing object. The list may take a third of the graph's limit,
+ * because each missing object needs one element of the list and at least two of `slots`. */
 static bool absent_has_room(const struct ts_git_graph *graph) {
     uint64_t max = graph->options.table_bytes_max;
     return max == 0 || (uint64_t)graph->absent.count * (sizeof *graph->absent.oids + 16) < max / 3;
 }
 
-/* The number of a missing object; GIT__NONE when memory runs out. */
+/* Returns the number of a missing object; GIT__NONE when memory runs out. */
 static uint32_t absent_number(struct ts_git_graph *graph, const struct ts_git_oid *oid) {
     struct git__absent *absent = &graph->absent;
     uint32_t number = GIT__NONE;
@@ -88,7 +88,8 @@ void git__expect(struct ts_git_graph *graph, uint32_t number, enum ts_git_type t
         atomic_fetch_or_explicit(&graph->expected[number], bit, memory_order_relaxed);
 }
 
-/* Blobs are not visited, because the outlines of packs and the heads of loose objects show their type. */
+/* Records which objects are blobs. Blobs are not visited: the outlines of packs and the heads of loose
+ * objects show their type. */
 static void note_blobs(struct ts_git_graph *graph) {
     const struct ts_git_repo *repo = graph->repo;
     const uint32_t *first = repo->numbers.pack_first;
@@ -109,7 +110,8 @@ static void expect_commit(struct ts_git_graph *graph, const struct ts_git_oid *o
         git__expect(graph, number, TS_GIT_COMMIT);
 }
 
-/* Ids in 'shallow' and in lines of grafts are commits, even if no other object refers to them, as in git. */
+/* Records that ids in 'shallow' and in lines of grafts must be commits, as git expects, even if no other
+ * object refers to them. */
 static void expect_named(struct ts_git_graph *graph) {
     const struct ts_git_repo *repo = graph->repo;
     for (size_t i = 0; i < repo->shallow_count; i++)
@@ -118,8 +120,8 @@ static void expect_named(struct ts_git_graph *graph) {
         expect_commit(graph, &repo->grafts.commits[i]);
 }
 
-/* If the type of an object differs from the type that a reference expects, one of the two is damaged, and the
- * reference is not followed. */
+/* Reports objects whose type differs from the type that a reference expects. The object or the reference is
+ * damaged, and the reference is not followed. */
 static void check_types(struct ts_git_graph *graph, struct git__problems *problems) {
     for (uint32_t i = 0; i < graph->total; i++) {
         unsigned type = graph->edges[i].type;
@@ -192,7 +194,7 @@ static void release_tree(void *ctx, void *result) {
     git__tree_free(reader->graph, result);
 }
 
-/* Adds a parent, unless it is already there. */
+/* Adds a parent to the list, unless the list has it already. Returns false when memory runs out. */
 static bool add_parent(struct ts_git_graph *graph, struct git__list *list, size_t first,
                        const struct ts_git_oid *oid) {
     uint32_t number = git__graph_number(graph, oid);
@@ -205,8 +207,8 @@ static bool add_parent(struct ts_git_graph *graph, struct git__list *list, size_
     return git__list_add(list, number);
 }
 
-/* Adds the commit's own parents, and the parents from grafts. Adds no parents if a shallow clone ends at this
- * commit. */
+/* Adds the parents that the commit names, and the parents from grafts. Adds no parents if a shallow clone
+ * ends at this commit. Returns false when memory runs out. */
 static bool add_parents(struct ts_git_graph *graph, struct git__list *list, const struct ts_git_oid *oid,
                         struct ts_bytes lines) {
     const struct git__grafts *grafts = &graph->repo->grafts;
@@ -292,13 +294,13 @@ static bool has_head(const struct ts_git_object *object) {
            memmem(object->content.data, object->content.len, "\n\n", 2) != NULL;
 }
 
-/* Each number is visited once, by one thread, so its row needs no lock. */
+/* Receives one object of the visit. Each number is visited once, by one thread, so its row needs no lock. */
 static bool take(void *ctx, unsigned index, const struct ts_git_object *object, void **result) {
     struct reader *reader = ctx;
     struct ts_git_graph *graph = reader->graph;
     struct reader_worker *worker = &reader->workers[index];
     struct git__list *list = &graph->lists[index];
-    if (object->content.len != object->size) { /* an object of many megabytes comes in windows */
+    if (object->content.len != object->size) { /* the visit passes an object of many megabytes in windows */
         if (object->content_at > 0)
             return true;
         if (!has_head(object)) {
@@ -332,7 +334,8 @@ static bool take(void *ctx, unsigned index, const struct ts_git_object *object, 
 
 /* ---- bases first ---- */
 
-/* Adds a tree after its bases, unless they are already there. */
+/* Adds a tree after its bases, except for those that are already in the order. Returns false when memory runs
+ * out. */
 static bool put_chain(struct ts_git_graph *graph, uint32_t tree, uint64_t *done, struct git__list *chain,
                       uint32_t *count) {
     chain->count = 0;
@@ -348,7 +351,8 @@ static bool put_chain(struct ts_git_graph *graph, uint32_t tree, uint64_t *done,
     return true;
 }
 
-/* The order is almost the order of reading, so that a walk over the trees reads memory from front to back. */
+/* Sorts the trees: bases before their deltas. The order is almost that of reading, so a walk over the trees
+ * reads memory from front to back. */
 static bool order_trees(struct ts_git_graph *graph) {
     uint64_t *done = calloc((size_t)graph->total / 64 + 1, sizeof *done);
     struct git__list chain = {.items = NULL};
@@ -408,8 +412,8 @@ static int compare_problems(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Reports the problems in the order of numbers, so that the result does not depend on the threads. Returns
- * false when memory ran out and some may be lost. */
+/* Reports the problems in the order of object numbers, so that the reports do not depend on the threads.
+ * Returns false when memory ran out and some problems may be lost. */
 static bool send_problems(struct ts_git_graph *graph, const struct reader *reader) {
     struct git__problems all = {.items = NULL};
     for (unsigned i = 0; i < graph->list_count; i++) {
@@ -471,8 +475,8 @@ static bool reader_init(struct reader *reader) {
     return done;
 }
 
-/* Makes outlines of packs while the objects are numbered. If one is missing, it is made when it is
- * needed. */
+/* Makes outlines of packs on a separate thread, while the objects are numbered. An outline that this thread
+ * could not make is made when it is needed. */
 static void *draw_outlines(void *argument) {
     struct ts_git_repo *repo = argument;
     for (size_t i = 0; i < repo->pack_count; i++)

@@ -25,8 +25,8 @@ struct git__edges {
     uint8_t type;            /* enum ts_git_type; 0: could not be read */
     bool has_folders : 1;    /* trees: some added or removed entries are trees */
     bool has_submodules : 1; /* trees: some added entries are submodules */
-    uint64_t start;          /* position in that list */
-    uint32_t added;          /* number of added entries; for commits and tags: of all entries */
+    uint64_t start;          /* position of the row in the list of `worker` */
+    uint32_t added;          /* number of added entries; for commits and tags: number of all entries */
     uint32_t removed;
 };
 
@@ -82,7 +82,7 @@ struct ts_git_graph {
     struct git__absent absent;
     struct git__submodules submodules;
     struct git__names names;
-    atomic_uint_fast64_t tree_bytes; /* memory of trees with their entries, during reading */
+    atomic_uint_fast64_t tree_bytes; /* memory of trees whose entries are held, during reading */
     uint64_t tree_bytes_max;
     atomic_uchar *expected; /* types (TS_GIT_TYPE_BIT) that references expect of an object, during reading */
     struct git__replaced *replaced; /* sorted by number */
@@ -98,14 +98,14 @@ struct ts_git_graph {
 
 #define GIT__REPLACED_MAX 5 /* replacements in a row; git refuses to read an object with this many */
 
-/* A graph of the listed objects without edges. Returns NULL when memory runs out. */
+/* Returns a graph of the listed objects, without edges; NULL when memory runs out. */
 struct ts_git_graph *git__graph_empty(struct ts_git_repo *repo, const struct ts_git_graph_options *options);
 
-/* Reads the refs under refs/replace. Call it after all objects were read. Loops and replacements of another
- * type are faults. */
+/* Reads the refs under refs/replace. Call it after all objects were read. Loops, and replacements whose type
+ * differs from that of the replaced object, are faults. */
 enum ts_git_error git__replaced_find(struct ts_git_graph *graph, struct ts_git_fault *ret_fault);
 
-/* The replacement of an object, or GIT__NONE. */
+/* Returns the replacement of an object, or GIT__NONE. */
 uint32_t git__replacement_of(const struct ts_git_graph *graph, uint32_t number);
 
 #define GIT__GRAPH_MEMORY_DEFAULT (UINT64_C(1) << 30)
@@ -122,14 +122,14 @@ static inline const uint32_t *git__edges_of(const struct ts_git_graph *graph, ui
     return graph->lists[edges->worker].items + edges->start;
 }
 
-/* The names of a tree's added entries, then those of its removed ones. */
+/* Returns the names of the entries that a tree adds, followed by the names of those that it removes. */
 static inline const uint32_t *git__edge_names_of(const struct ts_git_graph *graph, uint32_t number) {
     const struct git__edges *edges = &graph->edges[number];
     return git__edges_of(graph, number) + edges->added + edges->removed;
 }
 
-/* Whether the object may be a blob. An unreadable object may be one, because another copy of it may be
- * readable. */
+/* Returns whether the object may be a blob. An unreadable object may be one, because another copy of it may
+ * be readable. */
 static inline bool git__may_be_blob(const struct ts_git_graph *graph, uint32_t number) {
     return graph->edges[number].type == TS_GIT_BLOB || graph->edges[number].type == 0;
 }
@@ -146,17 +146,18 @@ static inline bool git__graph_goes_on(const struct ts_git_graph *graph) {
     return watch->go_on == NULL || watch->go_on(watch->ctx, 0);
 }
 
-/* Why work on the graph ended early: STOPPED if the watch ended it, otherwise NO_MEMORY. */
+/* Returns why work on the graph ended early: STOPPED if the watch ended it, otherwise NO_MEMORY. */
 enum ts_git_error git__graph_ended(const struct ts_git_graph *graph, struct ts_git_fault *ret_fault);
 
-/* Moves the time of each commit after the times of its parents. From then on, git__commit_time returns the
- * time for ordering. Returns false when memory runs out, or when the watch ends it; the next call continues. */
+/* Makes the time of each commit later than the times of its parents. From then on, git__commit_time returns
+ * the time for ordering. Returns false when memory runs out, or when the watch ends the work; then the next
+ * call continues. */
 bool git__graph_order_times(struct ts_git_graph *graph);
 
-/* The time of the committer's clock. */
+/* Returns the commit time by the committer's clock, before git__graph_order_times moved it. */
 int64_t git__committed_s(const struct ts_git_graph *graph, uint32_t number);
 
-/* The commits of a selection; tags, trees and blobs that it names directly; and its base. */
+/* What a selection names: its commits; the tags, trees and blobs that it names directly; and its base. */
 struct git__selected {
     struct git__list commits;
     struct git__list others;  /* tags, trees and blobs */
@@ -169,14 +170,14 @@ enum ts_git_error git__select(struct ts_git_graph *graph, const struct ts_git_se
                               struct git__selected *ret_selected, struct ts_git_fault *ret_fault);
 void git__selected_release(struct git__selected *selected);
 
-/* The number of an object, also of a missing one; GIT__NONE when memory runs out. */
+/* Returns the number of an object, also of a missing object; GIT__NONE when memory runs out. */
 uint32_t git__graph_number(struct ts_git_graph *graph, const struct ts_git_oid *oid);
 
 /* Makes sure that trees are sorted and names have ranks, which only attribution needs. A separate thread does
  * this while contents are scanned. Returns false when memory runs out. */
 bool git__graph_order(struct ts_git_graph *graph);
 
-/* The number of a name with a mode; GIT__NONE when memory runs out. */
+/* Returns the number of a name with a mode; GIT__NONE when memory runs out. */
 uint32_t git__graph_name(struct ts_git_graph *graph, struct git__name_cache *cache, struct ts_bytes name,
                          uint32_t mode);
 

@@ -10,7 +10,7 @@
 #include <nettle/sha1.h>
 #include <nettle/sha2.h>
 
-/* The hash of one object, computed piece by piece. */
+/* Computes the hash of one object piece by piece. */
 struct git__hasher {
     enum ts_git_hash hash;
     union {

@@ -42,7 +42,7 @@ void git__inflate_stream_release(struct git__inflate_stream *stream) {
     stream->is_open = false;
 }
 
-/* zlib counts in unsigned int: larger inputs and outputs are split. */
+/* Returns how many of len bytes to pass to zlib at once. zlib counts in unsigned int. */
 static uInt part_of(size_t len) {
     return len > (1u << 30) ? (1u << 30) : (uInt)len;
 }

@@ -25,7 +25,7 @@ void git__inflater_release(struct git__inflater *inflater);
 enum ts_git_error git__inflate(struct git__inflater *inflater, struct ts_bytes from, uint8_t *ret_bytes,
                                size_t len, size_t *ret_used);
 
-/* A stream in pieces. A piece that is shorter than requested is the last one. */
+/* Inflates a stream in pieces. A piece that is shorter than requested is the last piece. */
 struct git__inflate_stream {
     z_stream z;
     struct ts_bytes rest; /* input that was not passed to zlib yet */
@@ -41,7 +41,7 @@ enum ts_git_error git__inflate_stream_read(struct git__inflate_stream *stream, u
 /* Returns true if the stream and its input are both at their end. */
 bool git__inflate_stream_used_all(const struct git__inflate_stream *stream);
 
-/* OK if nothing is left and the checksum is correct. */
+/* Returns OK if no bytes are left in the stream, and its checksum is correct. */
 enum ts_git_error git__inflate_stream_finish(struct git__inflate_stream *stream);
 
 #endif

@@ -12,7 +12,7 @@ struct lack {
     bool is_promised;
 };
 
-/* Indexed by the number of the missing object. */
+/* What is known about missing objects. The arrays are indexed by the number of the missing object. */
 struct flags {
     bool *is_history;
     bool *is_promised;
@@ -30,8 +30,8 @@ static void add_promise(const struct ts_git_graph *graph, uint32_t number, struc
         flags->is_promised[number - graph->total] = true;
 }
 
-/* Marks the objects that an object refers to. A tree that is stored as a difference also refers to the
- * entries of its base. */
+/* Marks the objects that this object refers to as promised. A tree that is stored as a difference also refers
+ * to the entries of its base. */
 static void add_promises_of(const struct ts_git_graph *graph, uint32_t number, struct flags *flags) {
     for (uint32_t at = number; at != GIT__NONE && git__set_add(flags->seen, at);) {
         const struct git__edges *edges = &graph->edges[at];
@@ -71,7 +71,8 @@ static void find_tips(const struct ts_git_repo *repo, struct lack *lacks, size_t
     }
 }
 
-/* Marks objects that exist now, or that only earlier refs reached. Returns false when memory runs out. */
+/* Sets has_moved for objects that exist now, or that only earlier refs reached. Returns false when memory
+ * runs out. */
 static bool find_moved(struct ts_git_graph *graph, struct lack *lacks, size_t count) {
     struct ts_git_oid *oids = calloc(count, sizeof *oids);
     bool *are_there = calloc(count, sizeof *are_there);
@@ -109,14 +110,15 @@ static bool find_lacks(struct ts_git_graph *graph, const struct git__list *missi
 
 /* ---- whether anything counts as promised ---- */
 
-/* A pack without its index, or an index without its pack, that was incomplete when the repository was opened
- * and still is; NULL: none. */
+/* Returns a pack without its index, or an index without its pack, if it was incomplete when the repository
+ * was opened and is still incomplete; NULL: none. */
 static const char *half_pack(const struct ts_git_repo *repo) {
     const struct ts_git_repo *last = repo->again != NULL ? repo->again : repo;
     return repo->half_pack != NULL ? last->half_pack : NULL;
 }
 
-/* A damaged id in an index makes an object look missing, and therefore promised. */
+/* Returns a pack whose index has a wrong checksum; NULL: none. A damaged id in an index makes an object look
+ * missing, and therefore promised. */
 static const struct git__pack *damaged_index(struct ts_git_repo *repo) {
     for (size_t i = 0; i < repo->pack_count && !repo->are_indexes_checked; i++)
         if (repo->damaged_index == NULL && !git__has_checksum(repo->hash, repo->packs[i].index_map.bytes))

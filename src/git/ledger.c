@@ -23,7 +23,8 @@ void git__ledger_enter(struct git__ledger *ledger) {
     pthread_mutex_unlock(&ledger->lock);
 }
 
-/* Wakes waiting threads, because they must check again whether all remaining threads wait. */
+/* Ends the use of memory by this thread. Wakes waiting threads, because they must check again whether all
+ * remaining threads wait. */
 void git__ledger_leave(struct git__ledger *ledger) {
     pthread_mutex_lock(&ledger->lock);
     ts_assert(ledger->active > 0);
@@ -62,8 +63,8 @@ void git__ledger_wait(struct git__ledger *ledger, uint64_t bytes) {
     pthread_mutex_unlock(&ledger->lock);
 }
 
-/* The waiter counts itself before it reads `used`, and this thread reads that count after changing `used`. So
- * one of the two notices the other. */
+/* A waiting thread increments `waiting` before it reads `used`. This thread reads `waiting` after it has
+ * changed `used`. So at least one of the two notices the other. */
 void git__ledger_give(struct git__ledger *ledger, uint64_t bytes) {
     atomic_fetch_sub(&ledger->used, bytes);
     if (atomic_load(&ledger->waiting) == 0)
@@ -77,7 +78,8 @@ void git__ledger_give(struct git__ledger *ledger, uint64_t bytes) {
 
 #define SMALLEST_SHIFT 12
 
-/* Sizes are 4 KiB x 2^k x (4 to 7) / 4: at most a fifth is wasted. */
+/* Returns the size of the buffers of a class: 4 KiB x 2^k x (4 to 7) / 4, so at most a fifth of a buffer is
+ * wasted. */
 static size_t class_size(unsigned class) {
     return ((size_t)4 + class % 4) << (SMALLEST_SHIFT - 2 + class / 4);
 }
@@ -108,7 +110,7 @@ static uint8_t *memory_new(size_t capacity) {
     void *bytes = mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (bytes == MAP_FAILED)
         return NULL;
-    (void)madvise(bytes, capacity, MADV_HUGEPAGE); /* without huge pages it is only slower */
+    (void)madvise(bytes, capacity, MADV_HUGEPAGE); /* without huge pages, access is only slower */
     return bytes;
 }
 

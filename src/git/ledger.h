@@ -47,7 +47,7 @@ struct git__pool {
     size_t kept;
     uint8_t counts[GIT__POOL_CLASSES];
     uint8_t *free[GIT__POOL_CLASSES][GIT__POOL_DEPTH];
-    /* Frees memory that the owner does not need at the moment. Returns false if there is none. */
+    /* Frees memory that the owner does not need at the moment. Returns false if it found nothing to free. */
     bool (*spare)(void *owner);
     void *owner;
 };
@@ -55,11 +55,11 @@ struct git__pool {
 void git__pool_init(struct git__pool *pool, struct git__ledger *ledger, size_t kept_max);
 void git__pool_release(struct git__pool *pool);
 
-/* A buffer of at least size bytes. Returns false when malloc fails. */
+/* Takes a buffer of at least size bytes. Returns false when malloc fails. */
 bool git__pool_take(struct git__pool *pool, size_t size, struct git__buffer *ret_buffer);
 void git__pool_give(struct git__pool *pool, struct git__buffer buffer);
 
-/* Returns the memory to the system at once. */
+/* Returns the memory of a buffer to the system, instead of keeping it for reuse. */
 void git__pool_drop(struct git__pool *pool, struct git__buffer buffer);
 
 #endif

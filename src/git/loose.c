@@ -40,7 +40,8 @@ enum ts_git_error git__loose_head(struct ts_bytes file, struct git__loose_head *
     return head_parse(ts_bytes_of(text, len), ret_head);
 }
 
-/* libdeflate needs head and content in one buffer. The additional copy is cheap compared with inflating. */
+/* libdeflate inflates head and content into one buffer. Copying the content from there is cheap compared with
+ * inflating. */
 enum ts_git_error git__loose_content(struct git__inflater *inflater, struct ts_bytes file,
                                      const struct git__loose_head *head, uint8_t *ret_bytes) {
     size_t size;

@@ -24,7 +24,7 @@ enum ts_git_error git__loose_head(struct ts_bytes file, struct git__loose_head *
 enum ts_git_error git__loose_content(struct git__inflater *inflater, struct ts_bytes file,
                                      const struct git__loose_head *head, uint8_t *ret_bytes);
 
-/* A stream that starts after the head. */
+/* Opens a stream of the content, after the head. */
 enum ts_git_error git__loose_stream(struct ts_bytes file, const struct git__loose_head *head,
                                     struct git__inflate_stream *ret_stream);
 

@@ -16,7 +16,7 @@
 struct waiting {
     struct ts_git_oid oid;
     int64_t time_s;
-    uint64_t order; /* commits of the same second leave in the order in which they came */
+    uint64_t order; /* in the same second, the commit that was added first is first */
 };
 
 struct search {
@@ -66,7 +66,7 @@ static struct ts_git_oid pop(struct search *search) {
     }
 }
 
-/* The caller frees the content. WRONG_TYPE if the object is not a commit. */
+/* Reads and parses a commit. The caller frees the content. WRONG_TYPE if the object is not a commit. */
 static enum ts_git_error read_commit(const struct search *search, const struct ts_git_oid *oid,
                                      struct ts_git_content *ret_content, struct ts_git_commit *ret_commit) {
     enum ts_git_hash hash = search->repo->hash;
@@ -83,7 +83,7 @@ static enum ts_git_error read_commit(const struct search *search, const struct t
     return git__fault_object(error, hash, oid, NULL, search->fault);
 }
 
-/* Each commit waits once. */
+/* Adds a commit to the heap, unless it was added before. */
 static enum ts_git_error add(struct search *search, const struct ts_git_oid *oid) {
     struct ts_git_content content;
     struct ts_git_commit commit;
@@ -95,13 +95,14 @@ static enum ts_git_error add(struct search *search, const struct ts_git_oid *oid
         return error;
     int64_t time_s = commit.committer.time_s;
     free(content.bytes);
-    if (number == GIT__NONE) /* it cannot be marked as seen, so the search might not end */
+    if (number == GIT__NONE) /* an unlisted commit cannot be marked as seen, so the search might not end */
         return git__fault_object(TS_GIT_MOVED, search->repo->hash, oid, NULL, search->fault);
     (void)git__set_add(search->seen, number);
     return push(search, oid, time_s) ? TS_GIT_OK : git__fault(TS_GIT_NO_MEMORY, NULL, search->fault);
 }
 
-/* Refs of other objects than commits do not count. A blob may be TOO_LARGE to be read. */
+/* Adds the commit that a ref leads to. Ignores refs that lead to other objects; a blob may be TOO_LARGE to be
+ * read. */
 static enum ts_git_error add_ref(struct search *search, const struct ts_git_ref *ref) {
     struct ts_git_oid oid;
     enum ts_git_error error = ts_git_object_peel(search->repo, &ref->oid, &oid, search->fault);
@@ -127,7 +128,7 @@ static enum ts_git_error add_refs(struct search *search) {
     return error;
 }
 
-/* Decides about one commit, and adds its parents. */
+/* Sets whether the message of a commit matches, and adds the parents of the commit. */
 static enum ts_git_error ask(struct search *search, const struct ts_git_oid *oid, bool *ret_matches) {
     struct ts_git_content content;
     struct ts_git_commit commit;
@@ -171,7 +172,7 @@ enum ts_git_error git__message_find(struct ts_git_repo *repo, const char *text, 
     if (text[0] == '!') {
         search.is_negative = text[1] == '-';
         if (text[1] != '-' && text[1] != '!')
-            return TS_GIT_BAD_PATTERN; /* git reserves it */
+            return TS_GIT_BAD_PATTERN; /* git reserves this form */
         text += search.is_negative ? 2 : 1;
     }
     locale_t of_user = newlocale(LC_CTYPE_MASK, "", (locale_t)0);

@@ -10,8 +10,8 @@
  *   OOFF  for each id: be32 pack, be32 offset or, with the top bit set, the number of a large one
  *   LOFF  be64 large offsets
  *
- * It makes finding an object faster. Every pack also has its own index; if they differ, the pack's own index
- * decides.
+ * A multi-pack index makes finding an object faster. Every pack also has its own index. If the two differ,
+ * the pack's own index decides.
  */
 #ifndef TS_GIT_MIDX_H
 #define TS_GIT_MIDX_H
@@ -38,10 +38,10 @@ struct git__midx_place {
     uint64_t offset;
 };
 
-/* Borrows bytes. Returns false if they are not a multi-pack index of this hash. */
+/* Borrows bytes. Returns false if the bytes are not a multi-pack index for this hash. */
 bool git__midx_init(enum ts_git_hash hash, struct ts_bytes bytes, struct git__midx *ret_midx);
 
-/* Returns false if the id is missing, or its place is not valid. */
+/* Finds the place of an id. Returns false if the id is missing, or if its place is not valid. */
 bool git__midx_find(const struct git__midx *midx, const uint8_t *id, struct git__midx_place *ret_place);
 
 #endif

@@ -15,7 +15,7 @@ void git__names_init(struct git__names *names) {
     *names = (struct git__names){.count = 0};
     pthread_mutex_init(&names->lock, NULL);
     if (!ts_entropy_fill(names->seed, sizeof names->seed))
-        memset(names->seed, 0, sizeof names->seed); /* without a random seed, hostile names make it slower */
+        memset(names->seed, 0, sizeof names->seed); /* without it, hostile names only cost time */
 }
 
 void git__names_release(struct git__names *names) {
@@ -65,7 +65,8 @@ static bool grow_slots(struct git__names *names) {
     return true;
 }
 
-/* The caller holds the lock. */
+/* Returns the number of the name, which is added if it is new; UINT32_MAX when memory runs out. The caller
+ * holds the lock. */
 static uint32_t find_or_add(struct git__names *names, uint64_t hash, struct ts_bytes name, uint32_t mode,
                             size_t *ret_bytes) {
     if (names->count * 2 >= names->slot_count && !grow_slots(names))

@@ -36,7 +36,7 @@ struct git__names {
     struct ts_arena bytes; /* the bytes of the names */
 };
 
-/* Recent names of a thread. */
+/* Names that a thread has used recently. */
 #define GIT__NAMES_LATELY 4096
 struct git__name_cache {
     struct git__name_known {
@@ -51,15 +51,15 @@ struct git__name_cache {
 void git__names_init(struct git__names *names);
 void git__names_release(struct git__names *names);
 
-/* Memory of a name besides its bytes; arrays have up to twice the needed capacity. */
+/* Memory of a name, not counting its bytes. Arrays have up to twice the needed capacity. */
 #define GIT__NAME_BYTES (2 * sizeof(struct git__name) + 4 * sizeof(uint32_t))
 
-/* The number of a name with a mode; UINT32_MAX when memory runs out. *ret_bytes is the memory for a new name;
- * 0 if the name was known. */
+/* Returns the number of a name with a mode; UINT32_MAX when memory runs out. *ret_bytes is the memory that a
+ * new name takes; 0 if the name was known. */
 uint32_t git__names_add(struct git__names *names, struct git__name_cache *cache, struct ts_bytes name,
                         uint32_t mode, size_t *ret_bytes);
 
-/* Call it when all names are added. Returns false when memory runs out. */
+/* Gives each name its rank. Call it when all names are added. Returns false when memory runs out. */
 bool git__names_rank(struct git__names *names);
 
 #endif

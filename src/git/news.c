@@ -21,7 +21,8 @@
 #define FOLDERS_MAX     1024
 #define PARENTS_MAX     64
 #define ITEMS_MAX       ((size_t)1000000)
-/* If there are more new commits than this, reading the whole history is as fast. */
+/* If there are more than COMMITS_LEAST + (commits of the past) / COMMITS_SHARE new commits, reading the whole
+ * history is as fast. */
 #define COMMITS_LEAST   256u
 #define COMMITS_SHARE   64u
 
@@ -62,7 +63,7 @@ static bool trees_grow(struct trees *trees) {
     return true;
 }
 
-/* Takes over the bytes. On failure they are freed. */
+/* Adds a tree, and takes over its bytes. On failure, frees them and returns false. */
 static bool trees_put(struct trees *trees, uint32_t number, uint8_t *bytes, size_t len) {
     if ((trees->count + 1) * 2 > trees->slot_count && !trees_grow(trees)) {
         free(bytes);
@@ -108,14 +109,15 @@ static struct ts_git_oid id_of(const struct news *n, uint32_t number) {
     return ts_git_oid_of(n->repo->hash, git__number_id(n->repo, number));
 }
 
-/* Returns GIT__NONE if the object is missing; then the past cannot be continued. */
+/* Returns the number of an object. If the object is missing, returns GIT__NONE, and the past cannot be
+ * continued. */
 static uint32_t number_of(struct news *n, const struct ts_git_oid *oid) {
     uint32_t number = git__number_of(n->repo, oid->bytes);
     n->is_over = n->is_over || number == GIT__NONE;
     return number;
 }
 
-/* The caller frees the bytes. */
+/* Reads an object. The caller frees its bytes. On failure, the past cannot be continued. */
 static bool read_one(struct news *n, uint32_t number, struct ts_git_content *ret_content) {
     struct git__work work = {.steps_left = UINT64_MAX};
     struct ts_git_oid oid = id_of(n, number);
@@ -124,7 +126,7 @@ static bool read_one(struct news *n, uint32_t number, struct ts_git_content *ret
     return !n->is_over;
 }
 
-/* Compares in git's order: the name of a folder counts as if it ended with a slash. */
+/* Compares two entries in git's order: the name of a folder counts as if it ended with a slash. */
 static int compare_entries(const struct ts_git_tree_entry *a, const struct ts_git_tree_entry *b) {
     size_t common = a->name.len < b->name.len ? a->name.len : b->name.len;
     int order = memcmp(a->name.data, b->name.data, common);
@@ -133,8 +135,8 @@ static int compare_entries(const struct ts_git_tree_entry *a, const struct ts_gi
     return order != 0 ? order : end_a - end_b;
 }
 
-/* Returns true if a later entry has the same name. Between a file and a folder with the same name there are
- * only entries whose names begin with that name. */
+/* Returns true if an entry in `rest` has the name of `of`. Git's order puts only names that begin with that
+ * name between a file and a folder of the same name. */
 static bool is_repeated(const struct news *n, struct ts_bytes rest, const struct ts_git_tree_entry *of) {
     struct ts_git_tree_entry next;
     while (ts_git_tree_next(n->repo->hash, &rest, &next) == TS_GIT_TREE_ENTRY &&
@@ -144,7 +146,7 @@ static bool is_repeated(const struct news *n, struct ts_bytes rest, const struct
     return false;
 }
 
-/* Trees are compared entry by entry, so they must have git's order. */
+/* Returns whether a tree is in git's order. Trees are compared entry by entry, so they need this order. */
 static bool is_sorted(const struct news *n, struct ts_bytes tree) {
     struct ts_git_tree_entry entry;
     struct ts_git_tree_entry last = {.mode = 0};
@@ -333,7 +335,7 @@ static void take_refs(struct news *n, const struct ts_git_refs *refs) {
     n->is_over = n->is_over || !has_head;
 }
 
-/* Whether the present refs reach everything that the refs of the past reached. */
+/* Returns whether the present refs reach everything that the refs of the past reached. */
 static bool is_kept(struct news *n) {
     const struct ts_git_graph *graph = n->past.graph;
     struct ts_git_set *seen = NULL;
@@ -376,7 +378,7 @@ static struct ts_bytes tree_of(struct news *n, uint32_t number) {
     return n->is_over ? (struct ts_bytes){NULL, 0} : tree_slot(&n->trees, number)->content;
 }
 
-/* The tree of a commit. The tree of a commit of the past is read when it is first needed. */
+/* Returns the tree of a commit. The number of the tree of a past commit is read when it is first needed. */
 static uint32_t root_of(struct news *n, uint32_t commit) {
     uint32_t *edges = n->past.graph->lists[0].items + n->past.graph->edges[commit].start;
     struct ts_git_content content;
@@ -432,7 +434,8 @@ static bool same_name(const struct news *n, struct beside *beside, const struct 
 static void compare_trees(struct news *n, uint32_t tree, const uint32_t *parents, size_t count,
                           unsigned folders);
 
-/* Handles an entry that no parent has. `before` are the trees that the parents have under its name. */
+/* Handles an entry that no parent has. `before` contains the trees that the parents have under the
+ * same name. */
 static void take_entry(struct news *n, const struct ts_git_tree_entry *entry, const uint32_t *before,
                        size_t count, unsigned folders) {
     uint32_t number = number_of(n, &entry->oid);

@@ -24,7 +24,8 @@ struct loose_list {
     size_t capacity;
 };
 
-/* Keeps a fault for the first sink. Returns false when memory runs out. */
+/* Keeps a fault, which git__numbers_fill reports to the first sink that it gets. Returns false when memory
+ * runs out. */
 static bool keep_fault(struct git__numbers *numbers, const struct ts_git_fault *fault) {
     if (!TS_GROW(numbers->faults, numbers->fault_capacity, numbers->fault_count + 1))
         return false;
@@ -73,7 +74,8 @@ static enum ts_git_error list_fan(struct ts_git_repo *repo, uint32_t object_dir,
     return error;
 }
 
-/* Reports one fault for an objects folder without permission, instead of one for each folder in it. */
+/* Lists all loose objects of an objects folder. If the folder may not be read, reports one fault, instead of
+ * one for each folder in it. */
 static enum ts_git_error list_folder(struct ts_git_repo *repo, uint32_t object_dir, struct loose_list *list,
                                      struct ts_git_fault *ret_fault) {
     struct stat status;
@@ -126,7 +128,8 @@ bool git__loose_is_listed(const struct ts_git_repo *repo, const struct ts_git_oi
                                                sizeof *numbers->loose, compare_loose_ids) != NULL;
 }
 
-/* Uses a random seed, so that the author of a hostile index cannot choose ids that collide. */
+/* Returns the hash of an id. Uses a random seed, so that the author of a hostile index cannot choose ids that
+ * collide. */
 static uint64_t hash_of(const struct git__numbers *numbers, const uint8_t *id) {
     uint64_t mixed = (ts_le64_load(id) ^ numbers->seed[0]) * UINT64_C(0x9e3779b97f4a7c15);
     return ((mixed ^ mixed >> 32) ^ ts_le64_load(id + 8) ^ numbers->seed[1]) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -136,8 +139,8 @@ static uint32_t slot_of(const struct git__numbers *numbers, uint64_t hash) {
     return (uint32_t)(hash >> 32) & numbers->mask;
 }
 
-/* The bits of a slot above the number. They are the highest bits of the product, which are the best mixed
- * ones, and which the slot's index rarely uses. */
+/* Returns the bits of a slot above the number. These are the highest bits of the product: they are the best
+ * mixed bits, and the slot's index rarely uses them. */
 static uint32_t tag_of(const struct git__numbers *numbers, uint64_t hash) {
     return (uint32_t)(hash >> 32 ^ hash >> 11) >> numbers->number_bits << numbers->number_bits;
 }
@@ -146,7 +149,7 @@ static uint32_t number_in(const struct git__numbers *numbers, uint32_t slot) {
     return slot & ((UINT32_C(1) << numbers->number_bits) - 1);
 }
 
-/* The next slot that is free or may have this hash. */
+/* Returns the next slot, from `slot` on, that is free or may have this hash. */
 static uint32_t next_likely(const struct git__numbers *numbers, uint32_t slot, uint32_t tag) {
     while (numbers->slots[slot] != GIT__NONE &&
            numbers->slots[slot] >> numbers->number_bits != tag >> numbers->number_bits)
@@ -164,7 +167,7 @@ static uint32_t find_slot(const struct ts_git_repo *repo, uint32_t slot, uint32_
     return slot;
 }
 
-/* Keeps the lower number if the id is already there. */
+/* Adds an id to the table. If the table has the id already, keeps the lower number. */
 static void insert(struct ts_git_repo *repo, uint32_t number, const uint8_t *id) {
     struct git__numbers *numbers = &repo->numbers;
     uint64_t hash = hash_of(numbers, id);
@@ -241,7 +244,7 @@ enum ts_git_error git__numbers_fill(struct ts_git_repo *repo, const struct ts_gi
         numbers->number_bits++;
     if (!ts_entropy_fill(numbers->seed, sizeof numbers->seed))
         memset(numbers->seed, 0,
-               sizeof numbers->seed); /* without a random seed, hostile ids only make it slower */
+               sizeof numbers->seed); /* without a random seed, hostile ids only make the table slower */
     numbers->slots = git__table_new(size, sizeof *numbers->slots);
     numbers->copies = calloc((size_t)total / 64 + 1, sizeof *numbers->copies);
     if (numbers->slots == NULL || numbers->copies == NULL)
@@ -274,7 +277,7 @@ uint32_t git__number_of(const struct ts_git_repo *repo, const uint8_t *id) {
 
 #define AT_ONCE 16
 
-/* Three rounds (slots, ids, comparisons), so that each round uses memory that the round before has
+/* Works in three rounds (slots, ids, comparisons). Each round uses memory that the previous round has
  * prefetched. */
 static void find_numbers(const struct ts_git_repo *repo, const uint8_t *const *ids, size_t count,
                          uint32_t *ret_numbers) {

@@ -29,7 +29,7 @@ struct git__numbers {
     bool is_filled;
     bool is_loose_filled; /* loose objects are listed */
     uint32_t total;
-    uint32_t *pack_first; /* first number of each pack, then of the loose objects */
+    uint32_t *pack_first; /* first number of each pack, then the first number of the loose objects */
     struct git__loose_object *loose;
     uint32_t loose_count;
     uint32_t *slots;      /* the number, with bits of the hash above it; GIT__NONE: free */
@@ -42,39 +42,40 @@ struct git__numbers {
     size_t fault_capacity;
 };
 
-/* The place of a number: position in the index of a pack, or in the list of loose objects. */
+/* The place of an object: its position in the index of a pack, or in the list of loose objects. */
 struct git__spot {
     uint32_t pack; /* GIT__NONE: loose */
     uint32_t position;
 };
 
-/* Folders of loose objects that cannot be listed, and unsorted indexes, are faults. They are reported once,
- * to the first sink. */
+/* Numbers all objects. Folders of loose objects that cannot be listed, and unsorted indexes, are faults. Each
+ * fault is reported once, to the first sink. */
 enum ts_git_error git__numbers_fill(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults,
                                     struct ts_git_fault *ret_fault);
 void git__numbers_release(struct git__numbers *numbers);
 
-/* Lists only the loose objects, unless they are already listed. */
+/* Lists only the loose objects. Does nothing if they are already listed. */
 enum ts_git_error git__loose_fill(struct ts_git_repo *repo, struct ts_git_fault *ret_fault);
 bool git__loose_is_listed(const struct ts_git_repo *repo, const struct ts_git_oid *oid);
 
-/* The number of an id (as many bytes as the hash has), or GIT__NONE. */
+/* Returns the number of an id, which has as many bytes as the hash; GIT__NONE if there is no such object. */
 uint32_t git__number_of(const struct ts_git_repo *repo, const uint8_t *id);
 
-/* The numbers of several ids. Much faster than one by one, because memory accesses overlap. */
+/* Finds the numbers of several ids. This is much faster than several calls, because memory accesses
+ * overlap. */
 void git__numbers_of(const struct ts_git_repo *repo, const uint8_t *const *ids, size_t count,
                      uint32_t *ret_numbers);
 
-/* Returns true if the object has a lower number, which is the one to use. */
+/* Returns true if the object also has a lower number. The lowest number is the one to use. */
 bool git__number_is_copy(const struct ts_git_repo *repo, uint32_t number);
 
 struct git__spot git__number_spot(const struct ts_git_repo *repo, uint32_t number);
 const uint8_t *git__number_id(const struct ts_git_repo *repo, uint32_t number);
 
-/* A hash that the author of the repository cannot predict. */
+/* Returns a hash that the author of the repository cannot predict. */
 uint64_t git__seeded_hash(const struct ts_git_repo *repo, uint64_t value);
 
-/* Bytes that the tables take. */
+/* Returns the size of the tables, in bytes. */
 size_t git__numbers_bytes(const struct ts_git_repo *repo);
 
 #endif

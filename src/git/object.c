@@ -61,7 +61,7 @@ static bool take_line(struct ts_bytes *rest, struct ts_bytes *ret_line) {
     return true;
 }
 
-/* Parses a line "key value", and returns the value. */
+/* Parses a line "key value", and sets *ret_value. Returns false if the line does not have this key. */
 static bool value_of(struct ts_bytes line, struct ts_bytes key, struct ts_bytes *ret_value) {
     if (line.len <= key.len || !ts_bytes_starts_with(line, key) || line.data[key.len] != ' ')
         return false;
@@ -86,7 +86,8 @@ static int32_t zone_of(struct ts_bytes text) {
     return text.data[0] == '-' ? -minutes : minutes;
 }
 
-/* The last '>' ends the mail address: names may contain both '<' and '>'. */
+/* Parses a line "Name <mail> seconds zone". The last '>' ends the mail address, because names may contain '<'
+ * and '>'. */
 static struct ts_git_person person_of(struct ts_bytes line) {
     struct ts_git_person person = {.time_s = 0};
     const uint8_t *close = line.len > 0 ? memrchr(line.data, '>', line.len) : NULL;

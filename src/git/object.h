@@ -17,8 +17,8 @@ enum ts_git_type { TS_GIT_COMMIT = 1, TS_GIT_TREE = 2, TS_GIT_BLOB = 3, TS_GIT_T
 const char *ts_git_type_name(enum ts_git_type type);
 bool ts_git_type_from_name(struct ts_bytes name, enum ts_git_type *ret_type);
 
-/* "Name <mail> seconds zone". Parts that cannot be parsed are empty or 0, because old tools wrote unusual
- * lines. */
+/* A line "Name <mail> seconds zone". Parts that cannot be parsed are empty or 0, because old tools wrote
+ * unusual lines. */
 struct ts_git_person {
     struct ts_bytes name;
     struct ts_bytes mail;
@@ -26,8 +26,8 @@ struct ts_git_person {
     int32_t zone_minutes; /* east of Greenwich */
 };
 
-/* The next entry of a tree. Modes are as git writes them: 040000 is a tree, 0160000 a commit of another
- * repository (submodule), 0120000 a symbolic link; everything else is a file. */
+/* An entry of a tree. Modes are as git writes them: 040000 is a tree, 0160000 a commit of another repository
+ * (submodule), 0120000 a symbolic link; everything else is a file. */
 struct ts_git_tree_entry {
     uint32_t mode;
     struct ts_bytes name; /* no slash, no zero, not empty; otherwise any bytes */
@@ -53,7 +53,7 @@ struct ts_git_commit {
     struct ts_bytes parents; /* the lines of all parents: use ts_git_commit_next_parent */
     struct ts_git_person author;
     struct ts_git_person committer;
-    struct ts_bytes message; /* after the first empty line; in the encoding of its author */
+    struct ts_bytes message; /* all bytes after the first empty line, in the encoding of the author */
 };
 
 bool ts_git_commit_parse(enum ts_git_hash hash, struct ts_bytes content, struct ts_git_commit *ret_commit);
@@ -64,7 +64,7 @@ struct ts_git_tag {
     struct ts_git_oid target;
     enum ts_git_type target_type;
     struct ts_bytes name;
-    struct ts_git_person tagger; /* empty if absent */
+    struct ts_git_person tagger; /* empty if the tag has no tagger */
     struct ts_bytes message;
 };
 

@@ -28,7 +28,7 @@ struct reading {
     size_t max;
     bool only_start; /* read the first max bytes of a larger object */
     unsigned nest;
-    const struct git__spot *not_at; /* the damaged copy to avoid; NULL: none */
+    const struct git__spot *not_at; /* a damaged copy that must not be read; NULL: none */
     struct git__work *work;
 };
 
@@ -92,7 +92,7 @@ static enum ts_git_error inflate_entry(const struct reading *reading, const stru
     return TS_GIT_OK;
 }
 
-/* Applies the delta to *content. */
+/* Applies the delta of `entry` to *content, which has the base, and replaces it by the result. */
 static enum ts_git_error apply_entry(const struct reading *reading, const struct git__entry *entry,
                                      struct ts_git_content *content) {
     struct ts_git_content delta;
@@ -129,7 +129,8 @@ static int compare_offsets(const void *a, const void *b, void *index) {
     return (x > y) - (x < y);
 }
 
-/* Positions sorted by offset. Only damaged packs need them, so they are made on first use. */
+/* Sorts the positions of the pack by offset. Only damaged packs need this order, so it is made on first use.
+ * Returns false when memory runs out. */
 static bool order_by_offset(struct git__pack *pack) {
     if (pack->by_offset != NULL)
         return true;
@@ -213,8 +214,8 @@ static enum ts_git_error find_chain(const struct reading *reading, const struct 
     }
 }
 
-/* An incomplete content cannot be checked. Callers that read only the start have visited the whole object
- * before. */
+/* Returns whether the content has this id. An incomplete content cannot be checked, and counts as correct:
+ * callers that read only the start have visited the whole object before. */
 static bool has_id(const struct reading *reading, const struct ts_git_content *content,
                    const struct ts_git_oid *oid) {
     if (reading->only_start && content->len >= reading->max)
@@ -230,7 +231,8 @@ static bool is_sound_base(const struct reading *reading, uint32_t pack, uint64_t
     return id_at(&reading->repo->packs[pack], offset, &oid) && has_id(reading, content, &oid);
 }
 
-/* If the result is wrong, compares the bases with their ids, too. */
+/* Builds the object at offset from its chain of bases. With checks_bases, also compares each base with its
+ * id. */
 static enum ts_git_error read_chain(const struct reading *reading, uint32_t number, uint64_t offset,
                                     bool checks_bases, struct ts_git_content *ret_content) {
     struct git__pack *pack = &reading->repo->packs[number];
@@ -352,7 +354,7 @@ static bool is_avoided(const struct reading *reading, uint32_t pack, uint32_t po
     return spot != NULL && spot->pack == pack && spot->position == position;
 }
 
-/* Returns whether the damaged loose copy is in this folder. */
+/* Returns whether the loose copy that must not be read is in this folder. */
 static bool is_avoided_folder(const struct reading *reading, size_t object_dir) {
     const struct git__spot *spot = reading->not_at;
     return spot != NULL && spot->pack == GIT__NONE &&

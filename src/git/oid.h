@@ -1,6 +1,6 @@
 /*
- * Object ids: the SHA-1 or SHA-256 that names an object. The kind is a property of the repository, so an id
- * does not contain it; bytes beyond the hash are always zero, and ids compare as 32 bytes.
+ * Object ids: the SHA-1 or SHA-256 that names an object. The kind of hash is a property of the repository, so
+ * an id does not contain the kind. Bytes beyond the hash are always zero, so ids compare as 32 bytes.
  */
 #ifndef TS_GIT_OID_H
 #define TS_GIT_OID_H
@@ -43,7 +43,8 @@ static inline bool ts_git_oid_equal(const struct ts_git_oid *a, const struct ts_
 const char *ts_git_oid_format(enum ts_git_hash hash, const struct ts_git_oid *oid,
                               char ret_text[static TS_GIT_OID_HEX_SIZE]);
 
-/* Accepts exactly as many hex digits as the hash has, in upper or lower case. */
+/* Parses an id. Returns false unless `hex` has exactly as many hex digits as the hash, in upper or lower
+ * case. */
 bool ts_git_oid_parse(enum ts_git_hash hash, struct ts_bytes hex, struct ts_git_oid *ret_oid);
 
 #endif

@@ -81,8 +81,8 @@ static bool make_nodes(struct drawing *d) {
     return sorted != NULL;
 }
 
-/* The base of an offset delta is before the delta, usually nearby. Searches back in doubling steps, then by
- * bisection. */
+/* Returns the node of the base at `offset`, or GIT__NONE. The base of an offset delta is before the delta,
+ * usually nearby. Searches back in doubling steps, then by bisection. */
 static uint32_t node_before(const struct git__outline *outline, uint32_t node, uint64_t offset) {
     const struct git__node *nodes = outline->nodes;
     uint32_t high = node; /* the offset of this node is greater */
@@ -154,8 +154,8 @@ static void read_nodes(struct drawing *d) {
     }
 }
 
-/* Computes, from the roots down, types, errors, and an order with parents first. Nodes that are not reached
- * are in cycles. */
+/* Computes types, errors, and an order with parents first, from the roots down. Nodes that this walk does not
+ * reach are in cycles. */
 static bool spread(struct drawing *d) {
     struct git__outline *outline = &d->outline;
     struct git__node *nodes = outline->nodes;

@@ -3,8 +3,8 @@
  * needs it, and kept with the pack, because a scan visits a repository several times. Nodes are in the order
  * of offsets, so each ends where the next begins.
  *
- * Objects that cannot be built (invalid header, missing base, cycle of bases) have an error here. It is a
- * fault only if a visit wants such an object.
+ * Objects that cannot be built (invalid header, missing base, cycle of bases) have an error here. The error
+ * becomes a fault only if a visit wants the object.
  */
 #ifndef TS_GIT_OUTLINE_H
 #define TS_GIT_OUTLINE_H
@@ -32,10 +32,10 @@ struct git__outline {
     uint32_t ordered;
     uint32_t *lost; /* positions in the index whose offset is outside the pack */
     uint32_t lost_count;
-    bool is_lent; /* a plan is using it */
+    bool is_lent; /* a plan is using the outline */
 };
 
-/* Returns NULL when memory runs out. */
+/* Makes the outline of a pack. Returns NULL when memory runs out. */
 struct git__outline *git__outline_new(const struct git__pack *pack);
 void git__outline_free(struct git__outline *outline);
 

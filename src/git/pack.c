@@ -73,7 +73,7 @@ enum ts_git_error git__pack_open(enum ts_git_hash hash, const char *index_path, 
         return error;
     }
     bool is_sound = frame_is_sound(&pack);
-    /* A truncated pack has no trailer, and its last bytes may belong to an entry. */
+    /* If the trailer is wrong, the pack may be truncated, and its last bytes may belong to an entry. */
     pack.end = pack.map.bytes.len - (is_sound ? ts_git_hash_len(hash) : 0);
     *ret_is_damaged = !is_sound;
     *ret_pack = pack;

@@ -39,11 +39,11 @@ enum git__entry_kind { GIT__ENTRY_WHOLE, GIT__ENTRY_OFFSET_DELTA, GIT__ENTRY_REF
 
 struct git__entry {
     enum git__entry_kind kind;
-    enum ts_git_type type; /* the type, if it is a whole object */
+    enum ts_git_type type; /* type of a whole object */
     uint64_t size;         /* inflated size; for a delta, the size of the delta itself */
     uint64_t base_offset;  /* offset deltas: offset of the base, lower than that of the entry */
     const uint8_t *base_id;
-    struct ts_bytes data; /* the stream, up to the given end */
+    struct ts_bytes data; /* the stream; may end before these bytes do */
 };
 
 /*
@@ -54,13 +54,13 @@ enum ts_git_error git__pack_open(enum ts_git_hash hash, const char *index_path, 
                                  bool *ret_is_damaged, struct ts_git_fault *ret_fault);
 void git__pack_release(struct git__pack *pack);
 
-/* The path with another suffix, from malloc; NULL when memory runs out. */
+/* Returns the path with another suffix, from malloc; NULL when memory runs out. */
 char *git__with_suffix(const char *path, const char *suffix);
 
-/* The last part of the path, for messages. */
+/* Returns the name of the pack's file without folders, for messages. */
 const char *git__pack_name(const struct git__pack *pack);
 
-/* The entry at extent.from; its bytes end before extent.to. BAD_ENTRY if it is not valid. */
+/* Parses the entry at extent.from, whose bytes end before extent.to. BAD_ENTRY if it is not valid. */
 enum ts_git_error git__pack_entry(const struct git__pack *pack, struct git__extent extent,
                                   struct git__entry *ret_entry);
 

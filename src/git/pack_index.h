@@ -33,14 +33,15 @@ struct git__pack_index {
     const uint8_t *pack_id; /* the id that the pack's trailer must have */
 };
 
-/* Borrows bytes. Returns false if they are not an index. */
+/* Borrows bytes. Returns false if the bytes are not an index. */
 bool git__pack_index_init(enum ts_git_hash hash, struct ts_bytes bytes, struct git__pack_index *ret_index);
 
 static inline const uint8_t *git__pack_index_id(const struct git__pack_index *index, uint32_t position) {
     return index->ids + (size_t)position * index->id_step;
 }
 
-/* Returns false if the table of large offsets has no such entry. position is below count. */
+/* Returns the offset of the object at `position`, which is below count. Returns false if the offset should be
+ * in the table of large offsets, but is not. */
 bool git__pack_index_offset(const struct git__pack_index *index, uint32_t position, uint64_t *ret_offset);
 
 bool git__pack_index_find(const struct git__pack_index *index, const uint8_t *id, uint32_t *ret_position);
@@ -52,7 +53,8 @@ bool git__pack_index_fanout_fits(const struct git__pack_index *index);
 /* Returns true if the fan-out never decreases and ends with count. The multi-pack index uses it, too. */
 bool git__fanout_is_valid(const uint8_t *fanout);
 
-/* Finds the position of an id in a sorted list, with the help of the fan-out. */
+/* Finds the position of an id in a sorted list, with the help of the fan-out. Returns false if the list does
+ * not have the id. */
 bool git__fanout_find(const uint8_t *fanout, const uint8_t *ids, size_t id_step, size_t id_len,
                       const uint8_t *id, uint32_t *ret_position);
 

@@ -25,7 +25,7 @@ struct lines {
     bool no_memory;
 };
 
-/* "# pack-refs with: TRAIT TRAIT" */
+/* Parses the header: "# pack-refs with: TRAIT TRAIT". */
 static void take_header(struct lines *lines, struct ts_bytes line) {
     static const char sorted[] = " sorted";
     lines->is_bad = !ts_bytes_starts_with(line, TS_BYTES("# pack-refs with:"));
@@ -34,7 +34,7 @@ static void take_header(struct lines *lines, struct ts_bytes line) {
     lines->says_sorted = found != NULL && (found + strlen(sorted) == end || found[strlen(sorted)] == ' ');
 }
 
-/* "ID NAME" */
+/* Parses a line "ID NAME". */
 static void take_ref(struct lines *lines, struct ts_bytes line) {
     struct git__packed_refs *packed = lines->packed;
     size_t hex_len = 2 * ts_git_hash_len(lines->hash);
@@ -57,14 +57,15 @@ static void take_ref(struct lines *lines, struct ts_bytes line) {
     packed->items[packed->count++] = ref;
 }
 
-/* "^ID", the peeled target of the tag in the line before. */
+/* Parses a line "^ID": the peeled target of the tag in the line before. */
 static void take_peeled(struct lines *lines, struct ts_bytes line) {
     struct ts_git_oid oid;
     lines->is_bad = !lines->has_ref || !ts_git_oid_parse(lines->hash, ts_bytes_skip(line, 1), &oid);
     lines->has_ref = false;
 }
 
-/* A truncated file ends inside a line. Git refuses the whole file; here the complete lines are read. */
+/* Parses all lines. A truncated file ends inside a line. Git refuses the whole file. Here the complete lines
+ * are read. */
 static bool read_lines(enum ts_git_hash hash, const struct ts_git_fault_sink *faults,
                        struct git__packed_refs *packed) {
     struct lines lines = {.packed = packed, .hash = hash};
@@ -104,7 +105,7 @@ enum ts_git_error git__packed_refs_fault(const struct git__packed_refs *packed,
     return git__fault(TS_GIT_BAD_LINE, thing, ret_fault);
 }
 
-/* Git's rules for new names. */
+/* Returns whether a part of a name, between slashes, follows git's rules for new refs. */
 static bool part_is_valid(struct ts_bytes part) {
     static const char lock[] = ".lock";
     size_t len = strlen(lock);
@@ -112,8 +113,8 @@ static bool part_is_valid(struct ts_bytes part) {
            (part.len < len || memcmp(part.data + part.len - len, lock, len) != 0);
 }
 
-/* Uses a table, because a repository may have 100,000 refs, and searching a list for each character would
- * take longer than everything else. */
+/* Returns whether a name may not contain the character. A switch, because a repository may have 100,000 refs,
+ * and searching a list for each character would take longer than everything else. */
 static bool is_forbidden(uint8_t c) {
     switch (c) {
     case '~':

@@ -5,9 +5,9 @@
  *   ID NAME
  *   ^ID                                              optional: the peeled target of the tag in the line before
  *
- * Each line ends with a line feed. A line without one, a line of another form, and a line out of order if the
- * header says that lines are sorted are faults: git refuses such a file. The file stays mapped, and names
- * point into it.
+ * Each line ends with a line feed. These lines are faults, because git refuses such a file: a line without a
+ * line feed, a line of another form, and, if the header says that lines are sorted, a line out of order. The
+ * file stays mapped, and names point into the mapping.
  */
 #ifndef TS_GIT_PACKED_REFS_H
 #define TS_GIT_PACKED_REFS_H
@@ -31,20 +31,21 @@ struct git__packed_refs {
     uint64_t bad_line; /* number of the first invalid line, from 1; 0: none */
 };
 
-/* The result is empty if there is no such file, and on failure. An invalid line goes to the sink. */
+/* Reads packed-refs. The result is empty if the file does not exist, and on failure. An invalid line is
+ * reported to the sink. */
 enum ts_git_error git__packed_refs_read(const struct ts_git_repo *repo,
                                         const struct ts_git_fault_sink *faults,
                                         struct git__packed_refs *ret_packed, struct ts_git_fault *ret_fault);
 void git__packed_refs_release(struct git__packed_refs *packed);
 
-/* The fault of a file with a bad line. */
+/* Fills in the fault of a file with a bad line. */
 enum ts_git_error git__packed_refs_fault(const struct git__packed_refs *packed,
                                          struct ts_git_fault *ret_fault);
 
 /* Returns true if git would create a ref of this name. */
 bool git__ref_name_is_valid(struct ts_bytes name);
 
-/* Returns NULL if there is no such ref. */
+/* Finds a ref by its full name. Returns NULL if the ref is unknown. */
 const struct git__packed_ref *git__packed_refs_find(const struct git__packed_refs *packed, const char *name);
 
 #endif

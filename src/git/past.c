@@ -77,7 +77,7 @@ static const uint8_t *get(struct in *in, uint64_t len) {
     return at;
 }
 
-/* Returns 0 if the number is not valid. */
+/* Reads a number. Returns 0 if it is not valid. */
 static uint64_t get_number(struct in *in) {
     uint64_t number = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
@@ -106,7 +106,8 @@ static void add_text(struct ts_blake3 *hasher, const char *text) {
     ts_blake3_update(hasher, ts_bytes_of(text, strlen(text) + 1));
 }
 
-/* Returns false if the repository has something that a continued scan does not support. */
+/* Hashes the folders of objects and the refs under refs/notes. Returns false if the repository has something
+ * that a continued scan does not support. */
 static bool digest_place(struct ts_git_repo *repo, const uint8_t key[static TS_GIT_EVIDENCE_KEY_LEN],
                          const struct ts_git_refs *refs, uint8_t ret_digest[static DIGEST_LEN]) {
     struct ts_blake3 hasher;
@@ -129,7 +130,7 @@ static bool digest_place(struct ts_git_repo *repo, const uint8_t key[static TS_G
     return true;
 }
 
-/* The identity of a loose object's file; 0 if it cannot be read. */
+/* Returns a hash that identifies the file of a loose object; 0 if the file cannot be read. */
 static uint64_t loose_mark(const struct ts_git_repo *repo, uint32_t position) {
     const struct git__loose_object *loose = &repo->numbers.loose[position];
     char *path = git__loose_path(repo, loose->object_dir, &loose->oid);
@@ -205,7 +206,7 @@ static void put_tags(struct out *out, const struct ts_git_graph *graph, const st
     }
 }
 
-/* Missing parents are omitted, as in all walks over commits. */
+/* Writes the commits. Omits missing parents, as in all walks over commits. */
 static bool put_commits(struct out *out, const struct ts_git_graph *graph, const struct ts_git_set *reached) {
     uint32_t *places = malloc(((size_t)graph->total + 1) * sizeof *places);
     uint32_t count = 0;
@@ -294,7 +295,8 @@ struct reading {
     uint32_t total; /* number of objects in the past */
 };
 
-/* Maps a number of the past to the present one; GIT__NONE if it is not valid. */
+/* Returns the present number of the object that had the number `then` in the past; GIT__NONE if `then` is not
+ * valid. */
 static uint32_t renumber(struct reading *r, uint64_t then) {
     size_t low = 0;
     size_t high = r->pack_count;
@@ -314,7 +316,7 @@ static uint32_t renumber(struct reading *r, uint64_t then) {
     return r->packs[low].now + (uint32_t)(then - r->packs[low].first);
 }
 
-/* Returns true if an object of the pack has a copy in a new file, and a visit would read that copy instead. */
+/* Returns true if an object of the pack has a copy in a new file, and a visit would read the new copy. */
 static bool is_hidden(const struct reading *r, const struct place *pack) {
     const struct ts_git_repo *repo = r->repo;
     for (uint32_t i = 0; i < pack->count; i++)
@@ -353,8 +355,8 @@ static bool read_packs(struct reading *r, const uint8_t key[static TS_GIT_EVIDEN
     return done && !r->in.is_bad;
 }
 
-/* Whether the file is the same. If git writes an object again, it updates the time of the file. Then the file
- * is read and compared with its id. */
+/* Returns whether the loose object is unchanged. If git writes an object again, it updates the time of the
+ * file. Then the object is read and compared with its id. */
 static bool is_same_loose(struct ts_git_repo *repo, uint32_t position, uint64_t mark) {
     struct git__work work = {.steps_left = UINT64_MAX};
     struct ts_git_content content;
@@ -393,8 +395,8 @@ static bool read_loose(struct reading *r) {
 
 /* ---- reading ---- */
 
-/* If an object that was missing is present now, the past does not include it, nor the objects that it leads
- * to. */
+/* Reads the list of missing objects. If such an object is present now, the past includes neither this object
+ * nor the objects that it leads to. */
 static void read_absent(struct reading *r) {
     struct ts_git_graph *graph = r->result->graph;
     size_t len = ts_git_hash_len(r->repo->hash);

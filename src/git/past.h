@@ -9,8 +9,8 @@
  *            parent has. Only these are read.
  *
  * A past is continued only if everything that its refs reached is still reached, and was stored in files that
- * are unchanged. Otherwise, and whenever something is unusual, the past is not continued: the whole history
- * is read, and reports any problem. docs/decisions/0017-history-that-continues.md has the conditions.
+ * are unchanged. Otherwise, and whenever something is unusual, the whole history is read instead. Reading it
+ * reports any problem. docs/decisions/0017-history-that-continues.md has the conditions.
  */
 #ifndef TS_GIT_PAST_H
 #define TS_GIT_PAST_H
@@ -24,15 +24,16 @@ struct ts_git_past {
     size_t len; /* 0: this history cannot be continued */
 };
 
-/* `reached` contains the objects that the refs reach. `key` is the key of the evidence (evidence.h). */
+/* Writes the past of a history. `reached` contains the objects that the refs reach. `key` is the key of the
+ * evidence (evidence.h). */
 enum ts_git_error ts_git_past_new(struct ts_git_graph *graph, const struct ts_git_set *reached,
                                   const uint8_t key[static TS_GIT_EVIDENCE_KEY_LEN],
                                   struct ts_git_past *ret_past, struct ts_git_fault *ret_fault);
 
 enum ts_git_news_kind {
     TS_GIT_NEWS_BROUGHT,   /* the commit has the blob at the path, and none of its parents does */
-    TS_GIT_NEWS_HEAD_HAS,  /* HEAD has the blob there, the earlier HEAD did not */
-    TS_GIT_NEWS_HEAD_LOST, /* the earlier HEAD had the blob there, HEAD does not */
+    TS_GIT_NEWS_HEAD_HAS,  /* HEAD has the blob at the path, the earlier HEAD did not */
+    TS_GIT_NEWS_HEAD_LOST, /* the earlier HEAD had the blob at the path, HEAD does not */
 };
 
 struct ts_git_news_item {
@@ -54,8 +55,8 @@ struct ts_git_news {
     size_t capacity;
 };
 
-/* Returns false if the past cannot be continued: ret_news is unchanged. The options are those of
- * ts_git_graph_new; no fault is sent. */
+/* Reads what was added since the past. If the past cannot be continued, returns false and leaves ret_news
+ * unchanged. The options are those of ts_git_graph_new, but no fault is sent. */
 bool ts_git_news_read(struct ts_git_repo *repo, const struct ts_git_graph_options *options,
                       const uint8_t key[static TS_GIT_EVIDENCE_KEY_LEN], struct ts_bytes past,
                       struct ts_git_news *ret_news);

@@ -30,7 +30,7 @@ void git__problem_add(struct git__problems *problems, uint32_t number, enum ts_g
     git__problem_add_typed(problems, &(struct git__problem){.number = number, .error = error});
 }
 
-/* Returns true if the object is not wanted, or if another copy of it is visited. */
+/* Returns true if this object is not to be visited: it is not wanted, or another copy of it is visited. */
 static bool is_passed_over(const struct drafting *d, uint32_t number) {
     const struct ts_git_set *wanted = d->choice->wanted;
     if (wanted != NULL && !git__set_has(wanted, number))
@@ -60,7 +60,7 @@ static void begin(struct drafting *d) {
     }
 }
 
-/* From the leaves up, marks the needed nodes and adds up the sizes of their subtrees. */
+/* Marks the needed nodes and adds up the sizes of their subtrees, from the leaves up. */
 static void weigh(struct drafting *d) {
     struct git__node *nodes = d->plan.nodes;
     for (uint32_t at = d->outline->ordered; at > 0; at--) {
@@ -82,7 +82,7 @@ static void link_child(struct git__node *nodes, uint32_t parent, uint32_t child)
     nodes[parent].first_child = child;
 }
 
-/* Makes lists of the needed children, by offset, with the heaviest last. */
+/* For each node, lists its needed children by offset, with the heaviest child last. */
 static void arrange(struct drafting *d) {
     struct git__node *nodes = d->plan.nodes;
     uint32_t *heaviest = d->heaviest;
@@ -103,7 +103,8 @@ static void arrange(struct drafting *d) {
     }
 }
 
-/* Lists the roots and their sizes. The result of a delta is assumed to be as large as its base. */
+/* Adds the roots to the units, with the sizes of their trees. The result of a delta is assumed to be as large
+ * as its base. */
 static bool list_roots(const struct drafting *d, uint32_t pack, struct git__units *units) {
     const struct git__plan *plan = &d->plan;
     for (uint32_t i = 0; i < plan->node_count; i++) {
@@ -179,7 +180,7 @@ size_t git__units_arrange(struct git__units *units) {
         total += units->items[i].bytes / LARGE_PARTS;
     uint64_t least = total > LARGE_MIN ? total : LARGE_MIN;
     struct git__unit *large = malloc((LARGE_PARTS + 1) * sizeof *large);
-    if (large == NULL) /* without memory for this, the visit is only slower */
+    if (large == NULL) /* if memory runs out here, the visit is only slower */
         return 0;
     size_t large_count = 0;
     size_t kept = units->count; /* small units move to the end, starting from the back */

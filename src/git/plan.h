@@ -35,7 +35,7 @@ struct git__problems {
 void git__problem_add(struct git__problems *problems, uint32_t number, enum ts_git_error error);
 void git__problem_add_typed(struct git__problems *problems, const struct git__problem *problem);
 
-/* The root of a delta tree, and approximately how many bytes are built there. */
+/* The root of a delta tree, and approximately how many bytes are built in this tree. */
 struct git__unit {
     uint64_t bytes;
     uint32_t pack;
@@ -48,8 +48,8 @@ struct git__units {
     size_t capacity;
 };
 
-/* Moves large units to the front, the largest first. Otherwise the thread that takes one of them at the end
- * would work alone. The other units keep the order of the files. Returns the number of large ones. */
+/* Moves large units to the front, the largest first. If a thread took a large unit at the end, that thread
+ * would work alone. Small units keep the order of the files. Returns the number of large units. */
 size_t git__units_arrange(struct git__units *units);
 
 struct git__plan {
@@ -64,7 +64,8 @@ struct git__choice {
     const struct ts_git_set *wanted;
 };
 
-/* Adds to problems and units. Returns false when memory runs out. */
+/* Makes the plan of a pack, and adds its problems and units to the lists. Returns false when memory
+ * runs out. */
 bool git__plan_init(struct ts_git_repo *repo, uint32_t pack, const struct git__choice *choice,
                     struct git__problems *problems, struct git__units *units, struct git__plan *ret_plan);
 void git__plan_release(struct git__plan *plan);

@@ -1,9 +1,9 @@
 /*
  * Finds the objects that a selection reaches.
  *
- * Trees are stored as differences from their delta bases. If a tree's base is reachable, too, only its own
- * additions are marked: the base marks the rest. Otherwise the chain of bases is followed to a reachable one,
- * or to its root, and additions and removals are counted from there.
+ * Trees are stored as differences from their delta bases. If the base of a reachable tree is reachable, too,
+ * only the additions of the tree are marked: marking the base covers the rest. Otherwise the chain of bases
+ * is followed to a reachable base, or to its root, and additions and removals are counted from there.
  */
 #include "graph.h"
 #include "lacks.h"
@@ -50,7 +50,7 @@ static void enqueue(struct walk *walk, uint32_t number) {
     }
 }
 
-/* Processes the queue, which `from` has filled. */
+/* Follows all objects in the queue: tags to their targets, and with_parents also commits to their parents. */
 static void walk_all(struct walk *walk, bool with_parents) {
     const struct ts_git_graph *graph = walk->graph;
     while (walk->queue.count > 0 && !walk->is_over) {
@@ -104,8 +104,9 @@ static bool is_branch(const char *name) {
            (len > 5 && strncmp(name, "refs/", 5) != 0 && strcmp(name + len - 5, "/HEAD") == 0);
 }
 
-/* A branch must name a commit. Any other ref may name an object of any type. So if the header of the entry
- * says blob, the object is read, because damage can make a commit look like a blob. */
+/* Checks the type of the object that a ref names. A branch must name a commit. Any other ref may name an
+ * object of any type. So if the header of the entry says blob, the object is read, because damage can make a
+ * commit look like a blob. */
 static void check_tip(struct walk *walk, const struct ts_git_ref *ref) {
     struct ts_git_graph *graph = walk->graph;
     uint32_t number = git__number_of(graph->repo, ref->oid.bytes);
@@ -127,7 +128,8 @@ static void check_tip(struct walk *walk, const struct ts_git_ref *ref) {
     git__fault_send(&graph->options.faults, &fault);
 }
 
-/* A ref with a missing target leads to a missing object; other refs still have their history. */
+/* Adds the targets of all refs to the queue. A missing target counts as a missing object; the other refs
+ * still have their history. */
 static enum ts_git_error add_refs(struct walk *walk, struct ts_git_fault *ret_fault) {
     struct ts_git_refs refs;
     struct ts_git_graph *graph = walk->graph;
@@ -159,7 +161,8 @@ static bool is_chosen(const struct walk *in, const struct walk *out, const struc
            (!selection->has_since || git__committed_s(in->graph, commit) >= selection->since_s);
 }
 
-/* All ancestors of a commit before the date count as before the date, even if their clocks say otherwise. */
+/* Excludes commits before the date, and all their ancestors, even if the clocks of the ancestors say
+ * otherwise. */
 static void exclude_older(const struct walk *in, struct walk *out, int64_t since_s) {
     for (size_t i = 0; i < in->commits.count; i++)
         if (git__committed_s(in->graph, in->commits.items[i]) < since_s)
@@ -167,7 +170,7 @@ static void exclude_older(const struct walk *in, struct walk *out, int64_t since
     walk_all(out, true);
 }
 
-/* A...B: excludes only the commits that both sides reach. */
+/* For A...B: excludes the commits that both sides reach. */
 static enum ts_git_error exclude_common(struct walk *out, const struct ts_git_oid *two,
                                         struct ts_git_fault *ret_fault) {
     struct walk walks[2];
@@ -215,8 +218,9 @@ static void choose(struct walk *in, const struct walk *out, const struct ts_git_
         keep(in, &selected->before, out->commits.items[i]);
 }
 
-/* Counts excluded commits without their parents, if a selected commit may be one of their ancestors: the
- * selected commit is not newer, and has none of them as an ancestor. */
+/* Counts excluded commits whose parents a shallow clone omits, if a selected commit may be an ancestor of
+ * such a commit. A selected commit may be one if it is not newer than the excluded commit, and does not have
+ * that commit as an ancestor. */
 static uint64_t count_cut_before(const struct walk *in, const struct walk *out,
                                  const struct ts_git_selection *selection,
                                  const struct git__selected *selected) {
@@ -351,15 +355,15 @@ static void drain(struct spread *s) {
 }
 
 static void count(struct spread *s, uint32_t number, int32_t by) {
-    if (s->counts[number] == 0 && by < 0) /* a reachable tree above the chain added it and keeps it */
+    if (s->counts[number] == 0 && by < 0) /* a reachable tree above the chain added the entry and keeps it */
         return;
     if (s->counts[number] == 0)
         spread_keep(s, &s->touched, number);
     s->counts[number] += by;
 }
 
-/* A chain that is longer than git makes is followed only once, and everything that it adds counts as
- * reachable. */
+/* Handles a chain that is longer than git makes: follows it only once, and marks everything that its trees
+ * add as reachable. */
 static void sweep_chain(struct spread *s) {
     const struct ts_git_graph *graph = s->graph;
     for (size_t i = 0; i < s->chain.count; i++) {
@@ -405,7 +409,8 @@ static void mark_inherited(struct spread *s, uint32_t tree) {
         count_chain(s);
 }
 
-/* Marking may make more trees reachable, also bases of waiting ones. */
+/* Marks until nothing changes: each marking may make more trees reachable, among them bases of waiting
+ * trees. */
 static void settle(struct spread *s) {
     drain(s);
     while (s->waiting.count > 0 && !s->is_over) {
@@ -461,8 +466,9 @@ static void count_reached(const struct ts_git_graph *graph, const struct ts_git_
     }
 }
 
-/* Marks the trees to omit. With new_only these are only the trees of the base commits, because an object that
- * the base no longer has may have come back. Otherwise all trees that the excluded commits reach are omitted. */
+/* Marks the trees to omit. With new_only, these are only the trees of the base commits, because a later
+ * commit may add again an object that the base no longer has. Otherwise all trees that the excluded commits
+ * reach are omitted. */
 static enum ts_git_error reach_excluded(struct ts_git_graph *graph, const struct ts_git_selection *selection,
                                         const struct git__selected *selected, struct spread *out,
                                         struct ts_git_fault *ret_fault) {

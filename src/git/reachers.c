@@ -11,18 +11,19 @@
 #include <string.h>
 
 #define WORDS_MAX  8
-#define BITS_SHARE 16 /* the bits may use this fraction of the graph's memory */
+#define BITS_SHARE 16 /* the bits may take 1/BITS_SHARE of the graph's memory */
 
 struct passing {
     struct ts_git_graph *graph;
     const struct ts_git_marks *marks;
     struct ts_git_refs refs;
-    uint32_t *places; /* indexed by number of a commit: its index in the order, and in bits */
+    uint32_t *places; /* indexed by number of a commit: its index in the order and in `bits` */
     uint64_t *bits;
     size_t words; /* words of bits for each commit */
 };
 
-/* The order that people expect: local branches, remote branches, tags. */
+/* Returns the position of the kind of ref in the order that people expect: local branches, remote branches,
+ * tags; -1 for other refs. */
 static int rank_of(const char *name) {
     static const char *const kinds[] = {"refs/heads/", "refs/remotes/", "refs/tags/"};
     for (int i = 0; i < 3; i++)
@@ -31,7 +32,7 @@ static int rank_of(const char *name) {
     return -1;
 }
 
-/* Returns GIT__NONE if the ref leads to no commit. */
+/* Returns the commit that a ref leads to, through tags; GIT__NONE if the ref leads to no commit. */
 static uint32_t tip_of(const struct ts_git_graph *graph, const struct ts_git_ref *ref) {
     uint32_t number = git__number_of(graph->repo, ref->oid.bytes);
     for (unsigned i = 0; number < graph->total && graph->edges[number].type == TS_GIT_TAG && i < 16; i++)
@@ -53,7 +54,7 @@ static void set_marks(struct passing *p, uint32_t first_group) {
     }
 }
 
-/* Passes the bits from parents to children. Returns false when the watch ended it. */
+/* Passes the bits from parents to children. Returns false when the watch ended the pass. */
 static bool pass_on(struct passing *p) {
     const struct ts_git_graph *graph = p->graph;
     for (size_t i = 0; i < graph->order.count; i++) {

@@ -6,7 +6,7 @@
  * (and by git gc, so their objects may be gone).
  *
  * Nothing is skipped silently: a ref without a valid id is a fault, and so is a folder that cannot be listed.
- * A broken loose ref hides the packed one of the same name, whose value is outdated.
+ * A broken loose ref hides the packed ref of the same name, whose value is outdated.
  *
  * Other processes write meanwhile: git moves a ref by a rename, packs refs by writing packed-refs and
  * removing the loose files, and renames a branch by removing one file and making another. One pass over the
@@ -15,8 +15,8 @@
  * the first pass to its reading in the second, so the result is the state of all refs at the moment between
  * the passes. Folders are compared, too, because a ref that moves back and forth can be absent from both
  * passes. Times come from a clock that ticks every few milliseconds, so if something changed just before the
- * first pass, the next one comes a little later. Refs are read once for each repository object: everything
- * else refers to that moment.
+ * first pass, the next pass waits for the clock. Refs are read once for each repository object. Everything
+ * else that is read belongs to that moment.
  */
 #include "packed_refs.h"
 #include "repo_impl.h"
@@ -88,13 +88,14 @@ static bool starts_with(const char *text, const char *start) {
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* Refs that each work tree has for itself. */
+/* Returns whether each work tree has its own ref of this name. */
 static bool is_own(const char *name) {
     return !starts_with(name, "refs/") || starts_with(name, "refs/bisect/") ||
            starts_with(name, "refs/worktree/") || starts_with(name, "refs/rewritten/");
 }
 
-/* Length of the part of the name that says which work tree the ref belongs to; 0: this one. */
+/* Returns the length of the prefix of the name that says which work tree the ref belongs to; 0 if the ref
+ * belongs to the opened work tree. */
 static size_t worktree_len(const char *name) {
     if (starts_with(name, main_prefix))
         return strlen(main_prefix);
@@ -114,7 +115,7 @@ static bool name_is_safe(const char *name) {
            strstr(name, "//") == NULL && strstr(name, "/.") == NULL;
 }
 
-/* The path of a ref with a safe name; from malloc. */
+/* Returns the path of a ref with a safe name, from malloc. */
 static char *path_of(const struct ts_git_repo *repo, const char *name) {
     size_t worktree = worktree_len(name);
     const char *rest = name + worktree;
@@ -123,8 +124,8 @@ static char *path_of(const struct ts_git_repo *repo, const char *name) {
     return git__path_join(worktree > 0 ? repo->common_dir : repo->git_dir, name);
 }
 
-/* The full name of the target of `name`. If each work tree has its own ref of that name, it is the one of the
- * same work tree. From malloc. */
+/* Returns the full name of the target of `name`, from malloc. If each work tree has its own ref with the name
+ * of the target, returns that of the work tree of `name`. */
 static char *target_of(const char *name, const char *target) {
     size_t worktree = is_own(target) && worktree_len(target) == 0 ? worktree_len(name) : 0;
     size_t size = worktree + strlen(target) + 1;
@@ -136,7 +137,8 @@ static char *target_of(const char *name, const char *target) {
 
 /* ---- one ref ---- */
 
-/* A symbolic link into refs/ is a symbolic ref. Any other link is followed to its file. */
+/* Reads a loose ref that is a symbolic link. A link into refs/ is a symbolic ref. Any other link is followed
+ * to its file. */
 static enum ts_git_error read_link(const char *path, char **ret_line) {
     char target[PATH_MAX]; /* no link is longer */
     ssize_t len = readlink(path, target, sizeof target - 1);
@@ -150,14 +152,15 @@ static enum ts_git_error read_link(const char *path, char **ret_line) {
     return TS_GIT_OK;
 }
 
-/* A name without a line end may be incomplete. An id has a fixed length. */
+/* Returns whether the name in a symbolic ref may be incomplete, because no line end follows. An id has a
+ * fixed length. */
 static bool is_cut_name(const char *line) {
     size_t len = strlen(line);
     return starts_with(line, "ref:") && line[len - 1] != '\n';
 }
 
-/* The text of a loose ref, without blanks and line ends at its end. MISSING if there is no such ref, or if a
- * link leads nowhere. */
+/* Reads the text of a loose ref, without blanks and line ends at its end. MISSING if there is no such ref, or
+ * if a link leads nowhere. */
 static enum ts_git_error read_loose_ref(const struct ts_git_repo *repo, const char *name, char **ret_line) {
     char *path = path_of(repo, name);
     char *line = NULL;
@@ -194,7 +197,7 @@ static enum ts_git_error parse_line(const struct ts_git_repo *repo, const char *
                                     struct ts_git_oid *ret_oid) {
     size_t hex_len = 2 * ts_git_hash_len(repo->hash);
     struct ts_git_oid oid;
-    /* Git ignores everything after a blank; anything else after an id makes it invalid. */
+    /* Git ignores everything after a blank. Any other text after an id makes the ref invalid. */
     if (strlen(line) < hex_len || !ts_git_oid_parse(repo->hash, ts_bytes_of(line, hex_len), &oid) ||
         (line[hex_len] != '\0' && !isspace((unsigned char)line[hex_len])) || is_null(&oid))
         return TS_GIT_BAD_REF;
@@ -202,14 +205,15 @@ static enum ts_git_error parse_line(const struct ts_git_repo *repo, const char *
     return TS_GIT_OK;
 }
 
-/* HEAD must lead into refs/, otherwise git does not accept the folder as a repository. */
+/* Returns whether a symbolic ref may have this target. HEAD must lead into refs/, otherwise git does not
+ * accept the folder as a repository. */
 static bool target_is_valid(const char *name, const char *target) {
     bool is_head = strcmp(name + worktree_len(name), "HEAD") == 0;
     return git__ref_name_is_valid(ts_bytes_of_cstring(target)) && (!is_head || starts_with(target, "refs/"));
 }
 
-/* MISSING if there is no such ref, or if the target of a symbolic ref is missing. The fault names the broken
- * ref, which may be the last one of a chain. */
+/* Follows a ref to its id. MISSING if there is no such ref, or if the target of a symbolic ref is missing.
+ * The fault names the broken ref, which may be the last ref of a chain. */
 static enum ts_git_error resolve(const struct ts_git_repo *repo, const struct git__packed_refs *packed,
                                  const char *given, struct ts_git_oid *ret_oid,
                                  struct ts_git_fault *ret_fault) {
@@ -254,14 +258,16 @@ static enum ts_git_error resolve(const struct ts_git_repo *repo, const struct gi
     return error;
 }
 
-/* A time in the future comes from another clock, and does not count. */
+/* Returns whether a file changed so recently that a further change might not change its time. A time in the
+ * future comes from another clock, and is ignored. */
 static bool is_fresh(const struct timespec *changed) {
     uint64_t changed_ms = (uint64_t)changed->tv_sec * 1000 + (uint64_t)changed->tv_nsec / 1000000;
     uint64_t now_ms = ts_clock_wall_ms();
     return changed_ms <= now_ms && now_ms - changed_ms <= FRESH_MS;
 }
 
-/* Notes what distinguishes a file from its replacement, and a folder from its state with other files. */
+/* Adds inode, size and times of a path to the hash of the pass. They distinguish a file from its replacement,
+ * and a folder from its state with other files. */
 static void see(struct list *list, const char *path) {
     struct stat status;
     uint64_t seen[6] = {0};
@@ -278,7 +284,7 @@ static void see(struct list *list, const char *path) {
     ts_blake3_update(&list->seen, ts_bytes_of(seen, sizeof seen));
 }
 
-/* A broken ref is kept, so that its name is known. */
+/* Adds a loose ref with its id. A broken ref is added with the null id, so that its name is known. */
 static void add_resolved(struct list *list, const char *name) {
     struct ts_git_oid oid = {{0}};
     struct ts_git_fault fault;
@@ -307,7 +313,8 @@ static bool head_is_there(const struct ts_git_repo *repo, const char *name) {
     return is;
 }
 
-/* Without a HEAD, the checked-out commit is unknown. A HEAD whose branch does not exist yet is valid. */
+/* Adds a HEAD. Without a HEAD, the checked-out commit is unknown, which is a fault. A HEAD whose branch does
+ * not exist yet is valid. */
 static void add_head(struct list *list, const char *name) {
     if (!head_is_there(list->repo, name))
         send_fault(list, TS_GIT_BAD_REF, name);
@@ -325,7 +332,7 @@ static bool is_folder(const char *root, const char *name) {
     return is;
 }
 
-/* Takes ownership of the name. */
+/* Adds a folder to the list of folders to read. Takes ownership of the name. */
 static void add_folder(struct list *list, char *name) {
     if (TS_GROW(list->folders, list->folder_capacity, list->folder_count + 1)) {
         list->folders[list->folder_count++] = name;
@@ -335,7 +342,8 @@ static void add_folder(struct list *list, char *name) {
     }
 }
 
-/* Excludes git's other files among the refs: names that begin with a dot, and locks. */
+/* Returns whether the entry of a folder may be a ref. Names that begin with a dot, and locks, are other files
+ * of git. */
 static bool is_ref_name(const char *entry) {
     size_t len = strlen(entry);
     return entry[0] != '.' && (len < 5 || strcmp(entry + len - 5, ".lock") != 0);
@@ -368,7 +376,7 @@ static void list_folder(struct list *list, const char *root, const char *folder)
     git__free_names(names, count);
 }
 
-/* Adds loose refs at any depth that the system allows for paths; deeper ones are a fault. */
+/* Adds loose refs at any depth that the system allows for paths. Deeper folders are a fault. */
 static void add_loose(struct list *list, const char *root) {
     list_folder(list, root, "refs");
     while (list->folder_count > 0) {
@@ -387,7 +395,7 @@ static bool is_same_folder(const char *a, const char *b) {
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* A folder without a file gitdir is not a work tree. */
+/* Adds the HEAD of another work tree. A folder without a file gitdir is not a work tree. */
 static void add_head_of(struct list *list, const char *folder, const char *id) {
     char name[1024];
     struct stat status;
@@ -464,7 +472,7 @@ static void drop_hidden(struct list *list, size_t loose_count) {
 struct pass {
     struct list list; /* loose refs */
     struct git__packed_refs packed;
-    struct git__refs refs; /* the faults of this pass; after the last pass, all refs */
+    struct git__refs refs; /* faults of this pass; after the last pass also all refs */
     struct ts_git_fault_sink sink;
     uint8_t packed_seen[TS_BLAKE3_OUT_LEN];
     uint8_t seen[TS_BLAKE3_OUT_LEN];
@@ -616,7 +624,7 @@ static bool is_hex(const char *text) {
     return text[0] != '\0' && text[strspn(text, "0123456789abcdefABCDEF")] == '\0';
 }
 
-/* The value that the ref had when the refs were read. */
+/* Finds the value that the ref had when the refs were read. Returns false if it had none. */
 static bool find_read(const struct ts_git_repo *repo, const char *name, struct ts_git_oid *ret_oid) {
     char *key = strdup(name);
     struct ts_git_ref wanted = {.name = key};
@@ -639,8 +647,8 @@ static enum ts_git_error read_packed_for(const struct ts_git_repo *repo, struct 
     return error;
 }
 
-/* Searches in git's order. A broken ref below refs/ is the answer only if no other candidate has an id.
- * Elsewhere a broken ref is just another file. */
+/* Tries the names that git tries, in git's order. A broken ref below refs/ is the answer only if no other
+ * name has an id. A broken file elsewhere is not a ref. */
 static enum ts_git_error resolve_forms(const struct ts_git_repo *repo, const char *name,
                                        struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault) {
     static const char *const forms[] = {

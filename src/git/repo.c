@@ -89,7 +89,7 @@ static void cut_line_end(char *text) {
         text[--len] = '\0';
 }
 
-/* The first line of a small file of the repository, such as commondir. */
+/* Reads the first line of a small file of the repository, such as commondir. */
 static enum ts_git_error read_line(const char *folder, const char *name, char **ret_line,
                                    struct ts_git_fault *ret_fault) {
     char *path = git__path_join(folder, name);
@@ -110,7 +110,8 @@ static bool has(const char *folder, const char *name, bool (*is)(const char *pat
     return found;
 }
 
-/* Whether the file exists. HEAD may be a symbolic link whose target does not exist yet. */
+/* Returns whether the path exists, even as a broken link: HEAD may be a symbolic link whose target does not
+ * exist yet. */
 static bool exists_at_all(const char *path) {
     struct stat status;
     return lstat(path, &status) == 0;
@@ -123,7 +124,7 @@ static bool is_git_dir(const char *path) {
            (has(path, "objects", git__is_dir) && has(path, "refs", git__is_dir));
 }
 
-/* Refuses an invalid file that should name a repository. */
+/* Returns the error of a file that should name a repository, but is not valid. */
 static enum ts_git_error refuse_git_file(const char *folder, const char *name, const char *line,
                                          struct ts_git_fault *ret_fault) {
     char thing[2 * PATH_MAX];
@@ -131,7 +132,7 @@ static enum ts_git_error refuse_git_file(const char *folder, const char *name, c
     return git__fault(TS_GIT_BAD_GIT_FILE, thing, ret_fault);
 }
 
-/* A .git file: "gitdir: PATH", relative to its folder. */
+/* Reads a .git file: "gitdir: PATH". The path is relative to the folder of the file. */
 static enum ts_git_error follow_git_file(const char *folder, const char *name, char **ret_git_dir,
                                          struct ts_git_fault *ret_fault) {
     static const char key[] = "gitdir: ";
@@ -162,7 +163,7 @@ static bool is_closed(const char *path) {
     return is;
 }
 
-/* Examines one folder. MISSING if it has no part of a repository. */
+/* Searches one folder for a repository. MISSING if the folder has no part of a repository. */
 static enum ts_git_error locate_in(const char *folder, struct ts_git_repo *repo,
                                    struct ts_git_fault *ret_fault) {
     char *dot_git = git__path_join(folder, ".git");
@@ -271,7 +272,8 @@ static enum ts_git_error add_object_dir(struct ts_git_repo *repo, const char *pa
     return TS_GIT_OK;
 }
 
-/* Beyond the nesting that git allows, only an unknown folder is a fault. */
+/* Handles an alternate that is nested more deeply than git allows. That is a fault only if the folder is
+ * unknown. */
 static enum ts_git_error refuse_unknown_dir(const struct ts_git_repo *repo, const char *path,
                                             const char *named_by, struct ts_git_fault *ret_fault) {
     char *real = realpath(path, NULL);
@@ -280,8 +282,8 @@ static enum ts_git_error refuse_unknown_dir(const struct ts_git_repo *repo, cons
     return is_known ? TS_GIT_OK : git__fault(TS_GIT_ALTERNATES, named_by, ret_fault);
 }
 
-/* One alternates file; its folders are added after the known ones. If files name each other too deeply, an
- * unknown folder is a fault. */
+/* Reads one alternates file, and adds its folders after the known folders. If is_too_deep, an unknown folder
+ * is a fault. */
 static void add_alternates_of(struct ts_git_repo *repo, const char *object_dir, bool is_too_deep,
                               const struct ts_git_fault_sink *faults) {
     struct ts_git_fault fault;
@@ -318,9 +320,9 @@ static void add_alternates(struct ts_git_repo *repo, const struct ts_git_fault_s
     }
 }
 
-/* If a pack or its index is missing, it was replaced while the folder was listed, or is being removed. As in
- * git, it is ignored. Objects that are then missing are searched again, and reported by their ids if they do
- * not exist. */
+/* Adds a pack. If the pack or its index is missing, it was replaced while the folder was listed, or is being
+ * removed. As in git, such a pack is ignored. If objects are then missing, they are searched for again, and
+ * reported by their ids if they do not exist. */
 static void add_pack(struct ts_git_repo *repo, const char *index_path,
                      const struct ts_git_fault_sink *faults) {
     struct ts_git_fault fault;
@@ -345,7 +347,7 @@ static void add_pack(struct ts_git_repo *repo, const char *index_path,
     repo->packs[repo->pack_count++] = pack;
 }
 
-/* Returns our number of the pack whose index has this name; searches from `first` on. */
+/* Returns the number in repo->packs of the pack whose index has this name. Searches from `first` on. */
 static uint32_t pack_named(const struct ts_git_repo *repo, size_t first, const char *index_name) {
     size_t stem = strlen(index_name) > 4 ? strlen(index_name) - 4 : 0;
     for (size_t i = first; i < repo->pack_count; i++) {
@@ -356,7 +358,8 @@ static uint32_t pack_named(const struct ts_git_repo *repo, size_t first, const c
     return GIT__NONE;
 }
 
-/* If a multi-pack index is invalid, reports a fault and works without it. */
+/* Adds the multi-pack index of a folder. If it is invalid, reports a fault; the repository works
+ * without it. */
 static void add_midx(struct ts_git_repo *repo, const char *pack_dir, size_t first_pack,
                      const struct ts_git_fault_sink *faults) {
     struct ts_git_fault fault;
@@ -392,8 +395,8 @@ static void add_midx(struct ts_git_repo *repo, const char *pack_dir, size_t firs
     repo->midxs[repo->midx_count++] = file;
 }
 
-/* Remembers the first pack without its index, or index without its pack. Git may be writing or removing it;
- * otherwise it is damage. */
+/* Remembers the first pack without an index, or index without a pack. Such a file is damage, unless git is
+ * just writing or removing the pack. */
 static void find_half_pack(struct ts_git_repo *repo, const char *pack_dir, char *const *names, size_t count,
                            const char *other_suffix) {
     for (size_t i = 0; i < count && repo->half_pack == NULL; i++) {
@@ -408,8 +411,8 @@ static void find_half_pack(struct ts_git_repo *repo, const char *pack_dir, char 
     }
 }
 
-/* Oldest first. A new pack may repeat objects of an older one, as bases of its deltas; with this order, the
- * same copy is read as before. */
+/* Compares packs for sorting, oldest first. A new pack may repeat objects of an older pack, as bases of its
+ * deltas. With this order, the old copy is still read. */
 static int compare_packs(const void *a, const void *b) {
     const struct git__pack *x = a;
     const struct git__pack *y = b;
@@ -479,8 +482,8 @@ static int compare_oids(const void *a, const void *b) {
     return ts_git_oid_compare(a, b);
 }
 
-/* An unreadable file is a fault. Then the parents that a shallow clone omits are reported as missing, each by
- * its id. */
+/* Reads the file shallow. An unreadable file is a fault. Then the parents that the shallow clone omits are
+ * reported as missing, each by its id. */
 static enum ts_git_error read_shallow(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults,
                                       struct ts_git_fault *ret_fault) {
     char *path = git__path_join(repo->common_dir, "shallow");

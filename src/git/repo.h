@@ -19,13 +19,13 @@ struct ts_git_open_options {
     /* Folders, separated by colons, that end the upward search; NULL: none. */
     const char *ceilings;
     const char *work_tree; /* the work tree, also of a bare repository; NULL: its own */
-    bool refs_first;       /* read the refs before objects are listed, so that the list has their targets */
+    bool refs_first;       /* read the refs before listing objects, so that the list has the targets */
     bool no_alternates;    /* do not read objects of other repositories that this one names */
     struct ts_git_fault_sink faults; /* takes faults that leave the rest readable, such as a broken pack */
 };
 
-/* path is a work tree (also a linked one), a .git folder or file, or a bare repository. options may be
- * NULL. */
+/* Opens a repository. path is a work tree (also a linked one), a .git folder or file, or a bare repository.
+ * options may be NULL. */
 enum ts_git_error ts_git_repo_open(const char *path, const struct ts_git_open_options *options,
                                    struct ts_git_repo **ret_repo, struct ts_git_fault *ret_fault);
 void ts_git_repo_free(struct ts_git_repo *repo);
@@ -35,18 +35,19 @@ const char *ts_git_repo_common_dir(const struct ts_git_repo *repo);
 const char *ts_git_repo_work_tree(const struct ts_git_repo *repo); /* NULL when it is bare */
 bool ts_git_repo_is_shallow(const struct ts_git_repo *repo);
 
-/* Returns whether a server may have promised a missing object (src/git/lacks.h). It reads all indexes, so
- * call it only when something is missing. */
+/* Returns whether a server may have promised a missing object (src/git/lacks.h). The function reads all
+ * indexes, so call it only when something is missing. */
 bool ts_git_repo_keeps_promises(struct ts_git_repo *repo);
 
-/* The URL of a remote in the configuration. It may contain a password. Returns false if there is no URL, or
- * if it does not fit. */
+/* Reads the URL of a remote from the configuration. A URL may contain a password. Returns false if the remote
+ * has no URL, or if the URL does not fit. */
 bool ts_git_repo_remote_url(const struct ts_git_repo *repo, const char *remote, char *ret_url, size_t size);
 
-/* The size of all objects on disk, including those of alternates. Queries the size of every loose object. */
+/* Returns the size of all objects on disk, including those of alternates. Queries the size of every loose
+ * object. */
 uint64_t ts_git_repo_disk_bytes(const struct ts_git_repo *repo);
 
-/* Refs, by name; HEAD is one of them. */
+/* A ref, by its full name. HEAD counts as a ref. */
 struct ts_git_ref {
     char *name;
     struct ts_git_oid oid; /* the id that symbolic refs lead to */
@@ -57,10 +58,11 @@ struct ts_git_refs {
     size_t count;
 };
 
-/* The refs at one moment: the first call or, with refs_first, the opening of the repository. A ref that is
- * broken or cannot be read goes to the sink, which may be NULL; the others are listed. Objects are not read:
- * the target of a ref may be missing. A symbolic ref to a missing one (HEAD of an empty repository) is
- * omitted. HEADs of other work trees are included, as main-worktree/HEAD and worktrees/ID/HEAD. */
+/* Lists the refs at one moment: at the first call or, with refs_first, at the opening of the repository. A
+ * ref that is broken or cannot be read is reported to the sink, which may be NULL; the other refs are listed.
+ * Objects are not read: the target of a ref may be missing. A symbolic ref to a missing ref (HEAD of an empty
+ * repository) is omitted. HEADs of other work trees are included, as main-worktree/HEAD and
+ * worktrees/ID/HEAD. */
 enum ts_git_error ts_git_refs_list(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults,
                                    struct ts_git_refs *ret_refs, struct ts_git_fault *ret_fault);
 void ts_git_refs_release(struct ts_git_refs *refs);
@@ -76,22 +78,22 @@ enum ts_git_error ts_git_repo_substitutes(struct ts_git_repo *repo,
                                           struct ts_git_substitutes *ret_substitutes,
                                           struct ts_git_fault *ret_fault);
 
-/* A ref as users write it (main, v1.0, origin/main, refs/…, HEAD), or a unique prefix of an object's id with
- * at least 4 digits. If the refs were already read, the ref has the value from then. Tags are not peeled.
- * NO_SUCH_REF if it is unknown; other errors mean that it cannot be read. */
+/* Resolves a ref as users write it (main, v1.0, origin/main, refs/…, HEAD), or a unique prefix of an object's
+ * id with at least 4 digits. If the refs were already read, the ref has the value from then. Tags are not
+ * peeled. NO_SUCH_REF if the name is unknown; other errors mean that the ref cannot be read. */
 enum ts_git_error ts_git_repo_resolve(struct ts_git_repo *repo, const char *name, struct ts_git_oid *ret_oid,
                                       struct ts_git_fault *ret_fault);
 
-/* One object. The caller frees bytes. */
+/* The content of one object. The caller frees bytes. */
 struct ts_git_content {
     enum ts_git_type type;
     uint8_t *bytes;
     size_t len;
 };
 
-/* TOO_LARGE beyond max bytes. The content is compared with the id. If one copy is damaged, the others are
- * tried; if no copy is left, the object is searched for again. MOVED if it is gone and the refs have changed
- * since they were read. */
+/* Reads an object, and compares its content with its id. TOO_LARGE if it has more than max bytes. If one copy
+ * is damaged, the other copies are tried. If no copy is left, the object is searched for again. MOVED if the
+ * object is gone, and the refs have changed since they were read. */
 enum ts_git_error ts_git_object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                      struct ts_git_content *ret_content, struct ts_git_fault *ret_fault);
 

@@ -12,7 +12,7 @@
 struct git__midx_file {
     struct git__map map;
     struct git__midx midx;
-    uint32_t *packs; /* indexed by number in the multi-pack index: our number, or GIT__NONE */
+    uint32_t *packs; /* indexed by number in the multi-pack index: index in repo->packs, or GIT__NONE */
 };
 
 /* The refs of one moment. */
@@ -59,16 +59,16 @@ struct ts_git_repo {
     struct git__numbers numbers;   /* listed when first needed */
 
     struct ts_git_repo *again; /* the same repository, opened later, for missing objects; NULL until needed */
-    unsigned vain_looks;       /* how often it was opened without finding the object */
+    unsigned vain_looks;       /* number of times that it was opened without finding the object */
 };
 
 bool git__is_shallow_commit(const struct ts_git_repo *repo, const struct ts_git_oid *oid);
 
-/* Path of a loose object in one of the object folders, from malloc. */
+/* Returns the path of a loose object in one of the object folders, from malloc. */
 char *git__loose_path(const struct ts_git_repo *repo, size_t object_dir, const struct ts_git_oid *oid);
 
-/* Sorted names in a folder that end with suffix, without "." and ".."; from malloc, as are the names. A
- * missing folder counts as empty. */
+/* Lists the names in a folder that end with suffix, sorted, without "." and "..". The list and the names are
+ * from malloc. A missing folder counts as empty. */
 enum ts_git_error git__list_dir(const char *path, const char *suffix, char ***ret_names, size_t *ret_count,
                                 struct ts_git_fault *ret_fault);
 void git__free_names(char **names, size_t count);
@@ -82,13 +82,14 @@ struct git__work {
     uint64_t steps_left;
 };
 
-/* Like ts_git_object_read, but within a limit, which is decremented, and without the damaged copy at not_at
- * (may be NULL). */
+/* Like ts_git_object_read, but decrements work->steps_left and ends at 0, and does not read the damaged copy
+ * at not_at (may be NULL). */
 enum ts_git_error git__object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                    const struct git__spot *not_at, struct git__work *work,
                                    struct ts_git_content *ret_content);
 
-/* The first max bytes of a larger object, if it is stored as a whole; TOO_LARGE if it is a delta. */
+/* Reads the first max bytes of a larger object, if it is stored whole; TOO_LARGE if it is stored as a
+ * delta. */
 enum ts_git_error git__object_read_start(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                          struct ts_git_content *ret_content);
 
@@ -103,7 +104,7 @@ void git__are_there_now(struct ts_git_repo *repo, const struct ts_git_oid *oids,
 /* Returns true if the last check of the refs found that they had changed since they were read. */
 bool git__refs_have_changed(const struct ts_git_repo *repo);
 
-/* The number of ids that begin with these hex digits, and the first of them. */
+/* Returns the number of ids that begin with these hex digits. *ret_first is the first such id. */
 size_t git__find_prefix(struct ts_git_repo *repo, const char *digits, struct ts_git_oid *ret_first);
 
 #endif

@@ -20,7 +20,8 @@ void git__resident_forget(const struct git__pack *packs, size_t pack_count) {
         git__map_forget(&packs[i].map);
 }
 
-/* On failure the kernel maps more than necessary, which only costs memory. */
+/* Divides the mapping of a pack into windows. On failure the kernel maps more than necessary, which only
+ * costs memory. */
 static void divide(struct git__pack *pack, uint64_t window) {
     struct ts_bytes bytes = pack->map.bytes;
     for (uint64_t at = 0; !pack->is_divided && at + window < bytes.len; at += 2 * window)
@@ -57,8 +58,8 @@ bool git__resident_init(struct git__pack *packs, size_t pack_count, struct git__
     return true;
 }
 
-/* Releases only windows that were read, because each call of the kernel takes time. Pages that other threads
- * read meanwhile may not be counted: at most one window per thread. */
+/* Releases the windows that were read. Other windows are skipped, because each call of the kernel takes time.
+ * Pages that other threads read meanwhile may not be counted: at most one window per thread. */
 static void forget(struct git__resident *resident) {
     atomic_store_explicit(&resident->count, 0, memory_order_relaxed);
     for (size_t pack = 0; pack < resident->pack_count; pack++) {
@@ -91,7 +92,7 @@ static uint64_t process_bytes(const struct git__resident *resident) {
     if (len <= 0)
         return UINT64_MAX;
     text[len] = '\0';
-    const char *second = strchr(text, ' '); /* pages: mapped ones, resident ones, and others */
+    const char *second = strchr(text, ' '); /* numbers of pages: mapped, resident, and other values */
     uint64_t pages = second != NULL ? strtoull(second, NULL, 10) : 0;
     return pages > 0 ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : UINT64_MAX;
 }

@@ -1,8 +1,8 @@
 /*
  * Pages of mapped packs that a visit has read. The kernel counts them as memory of the process, and also maps
  * the pages around each page that is read, so a pack of gigabytes would take gigabytes. When there are too
- * many, all of them are released. They stay in the system's cache, and reading one again costs a page fault.
- * While the process takes little memory, more of them may stay.
+ * many, all these pages are released. They stay in the system's cache, and reading a page again costs a page
+ * fault. While the process takes little memory, the limit is higher.
  *
  * Since Linux 6.18 one page fault maps as much as the system's cache keeps in one piece, up to 2 MB, but
  * never beyond the mapping. So a large pack is divided into windows, each a separate mapping. The kernel
@@ -18,10 +18,11 @@
 
 /* Bytes of packs that may always be resident. */
 #define GIT__RESIDENT_MAX     ((uint64_t)56 << 20)
-/* More may be resident, in steps, while the process takes less memory than this. */
+/* While the process takes less memory than this, the limit of resident bytes is raised in steps. */
 #define GIT__RESIDENT_PROCESS ((uint64_t)216 << 20)
 #define GIT__RESIDENT_STEP    ((uint64_t)8 << 20)
-/* The number of bytes that the kernel maps at a time; windows are larger if there would be too many. */
+/* Size of a window: the number of bytes that the kernel maps at a time. Windows are larger if there would be
+ * too many. */
 #define GIT__RESIDENT_WINDOW  ((uint64_t)64 << 10)
 #define GIT__RESIDENT_WINDOWS                                                                                \
     ((uint64_t)16 << 10) /* maximum number of windows; a process may have 65,530 mappings */
@@ -32,18 +33,19 @@ struct git__resident {
     uint64_t window;                /* size of a window in bytes */
     uint64_t *first;                /* number of the first window of each pack, then the total */
     atomic_uchar *is_read;          /* indexed by window; NULL when everything may be resident */
-    atomic_uint_fast64_t count;     /* windows that are read */
-    atomic_uint_fast64_t count_max; /* beyond this, check how much memory the process takes */
+    atomic_uint_fast64_t count;     /* number of windows that are read */
+    atomic_uint_fast64_t count_max; /* if count is larger, check how much memory the process takes */
     int process;                    /* open file that shows how much memory the process takes; -1: none */
 };
 
-/* Returns false when memory runs out. The packs must not change until the release. */
+/* Starts to count resident windows. Returns false when memory runs out. The packs must not change until the
+ * release. */
 bool git__resident_init(struct git__pack *packs, size_t pack_count, struct git__resident *ret_resident);
 
-/* Also releases the pages, because the work after a visit needs memory for other things. */
+/* Frees the counts. Also releases the pages, because the work after a visit needs memory for other things. */
 void git__resident_release(struct git__resident *resident);
 
-/* Releases the pages of these packs, unless all of them may be resident. */
+/* Releases the pages of these packs, unless all these pages may be resident. */
 void git__resident_forget(const struct git__pack *packs, size_t pack_count);
 
 /* Records that these bytes of a pack are read now. Any thread may call it. */

@@ -52,7 +52,8 @@ static enum ts_git_error peel_commit(const struct reading *r, struct ts_git_oid 
     return error;
 }
 
-/* Returns TS_GIT_CUT for a commit whose parents a shallow clone omits. The caller frees the parents. */
+/* Reads the parents of a commit. Returns TS_GIT_CUT for a commit whose parents a shallow clone omits. The
+ * caller frees the parents. */
 static enum ts_git_error read_parents(const struct reading *r, const struct ts_git_oid *oid,
                                       struct parents *ret_parents) {
     struct ts_git_content content;
@@ -82,7 +83,7 @@ static enum ts_git_error read_parents(const struct reading *r, const struct ts_g
     return error;
 }
 
-/* The Nth parent, from 1; for 0 the commit itself. */
+/* Replaces *oid by the commit's Nth parent, counted from 1; for 0 by the commit itself. */
 static enum ts_git_error go_to_parent(const struct reading *r, uint32_t which, struct ts_git_oid *oid) {
     struct parents parents;
     enum ts_git_error error = peel_commit(r, oid);
@@ -109,7 +110,7 @@ static bool read_file(const char *folder, const char *name, size_t max, char **r
     return done;
 }
 
-/* The full name of the current branch. Returns false when HEAD is detached. */
+/* Reads the full name of the current branch. Returns false when HEAD is detached. */
 static bool current_branch(const struct ts_git_repo *repo, char ret_name[static TEXT_MAX]) {
     static const char prefix[] = "ref:";
     char *text = NULL;
@@ -125,7 +126,7 @@ static bool current_branch(const struct ts_git_repo *repo, char ret_name[static 
     return is_branch;
 }
 
-/* Keeps the last value of a setting. */
+/* The last value of a setting in the configuration. */
 struct setting {
     char text[TEXT_MAX];
     bool is_set;
@@ -137,13 +138,13 @@ static void take_setting(void *ctx, const char *value) {
     setting->is_set = true;
 }
 
-/* Finds the ref that follows a remote's branch. */
+/* A branch of a remote, and the local ref that follows it. */
 struct mapping {
     const char *from;
     struct setting to;
 };
 
-/* [+]refs/heads/PREFIX*:refs/remotes/origin/PREFIX*, or without the asterisks. */
+/* Applies a refspec: [+]refs/heads/PREFIX*:refs/remotes/origin/PREFIX*, or without the asterisks. */
 static void take_refspec(void *ctx, const char *value) {
     struct mapping *mapping = ctx;
     value += *value == '+';
@@ -167,8 +168,8 @@ static void take_refspec(void *ctx, const char *value) {
     mapping->to.is_set = true;
 }
 
-/* Where 'git push' would push the branch to: the remote, and the name there. Sets neither if git would
- * refuse. */
+/* Finds where 'git push' would push the branch: the remote, and the name of the branch there. Sets neither if
+ * git would refuse. */
 static void find_push(const char *config, const char *branch, struct setting *remote, struct setting *merge) {
     struct setting other = {.is_set = false};
     struct setting manner = {.text = "simple"};
@@ -190,7 +191,8 @@ static void find_push(const char *config, const char *branch, struct setting *re
         remote->is_set = merge->is_set = false;
 }
 
-/* The ref that follows the upstream of a branch, or the branch that it is pushed to. */
+/* Finds the ref that follows the upstream of a branch or, with is_push, the branch to which git would push
+ * it. */
 static enum ts_git_error find_upstream(const struct reading *r, const char *name, bool is_push,
                                        struct ts_git_oid *ret_oid) {
     static const char heads[] = "refs/heads/";
@@ -220,7 +222,8 @@ static enum ts_git_error find_upstream(const struct reading *r, const char *name
     return ts_git_repo_resolve(r->repo, mapping.to.text, ret_oid, r->fault);
 }
 
-/* Reads the log of a ref by any of its names. ret_ref is its full name, and may be NULL. */
+/* Reads the log of a ref by any of its names; NULL: no log. ret_ref is the full name of the ref, and may be
+ * NULL. */
 static char *read_reflog(const struct ts_git_repo *repo, const char *name, char *ret_ref) {
     static const char *const forms[] = {"logs/", "logs/refs/", "logs/refs/tags/", "logs/refs/heads/",
                                         "logs/refs/remotes/"};
@@ -244,7 +247,8 @@ static char *read_reflog(const struct ts_git_repo *repo, const char *name, char 
     return NULL;
 }
 
-/* The line before `end`. Moves `end` to the start of that line. */
+/* Finds the line before `end`, and moves `end` to the start of that line. Returns false if there is no such
+ * line. */
 static bool previous_line(const char *text, const char **end, const char **ret_line, size_t *ret_len) {
     const char *stop = *end;
     while (stop > text && stop[-1] == '\n')
@@ -258,8 +262,9 @@ static bool previous_line(const char *text, const char **end, const char **ret_l
     return stop > text;
 }
 
-/* A line is "OLD NEW who time zone<tab>message". One entry more than there are lines is the OLD value of the
- * oldest line, unless that line created the ref. */
+/* Finds the value of the ref in entry `which`, from 0 for the newest. A line is "OLD NEW who time
+ * zone<tab>message". If `which` is the number of lines, the value is OLD of the oldest line, unless that line
+ * created the ref. */
 static bool find_logged(const struct ts_git_repo *repo, const char *text, uint32_t which,
                         struct ts_git_oid *ret_oid) {
     static const struct ts_git_oid null;
@@ -297,13 +302,14 @@ static bool read_entry(const struct ts_git_repo *repo, const char *line, size_t 
            ts_i64_parse(ts_bytes_of(mail_end + 2, digits), &ret_entry->time_s) == TS_NUMBER_OK;
 }
 
-/* The value at a time. As in git, a time before the oldest entry means what the ref was before that entry, and
- * the newest entry means the ref itself, which may have been moved without an entry. */
+/* Finds the value of the ref at a time. As in git, a time before the oldest entry means the value before that
+ * entry. A time after the newest entry means the present value, because the ref may have been moved without
+ * an entry. */
 static bool find_at(const struct ts_git_repo *repo, const char *text, int64_t at_s,
                     const struct ts_git_oid *now, struct ts_git_oid *ret_oid) {
     static const struct ts_git_oid null;
     struct entry entry;
-    struct entry newer = {.time_s = 0}; /* all zero: there is none */
+    struct entry newer = {.time_s = 0}; /* all zero: there is no newer entry */
     const char *end = text + strlen(text);
     const char *line;
     size_t len;
@@ -324,7 +330,7 @@ static bool find_at(const struct ts_git_repo *repo, const char *text, int64_t at
     return has_any;
 }
 
-/* The branch or commit that was left by the Nth last checkout. */
+/* Finds the branch or commit that the Nth last checkout left. */
 static bool find_left(const char *text, uint32_t which, char ret_name[static TEXT_MAX]) {
     static const char moving[] = "\tcheckout: moving from ";
     const char *end = text + strlen(text);
@@ -393,7 +399,7 @@ static enum ts_git_error resolve_at(const struct reading *r, const char *name, c
 
 /* ---- revisions ---- */
 
-/* Finds the digits after the last -g, as in v1.2-3-gabc1234. */
+/* Resolves the digits after the last -g, as in v1.2-3-gabc1234. */
 static enum ts_git_error resolve_described(const struct reading *r, const char *name,
                                            struct ts_git_oid *ret_oid) {
     const char *last = NULL;
@@ -416,7 +422,7 @@ static enum ts_git_error resolve_name(const struct reading *r, const char *name,
     return error;
 }
 
-/* The number after ~ or ^, which is 1 if it is missing. Returns false when it is too large. */
+/* Reads the number after ~ or ^; 1 if there is no number. Returns false when it is too large. */
 static bool take_number(const char **at, uint32_t *ret_number) {
     size_t len = strspn(*at, "0123456789");
     *ret_number = 1;
@@ -425,8 +431,8 @@ static bool take_number(const char **at, uint32_t *ret_number) {
     return done;
 }
 
-/* Only a text from the user may search. Names in a reflog come from the repository, and a hostile expression
- * could take any amount of memory. */
+/* Finds a commit by its message. Only a text from the user may search: names in a reflog come from the
+ * repository, and a hostile expression could take any amount of memory. */
 static enum ts_git_error search(const struct reading *r, const char *text, const struct ts_git_oid *from,
                                 struct ts_git_oid *ret_oid) {
     if (r->nested > 1)
@@ -436,8 +442,8 @@ static enum ts_git_error search(const struct reading *r, const char *text, const
     return is_about_text ? refuse(r, error) : error;
 }
 
-/* Applies ^{/TEXT}, with *at after the slash. The text may contain braces. It ends at the last brace before the
- * next ^{ or the end, with only ~N and ^N between. */
+/* Applies ^{/TEXT}, with *at after the slash. The text may contain braces. It ends at the last brace before
+ * the next ^{ or the end, if only ~N and ^N are between that brace and there. */
 static enum ts_git_error take_search(const struct reading *r, const char **at, struct ts_git_oid *oid) {
     char text[TEXT_MAX];
     struct ts_git_oid found;
@@ -523,7 +529,7 @@ enum ts_git_error ts_git_revision_resolve(struct ts_git_repo *repo, const char *
 
 /* ---- ranges ---- */
 
-/* Two dots that are not in braces; NULL: none. */
+/* Finds two dots that are not in braces; NULL: none. */
 static const char *find_dots(const char *text) {
     unsigned depth = 0;
     for (; *text != '\0'; text++) {
@@ -545,7 +551,7 @@ static enum ts_git_error resolve_side(const struct reading *r, const char *text,
     return resolve(r, len == 0 ? "HEAD" : side, ret_oid);
 }
 
-/* A^! and A^-N. */
+/* Resolves A^! and A^-N. */
 static enum ts_git_error resolve_alone(const struct reading *r, const char *text,
                                        struct ts_git_range *range) {
     const char *mark = strrchr(text, '^');

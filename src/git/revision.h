@@ -7,8 +7,8 @@
  *              @{push}                 the branch that 'git push' would change, by the repository's configuration
  *              @{N} @{-N}              the reflog's Nth entry; the branch before the Nth last checkout
  *              @{DATE}                 the ref's value at that time, by its reflog (date.h)
- *              ^{/TEXT}                the youngest commit that it reaches whose message matches TEXT (message.h)
- *              :/TEXT                  the same for all refs and HEAD; nothing may come before or after it
+ *              ^{/TEXT}                the youngest commit that the revision reaches whose message matches TEXT (message.h)
+ *              :/TEXT                  the youngest such commit that any ref or HEAD reaches; nothing may come before or after it
  *   range      A..B    what B reaches and A does not         an empty side is HEAD
  *              A...B   what one of them reaches and not both
  *              A^!     A alone                               A^-N  what A added to its Nth parent (default: first)
@@ -20,9 +20,9 @@
 
 #include "git/repo.h"
 
-/* A plain ref or id is not peeled. With a suffix, the result is a commit. NO_SUCH_REF, BAD_REVISION,
- * NO_SUCH_PARENT, NO_UPSTREAM, NO_REFLOG, BAD_DATE, BAD_PATTERN and NO_MATCH are errors of the text; CUT means
- * a parent that a shallow clone omits. */
+/* Resolves a revision. A plain ref or id is not peeled. With a suffix, the result is a commit. NO_SUCH_REF,
+ * BAD_REVISION, NO_SUCH_PARENT, NO_UPSTREAM, NO_REFLOG, BAD_DATE, BAD_PATTERN and NO_MATCH are errors of the
+ * text. CUT means a parent that a shallow clone omits. */
 enum ts_git_error ts_git_revision_resolve(struct ts_git_repo *repo, const char *text,
                                           struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault);
 
@@ -34,7 +34,7 @@ struct ts_git_range {
     bool is_symmetric;
 };
 
-/* BAD_REVISION if the text is a single revision. */
+/* Resolves a range. BAD_REVISION if the text is a single revision. */
 enum ts_git_error ts_git_range_resolve(struct ts_git_repo *repo, const char *text,
                                        struct ts_git_range *ret_range, struct ts_git_fault *ret_fault);
 

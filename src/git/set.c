@@ -61,7 +61,7 @@ bool ts_git_set_has(const struct ts_git_set *set, const struct ts_git_oid *oid) 
     return number != GIT__NONE && git__set_has(set, number);
 }
 
-/* Only the lowest number of an object is ever added, so each object counts once. */
+/* A set has only the lowest number of each object, so each object counts once. */
 bool ts_git_set_take(struct ts_git_set *set, uint32_t number, struct ts_git_oid *ret_oid) {
     if (number >= set->size || !git__set_has(set, number))
         return false;

@@ -62,7 +62,8 @@ static bool has_bit(const uint64_t *bits, size_t at) {
     return (bits[at / WORD_BITS] >> (at % WORD_BITS) & 1) != 0;
 }
 
-/* The first entries of `own` get the paths of the entries that they replace. */
+/* Gives the first entries of `own` the paths of the shared entries that they replace. Returns false if they
+ * do not fit. */
 static bool replace(const uint64_t *replaced, struct ts_git_staged *shared, struct ts_git_staged *own,
                     size_t *ret_count) {
     size_t count = 0;
@@ -97,7 +98,7 @@ static void move(struct ts_git_staged_entry *entry, struct ts_git_staged *to) {
     entry->path = NULL;
 }
 
-/* An added entry comes before a shared one with the same path and stage. */
+/* Merges both files. An added entry comes before a shared entry with the same path and stage. */
 static void merge(const uint64_t *gone, struct ts_git_staged *shared, struct ts_git_staged *own, size_t added,
                   struct ts_git_staged *staged) {
     for (size_t i = 0; i < shared->count; i++) {

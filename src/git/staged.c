@@ -26,8 +26,8 @@
 
 #define FIXED_SIZE  40u /* bytes of an entry before its id */
 #define PATH_MAX_   (1u << 20)
-/* The memory for an entry besides its path: its row in a list that grows by doubling, and the overhead of
- * malloc. */
+/* The memory for an entry, not counting its path: its row in a list that grows by doubling, and the overhead
+ * of malloc. */
 #define ENTRY_BYTES (2 * sizeof(struct ts_git_staged_entry) + 32)
 
 struct parser {
@@ -55,7 +55,7 @@ static bool strip_parse(struct ts_bytes *rest, uint64_t *ret) {
     return true;
 }
 
-/* Refuses paths that git refuses to check out. */
+/* Returns false for paths that git refuses to check out. */
 bool git__staged_is_safe(const struct ts_git_staged_entry *entry) {
     const char *path = entry->path;
     size_t len = entry->path_len;
@@ -156,8 +156,9 @@ static bool take_entry(struct parser *p) {
     return true;
 }
 
-/* The extension TREE begins with the tree of all entries: an empty path and a zero, the number of entries, a blank, the
- * number of folders, a line end, the id. The number of entries is negative, and the id missing, if the tree is unknown. */
+/* Reads the first tree of the extension TREE, which is the tree of all entries: an empty path and a zero, the
+ * number of entries, a blank, the number of folders, a line end, the id. If the tree is unknown, the number
+ * of entries is negative, and the id is missing. */
 static void take_tree(struct parser *p, struct ts_bytes content) {
     size_t hash_len = ts_git_hash_len(p->hash);
     const uint8_t *end = content.len > 2 ? memchr(content.data, '\n', content.len) : NULL;
@@ -168,7 +169,7 @@ static void take_tree(struct parser *p, struct ts_bytes content) {
         p->staged.tree = ts_git_oid_of(p->hash, content.data + line);
 }
 
-/* Extensions whose name begins with a capital may be ignored: they only make git faster. */
+/* Reads the extensions. Those whose name begins with a capital may be ignored: they only make git faster. */
 static bool take_extensions(struct parser *p, struct git__split *ret_split) {
     struct ts_bytes rest = p->rest;
     while (rest.len >= 8) {
@@ -225,7 +226,7 @@ static bool is_sound(enum ts_git_hash hash, struct ts_bytes file) {
            (memcmp(file.data + file.len - len, none, len) == 0 || git__has_checksum(hash, file));
 }
 
-/* The shared file is in the folder of the repository, or next to the index. */
+/* Opens the shared file, which is in the folder of the repository, or next to the index. */
 static enum ts_git_error open_shared(const struct ts_git_repo *repo, const char *index, const char *name,
                                      char **ret_path, struct git__map *ret_map,
                                      struct ts_git_fault *ret_fault) {
@@ -257,7 +258,7 @@ static enum ts_git_error open_shared(const struct ts_git_repo *repo, const char 
     return error;
 }
 
-/* Completes `staged`, which has the entries of the index itself. */
+/* Adds the entries of the shared file to `staged`, which has the entries of the index itself. */
 static enum ts_git_error join_shared(const struct ts_git_repo *repo, const char *index, uint64_t memory_max,
                                      const struct git__split *split, struct ts_git_staged *staged,
                                      struct ts_git_fault *ret_fault) {

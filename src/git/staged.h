@@ -16,9 +16,10 @@ struct ts_git_staged_entry {
     struct ts_git_oid oid;
     uint32_t mode;
     unsigned stage;        /* 0; 1 to 3 are sides of a conflict */
-    bool is_intent_to_add; /* there is no object with its oid yet */
+    bool is_intent_to_add; /* git add -N: there is no object with this oid yet */
     bool is_ignored;       /* git does not compare the file: assume-unchanged, skip-worktree */
-    /* Of the file in the work tree when git compared it last. A size of 0 may also mean that it is unknown. */
+    /* The next three fields are of the file in the work tree when git compared it last. A size of 0 may also
+     * mean that the size is unknown. */
     uint32_t mtime_s;
     uint32_t mtime_ns;
     uint32_t size;
@@ -27,13 +28,13 @@ struct ts_git_staged_entry {
 struct ts_git_staged {
     struct ts_git_staged_entry *items; /* sorted by path, then by stage, as in git */
     size_t count;
-    bool has_tree; /* git has noted the tree of all entries, without those that are intended to be added */
+    bool has_tree; /* git has noted the tree of all entries, except intent-to-add entries */
     struct ts_git_oid tree;
 };
 
-/* OK and empty if there is no index yet. NO_SHARED_INDEX if the shared file of a split index is missing.
- * TOO_LARGE if the entries of either file take more than half of memory_max, because paths in a file of
- * version 4 can be a thousand times as long as the file. */
+/* Reads the index of the work tree. OK and empty if there is no index yet. NO_SHARED_INDEX if the shared file
+ * of a split index is missing. TOO_LARGE if the entries of either file take more than half of memory_max,
+ * because paths in a file of version 4 can be a thousand times as long as the file. */
 enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, uint64_t memory_max,
                                      struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault);
 
@@ -42,12 +43,12 @@ enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, uint64_t memory_m
 enum ts_git_error ts_git_staged_read_file(struct ts_git_repo *repo, const char *path, uint64_t memory_max,
                                           struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault);
 
-/* The parents of the next commit: HEAD, then the commits of a merge in progress. None if there is no commit
- * yet. The caller frees them. */
+/* Finds the parents of the next commit: HEAD, then the commits of a merge in progress. There are none before
+ * the first commit. The caller frees the ids. */
 enum ts_git_error ts_git_staged_parents(struct ts_git_repo *repo, struct ts_git_oid **ret_oids,
                                         size_t *ret_count, struct ts_git_fault *ret_fault);
 
-/* The position of the first entry that is not before the path. */
+/* Returns the position of the first entry that is not before the path. */
 size_t ts_git_staged_find(const struct ts_git_staged *staged, const char *path);
 
 void ts_git_staged_release(struct ts_git_staged *staged);

@@ -42,7 +42,7 @@ struct submodules {
     size_t count;
     size_t capacity;
     bool *is_known; /* indexed like items, while the base is read */
-    bool is_over;   /* memory ran out, or the watch ended it */
+    bool is_over;   /* memory ran out, or the watch ended the work */
 };
 
 static int compare_submodules(const void *a, const void *b) {
@@ -52,7 +52,8 @@ static int compare_submodules(const void *a, const void *b) {
     return order != 0 ? order : ts_git_oid_compare(&left->commit, &right->commit);
 }
 
-/* A tree also has the submodules of its delta base that it does not remove. */
+/* Returns whether a tree may have submodules. A tree also has the submodules of its delta base that it does
+ * not remove. */
 static bool may_have_submodules(const struct ts_git_graph *graph, uint32_t tree) {
     uint32_t at = tree;
     while (at != GIT__NONE && !graph->edges[at].has_submodules)
@@ -72,7 +73,8 @@ static void take(struct submodules *s, const struct submodule *one) {
         s->is_known[found - s->items] = true;
 }
 
-/* Ignores a tree that cannot be read: it is a fault already. */
+/* Adds the submodules of a tree. Ignores a tree that cannot be read, because it is already reported as a
+ * fault. */
 static void read_tree(struct submodules *s, uint32_t number) {
     enum ts_git_hash hash = s->graph->repo->hash;
     struct ts_git_oid oid = ts_git_oid_of(hash, git__number_id(s->graph->repo, number));
@@ -95,7 +97,7 @@ static void read_trees(struct submodules *s, const struct ts_git_set *set) {
             read_tree(s, i);
 }
 
-/* Sorts the submodules, each once. */
+/* Sorts the submodules, and removes duplicates. */
 static void sort(struct submodules *s) {
     size_t kept = 0;
     qsort(s->items, s->count, sizeof *s->items, compare_submodules);

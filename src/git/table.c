@@ -18,7 +18,7 @@ void *git__table_new(size_t count, size_t item_size) {
     size_t whole = bytes / HUGE_PAGE * HUGE_PAGE;
     void *table = aligned_alloc(HUGE_PAGE, whole == bytes ? whole : whole + HUGE_PAGE);
     if (table != NULL)
-        (void)madvise(table, whole, MADV_HUGEPAGE); /* without huge pages it is only slower */
+        (void)madvise(table, whole, MADV_HUGEPAGE); /* without huge pages, access is only slower */
     return table;
 }
 

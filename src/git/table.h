@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-/* From malloc or aligned_alloc: the caller calls free. Returns NULL when memory runs out. */
+/* Allocates a table with malloc or aligned_alloc: the caller calls free. Returns NULL when memory runs
+ * out. */
 void *git__table_new(size_t count, size_t item_size);
 
 /* Like git__table_new, with all bytes zero. */

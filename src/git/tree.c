@@ -12,7 +12,7 @@ static uint32_t start_of(const struct git__tree *tree, uint32_t entry) {
 
 /* ---- copied entries ---- */
 
-/* The first entry, starting at `from`, that ends after `at`; or count. */
+/* Returns the first entry, starting at `from`, that ends after `at`; or the count of entries. */
 static uint32_t entry_behind(const struct git__tree *tree, uint32_t from, uint64_t at) {
     if (from >= tree->count || tree->ends[from] > at)
         return from;
@@ -37,11 +37,12 @@ struct matching {
     size_t copy_count;
     size_t copy;   /* the first copy that ends after `at` */
     size_t at;     /* where the next entry begins */
-    uint32_t next; /* in the base: every entry before this one is reused or removed */
-    uint32_t like; /* in the base: the next entry that may have changed */
+    uint32_t next; /* index in the base: every entry before this one is reused or removed */
+    uint32_t like; /* index in the base: the next entry that may have changed */
 };
 
-/* All modes except those of trees have six digits and begin with 1; other, invalid modes count as trees. */
+/* Returns whether an entry of the base is a folder. All valid modes except those of trees have six digits and
+ * begin with 1. Invalid modes count as trees. */
 static bool is_folder(const struct matching *m, uint32_t entry) {
     const uint8_t *mode = m->base_content.data + start_of(m->base, entry);
     return mode[0] != '1' || mode[6] != ' ';

@@ -38,7 +38,7 @@ struct git__tree_part {
     bool is_added;
 };
 
-/* The state of one thread, reused for all its trees. */
+/* What one thread needs to read trees, reused for all its trees. */
 struct git__tree_reader {
     struct ts_git_graph *graph;
     struct git__name_cache *names;
@@ -47,7 +47,7 @@ struct git__tree_reader {
         struct ts_bytes name;
         uint32_t mode;
         uint32_t end;
-        uint32_t like; /* entry of the base with the same name and mode; GIT__NONE: unknown */
+        uint32_t like; /* index of the entry with this name and mode in the base; GIT__NONE: unknown */
         struct git__change change;
     } * added;
     size_t added_count;
@@ -69,9 +69,9 @@ enum git__tree_outcome { GIT__TREE_READ, GIT__TREE_BAD, GIT__TREE_NO_MEMORY };
 
 /*
  * Finds the differences from the base. Without a base, or with an invalid one, everything is added and
- * *ret_has_base is false. BAD: the result has the entries before the first invalid one. *ret_tree is for
- * deltas of the object: NULL if there are none, if it is bad, or if memory for it is short. The caller frees
- * it.
+ * *ret_has_base is false. BAD: the result has the entries before the first invalid one. *ret_tree is
+ * for deltas of the object. It is NULL if the object has no deltas, if the object is bad, or if memory is
+ * short. The caller frees *ret_tree.
  */
 enum git__tree_outcome git__tree_read(struct git__tree_reader *reader, const struct ts_git_object *object,
                                       bool *ret_has_base, struct git__tree **ret_tree);

@@ -25,7 +25,7 @@ struct search {
     const struct ts_git_staged *index;
     const struct ts_git_watch *watch;
     int root;
-    bool *is_committed; /* indexed like the index: HEAD has the same entry */
+    bool *is_committed; /* indexed by position in the index: HEAD has the same entry */
     struct folder *pending;
     size_t pending_count;
     size_t pending_capacity;
@@ -48,8 +48,8 @@ static bool add_folder(struct search *s, char *path, const struct ts_git_oid *tr
     return true;
 }
 
-/* Marks the index entry of a file, or goes into a folder that has entries. In a sparse index, an entry may be a
- * folder. Returns false when memory runs out. */
+/* Marks the index entry of a file as committed, or adds a folder that has entries to the pending folders. In
+ * a sparse index, an entry may be a folder. Returns false when memory runs out. */
 static bool mark_entry(struct search *s, const char *folder, const struct ts_git_tree_entry *entry) {
     bool is_tree = ts_git_mode_is_tree(entry->mode);
     size_t folder_len = strlen(folder);
@@ -87,7 +87,7 @@ static bool mark_tree(struct search *s, const struct folder *folder) {
     return done;
 }
 
-/* Returns false if there is no commit yet, or if it cannot be read. */
+/* Finds the tree of HEAD. Returns false if there is no commit yet, or if the commit cannot be read. */
 static bool head_tree(struct ts_git_repo *repo, struct ts_git_oid *ret_tree) {
     struct ts_git_oid head;
     struct ts_git_content content;
@@ -103,7 +103,7 @@ static bool head_tree(struct ts_git_repo *repo, struct ts_git_oid *ret_tree) {
     return done;
 }
 
-/* If git has noted that the index has the tree of HEAD, no tree is read. */
+/* Marks the entries that HEAD has. If git has noted that the index has the tree of HEAD, no tree is read. */
 static enum ts_git_error mark_head(struct search *s) {
     struct ts_git_oid tree;
     if (s->index->has_tree && head_tree(s->repo, &tree) && ts_git_oid_equal(&tree, &s->index->tree)) {
@@ -145,8 +145,9 @@ static bool is_blob(struct search *s, const char *path, const struct stat *statu
     return read == size && git__hasher_is(&hasher, id);
 }
 
-/* A blob of another size than the file that it was made from went through a filter, such as that of Git LFS or of line
- * ends. Such a file cannot be compared with its blob, and counts as changed only if its size changes. */
+/* Returns whether the blob went through a filter, such as that of Git LFS or of line ends: it has another
+ * size than the file from which git made it. Such a file cannot be compared with its blob, and counts as
+ * changed only if its size changes. */
 static bool is_filtered(struct search *s, const struct ts_git_staged_entry *entry) {
     struct ts_git_content blob;
     enum ts_git_error error = ts_git_blob_read(s->repo, &entry->oid, entry->size, &blob, NULL);
@@ -156,7 +157,7 @@ static bool is_filtered(struct search *s, const struct ts_git_staged_entry *entr
     return blob.len != entry->size;
 }
 
-/* Whether the file in the work tree differs from the index. */
+/* Returns whether the file in the work tree differs from the index. */
 static bool is_changed(struct search *s, const struct ts_git_staged_entry *entry) {
     struct stat status;
     if (entry->is_ignored || fstatat(s->root, entry->path, &status, AT_SYMLINK_NOFOLLOW) != 0 ||

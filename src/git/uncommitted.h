@@ -12,9 +12,10 @@ struct ts_git_uncommitted {
     const char *first; /* the first path, in the order of bytes; it belongs to the index */
 };
 
-/* `root` is the open folder of the work tree. Like git, compares a file with the index only if its size or time has
- * changed. Deleted files, submodules and what cannot be read do not count. If the contents of very many files must be
- * compared, as in a copy of a work tree, not all of them are. NO_MEMORY, or STOPPED if the watch ended it. */
+/* Finds the files. `root` is the open folder of the work tree. Like git, compares a file with the index only
+ * if its size or time has changed. Deleted files, submodules and unreadable files do not count. The number of
+ * compared bytes is limited, so in a copy of a work tree, where all times have changed, some files may not be
+ * compared. Returns OK, NO_MEMORY, or STOPPED if the watch ended the work. */
 enum ts_git_error ts_git_uncommitted_find(struct ts_git_repo *repo, const struct ts_git_staged *index,
                                           int root, const struct ts_git_watch *watch,
                                           struct ts_git_uncommitted *ret_uncommitted);

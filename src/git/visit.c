@@ -11,14 +11,14 @@
 #define MEMORY_MIN         (UINT64_C(4) << 20)
 #define OBJECT_MAX_DEFAULT (UINT64_C(32) << 30)
 #define WINDOW_DEFAULT     ((size_t)8 << 20)
-#define WHOLE_PARTS        16 /* objects of up to 1/16 of the memory are held whole */
+#define WHOLE_PARTS        16 /* objects of up to 1/WHOLE_PARTS of the memory are held whole */
 #define THREADS_MAX        256
 #define COPIES_MAX         ((size_t)1 << 18) /* 6 MiB per thread; a delta with more copies is scanned whole */
 #define OTHER_COPY_STEPS   UINT64_C(4000000) /* limit of entries read for other copies of damaged objects */
 #define UNITS_AT_ONCE      8
 #define NODES_AHEAD        4                     /* objects of a delta tree to prefetch while one is built */
 #define UNITS_AHEAD        3                     /* roots of delta trees to prefetch */
-#define POOL_MAX           ((uint64_t)256 << 20) /* pool of all threads; at most a quarter of the limit */
+#define POOL_MAX           ((uint64_t)256 << 20) /* all pools together; at most a quarter of the limit */
 
 /* ---- one thread ---- */
 
@@ -35,7 +35,8 @@ static struct git__job job_of(const struct git__plan *plan, uint32_t at, struct 
     };
 }
 
-/* Passes a subtree to an idle thread. Returns false if all threads are busy; then this thread visits it. */
+/* Passes a subtree to an idle thread. If all threads are busy, returns false, and the calling thread visits
+ * the subtree. */
 static bool give_away(struct git__worker *worker, const struct git__plan *plan, uint32_t node,
                       struct git__held *base) {
     struct git__run *run = worker->run;
@@ -68,7 +69,7 @@ static void expect_node(const struct git__plan *plan, uint32_t node) {
         __builtin_prefetch(index->crcs + (size_t)position * 4);
 }
 
-/* The node that is visited after this one in the subtree of `top`. */
+/* Returns the node that is visited after `node` in the subtree of `top`; GIT__NONE after the last node. */
 static uint32_t node_after(const struct git__plan *plan, uint32_t top, uint32_t node) {
     const struct git__node *nodes = plan->nodes;
     if (nodes[node].first_child != GIT__NONE)
@@ -78,8 +79,9 @@ static uint32_t node_after(const struct git__plan *plan, uint32_t top, uint32_t 
     return node != top ? nodes[node].next_sibling : GIT__NONE;
 }
 
-/* Small objects are built faster than memory answers, so several of them are prefetched. The distance grows
- * by one with each object, so that the first ones need not wait for all nodes. */
+/* Prefetches the next objects. Small objects are built faster than memory answers, so several objects are
+ * prefetched. The distance grows by one with each object, so that the first objects need not wait for all
+ * prefetches. */
 static void look_ahead(struct git__worker *worker, const struct git__plan *plan, uint32_t top) {
     unsigned steps = worker->ahead_by < NODES_AHEAD ? 2 : 1;
     worker->ahead_by += steps - 1;
@@ -193,7 +195,7 @@ static bool take_work(struct git__run *run, struct work *ret_work) {
             break;
         }
         if (atomic_fetch_add(&run->idle, 1) + 1 == run->threads) {
-            /* The state stays unchanged, so that the other threads see the end, too. */
+            /* `idle` stays at its maximum, so that the other threads see the end, too. */
             pthread_cond_broadcast(&run->more);
             break;
         }
@@ -267,9 +269,9 @@ static uint64_t table_bytes(const struct git__run *run) {
     return bytes + run->units.capacity * sizeof *run->units.items;
 }
 
-/* The limit that all threads share: the memory without the tables, without copies and streams, and without a
- * reserve, because one thread may exceed the limit (by a base, a delta, a result, and a base that is built
- * again). */
+/* Returns the limit that all threads share: the memory without the tables, without copies and streams, and
+ * without a reserve. The reserve is for one thread that exceeds the limit (by a base, a delta, a result, and
+ * a base that is built again). */
 static uint64_t ledger_limit(const struct git__run *run, uint64_t memory) {
     uint64_t reserved = table_bytes(run) + 4 * (uint64_t)run->whole_max +
                         (uint64_t)run->threads * (COPIES_MAX * sizeof(struct ts_git_copy) + (256u << 10));
@@ -316,7 +318,8 @@ static void worker_release(struct git__worker *worker) {
     free(worker->problems.items);
 }
 
-/* Continues if a thread cannot be started, because the first worker runs on the caller's thread. */
+/* Runs the workers and waits for them. If a thread cannot be started, the others do its work: the first
+ * worker runs on the caller's thread. */
 static void run_workers(struct git__run *run, struct git__worker *workers) {
     unsigned wanted = run->threads;
     unsigned started = 1;
@@ -359,8 +362,8 @@ static int compare_problems(const void *a, const void *b) {
 
 /* ---- objects that could not be built ---- */
 
-/* Returns whether the copy itself is damaged. After another error the same copy may still be readable with
- * another copy of its base. */
+/* Returns whether the error means that the copy itself is damaged. After any other error the same copy may
+ * still be readable with another copy of its base. */
 static bool is_damage(enum ts_git_error error) {
     return error == TS_GIT_BAD_ENTRY || error == TS_GIT_BAD_DEFLATE || error == TS_GIT_BAD_CHECKSUM ||
            error == TS_GIT_BAD_ID || error == TS_GIT_BAD_DELTA;
@@ -443,7 +446,7 @@ static void run_release(struct git__run *run) {
     free(run->tasks);
 }
 
-/* Runs the visit; plans and options are ready. */
+/* Runs the visit. Plans and options must be ready. */
 static enum ts_git_error go(struct git__run *run, const struct ts_git_visit_options *options,
                             struct git__problems *problems, struct ts_git_visit_stats *stats) {
     unsigned threads = run->threads;

@@ -4,12 +4,12 @@
  *
  * The visitor is called for each wanted object: with its whole content, or, if it is too large to hold, in
  * windows from front to back. For a delta whose base was visited, too, the visitor gets the base, the list of
- * bytes that were copied from it, and its own result for the base; so it can scan only the changed bytes.
+ * bytes that were copied from the base, and its own result for the base. So it can scan only changed bytes.
  * The visited objects, with base, content and copies, depend only on the repository and the options other
  * than `threads`. The order of calls does not: sort by number.
  *
- * Damage never stops a visit. An object that cannot be read is a fault that names it, after another copy of
- * it was tried; everything else is visited. Objects in a pack are checked by the CRCs of their entry and its
+ * Damage never stops a visit. If no copy of an object can be read, that is a fault that names the object, and
+ * everything else is visited. Objects in a pack are checked by the CRCs of their entry and its
  * bases, which detects accidents; only `verify` detects a forged id.
  */
 #ifndef TS_GIT_VISIT_H
@@ -45,11 +45,12 @@ struct ts_git_object {
 };
 
 /*
- * Called on any of the threads; `worker` is the number of the thread, below options.threads. *result is NULL
- * at the first call for an object and is kept between its windows; it may be replaced. Deltas of this object
- * receive it as base->result, on several threads at the same time, so it must not change later. release is
- * called on any thread: when the last of these deltas is done, at once if there are none, or if the object
- * turns out to be damaged after its first window. If visit returns false, the whole visit stops.
+ * visit is called on any of the threads; `worker` is the number of the thread, below options.threads. *result
+ * is NULL at the first call for an object, and is kept between its windows; visit may replace it. Deltas of
+ * this object receive the result as base->result, on several threads at the same time, so it must not change
+ * later. release is called on any thread: when the last of these deltas is done, at once if the object has no
+ * deltas, or if the object turns out to be damaged after its first window. If visit returns false, the whole
+ * visit stops.
  */
 struct ts_git_visitor {
     bool (*visit)(void *ctx, unsigned worker, const struct ts_git_object *object, void **result);
@@ -61,8 +62,8 @@ struct ts_git_visitor {
 
 /*
  * Can end long work. go_on is called on any thread, with the number of bytes that this thread has built since
- * its last call, including objects that are not wanted. If it returns false, the work ends with STOPPED. May
- * be NULL.
+ * its last call, including objects that are not wanted. If go_on returns false, the work ends with STOPPED.
+ * go_on may be NULL.
  */
 struct ts_git_watch {
     bool (*go_on)(void *ctx, uint64_t bytes);
@@ -75,7 +76,7 @@ struct ts_git_visit_options {
     /* Types (TS_GIT_TYPE_BIT) of the objects whose contents are compared with their ids. Loose objects, and objects in packs
      * whose index has no CRCs, are always compared. */
     unsigned verify;
-    const struct ts_git_set *wanted; /* NULL: all */
+    const struct ts_git_set *wanted; /* objects to visit; NULL: all */
     uint64_t memory_bytes;           /* memory besides mapped files; at least 4 MiB, 0 means 1 GiB */
     uint64_t object_bytes_max;       /* larger objects are faults; 0 means 32 GiB */
     size_t window_bytes;             /* at most a sixteenth of memory_bytes; 0 means 8 MiB */
@@ -87,7 +88,7 @@ struct ts_git_visit_options {
 
 struct ts_git_visit_stats {
     uint64_t objects; /* visited objects */
-    uint64_t bytes;   /* their sizes */
+    uint64_t bytes;   /* total size of the visited objects */
     uint64_t deltas;  /* objects visited with a base */
     uint64_t faults;
     uint64_t spilled_bytes;
@@ -95,8 +96,8 @@ struct ts_git_visit_stats {
     uint64_t held_bytes_max; /* the maximum of held memory, tables included */
 };
 
-/* Returns OK, STOPPED, or a failure before the visit began. ret_stats may be NULL; it is filled for OK and
- * STOPPED. */
+/* Returns OK, STOPPED, or an error from before the visit began. ret_stats may be NULL. It is filled in for OK
+ * and STOPPED. */
 enum ts_git_error ts_git_visit(struct ts_git_repo *repo, const struct ts_git_visit_options *options,
                                const struct ts_git_visitor *visitor, struct ts_git_visit_stats *ret_stats,
                                struct ts_git_fault *ret_fault);

@@ -34,7 +34,7 @@ void git__held_unref(struct git__worker *worker, struct git__held *held) {
     free(held);
 }
 
-/* The nearest frame is never dropped, because it is the base in use. */
+/* Drops the bytes of one base. The nearest frame is never dropped, because it is the base in use. */
 bool git__spare_frame(void *owner) {
     struct git__worker *worker = owner;
     for (size_t i = 0; i + 1 < worker->frame_count; i++) {
@@ -116,8 +116,8 @@ bool git__visit_object(struct git__worker *worker, const struct git__job *job,
     return false;
 }
 
-/* Visits a whole object and makes a base of it, or frees it. Takes over the buffer. A visited object must not
- * be built again: everything that can fail comes before the visit. */
+/* Visits a whole object, and makes a base of it or frees it. Takes over the buffer. Nothing may fail after
+ * the visit, because a visited object must not be built again. */
 static enum ts_git_error finish(struct git__worker *worker, const struct git__job *job,
                                 struct git__buffer buffer, size_t size, struct git__held **ret_held) {
     void *result = NULL;
@@ -236,7 +236,8 @@ static enum ts_git_error build_delta(struct git__worker *worker, const struct gi
     return error;
 }
 
-/* If an object cannot be built, all its deltas are damaged, too. Trees may be deep, so there is no recursion. */
+/* Records problems for all nodes below `top`: if an object cannot be built, all its deltas are damaged, too.
+ * Trees may be deep, so there is no recursion. */
 static void note_subtree(struct git__worker *worker, const struct git__plan *plan, uint32_t top) {
     uint32_t at = plan->nodes[top].first_child;
     while (at != GIT__NONE && at != top) {
@@ -289,7 +290,8 @@ struct git__held *git__build(struct git__worker *worker, const struct git__job *
     return NULL;
 }
 
-/* Builds the chain of bases again, starting at the nearest base that is still held, without visiting. */
+/* Builds a dropped base again, without visiting: its chain of bases, starting at the nearest base that is
+ * still held. */
 bool git__held_restore(struct git__worker *worker, struct git__held *held) {
     if (held->buffer.bytes != NULL || held->mapped.data != NULL)
         return true;

@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The source of bytes: exactly one of the two is set. */
+/* The source of bytes: either `inflate` or `delta` is set. */
 struct source {
     struct git__inflate_stream *inflate;
     struct git__delta_stream *delta;

@@ -49,7 +49,7 @@ struct git__run {
     unsigned types;
     unsigned verify; /* types whose contents are compared with their ids; contents without a CRC always are */
     uint64_t object_max;
-    size_t whole_max; /* larger objects come in windows */
+    size_t whole_max; /* larger objects are visited in windows */
     size_t window;
     size_t overlap;
     const char *spill_dir;
@@ -102,12 +102,12 @@ struct git__job {
     const struct git__plan *plan; /* NULL for loose objects */
     uint32_t node;
     struct git__held *base; /* the base with its bytes; NULL for a whole object */
-    bool is_wanted;         /* visit it */
-    bool is_base;           /* keep the content */
+    bool is_wanted;         /* visit the object */
+    bool is_base;           /* keep the content for deltas */
     struct ts_bytes loose_file;
 };
 
-/* The content of a held object that is not dropped. */
+/* Returns the content of a held object that is not dropped. */
 static inline struct ts_bytes git__held_content(const struct git__held *held) {
     if (held->mapped.data != NULL)
         return held->mapped;
@@ -116,7 +116,7 @@ static inline struct ts_bytes git__held_content(const struct git__held *held) {
 
 void git__held_unref(struct git__worker *worker, struct git__held *held);
 
-/* Builds an object and visits it. Returns it as a base if the job requests that. NULL then means a failure,
+/* Builds an object and visits it. If job->is_base, returns the object as a base. Then NULL means a failure,
  * which was recorded, or the end of the visit. */
 struct git__held *git__build(struct git__worker *worker, const struct git__job *job);
 void git__build_loose(struct git__worker *worker, uint32_t position);
@@ -125,18 +125,19 @@ void git__build_loose(struct git__worker *worker, uint32_t position);
  * lock. */
 void git__note_loose_type(struct ts_git_repo *repo, uint32_t number, enum ts_git_type type);
 
-/* Restores the bytes of a base that was dropped. */
+/* Restores the bytes of a base that was dropped. Returns false on failure. */
 bool git__held_restore(struct git__worker *worker, struct git__held *held);
 
-/* For the pool: drops the farthest base that no other thread uses. */
+/* Drops the farthest base that no other thread uses; the pool calls it. Returns false if there is no such
+ * base. */
 bool git__spare_frame(void *worker);
 
-/* Functions that both kinds of building share. */
+/* Functions that visit_build.c and visit_large.c share. */
 struct git__held *git__held_new(const struct git__job *job, uint64_t size);
 bool git__visit_object(struct git__worker *worker, const struct git__job *job,
                        const struct ts_git_object *content, void **result);
 
-/* Asks the watch; returns false if the visit is over. */
+/* Asks the watch whether to continue. Returns false if the visit must end. */
 bool git__goes_on(struct git__worker *worker, uint64_t bytes);
 enum ts_git_error git__check_crc(const struct git__job *job, const struct git__entry *entry, size_t used);
 
@@ -151,7 +152,7 @@ enum ts_git_error git__large_whole(struct git__worker *worker, const struct git_
 enum ts_git_error git__large_delta(struct git__worker *worker, const struct git__job *job,
                                    const struct git__delta_head *head, struct git__held **ret_held);
 
-/* Inflates into an unlinked file and maps it. The caller unmaps it. */
+/* Inflates the stream into an unlinked file and maps the file. The caller unmaps it. */
 enum ts_git_error git__spill_stream(struct git__worker *worker, struct git__inflate_stream *stream,
                                     uint64_t size, struct ts_bytes *ret_mapped);
 
