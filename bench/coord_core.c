@@ -127,7 +127,7 @@ struct measured {
     uint64_t allocations;
 };
 
-/* The CPU time of this process: other processes do not count. */
+/* Returns the CPU time of this process: other processes do not count. */
 static uint64_t cpu_ns(void) {
     struct timespec time;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

@@ -81,7 +81,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The CPU time of this thread. Other programs do not affect it, and nothing here waits. */
+/* Returns the CPU time of this thread. Other programs do not affect it, and nothing here waits. */
 static uint64_t busy_ns(void) {
     struct timespec time;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

@@ -103,7 +103,7 @@ static size_t pass_scan(struct work *work) {
     return done;
 }
 
-/* A file in which some parts have changed. The other parts are known to contain no gate. */
+/* Scans a file in which some parts have changed. The other parts are known to contain no gate. */
 static size_t pass_changed(struct work *work) {
     static struct ts_span spans[((size_t)8 << 20) / 4096 + 1];
     work->found = 0;

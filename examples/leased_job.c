@@ -56,7 +56,7 @@ static bool try_again(void) {
 
 static int create(struct ts_coord *coord) {
     const struct ts_bytes none = {NULL, 0};
-    const struct ts_op_id op_id = {1}; /* always the same: creating it twice changes nothing */
+    const struct ts_op_id op_id = {1}; /* always the same: creating the run twice changes nothing */
     struct ts_run_plan *plan = ts_run_plan_new(tenant, run_id);
     ts_run_plan_set(plan, TS_RUN_LEASE_MS, 4000);
     for (int i = 0; i < 10; i++) {
@@ -110,7 +110,7 @@ static int work(struct ts_coord *coord, char *name, long ms) {
     do {
         if (ts_worker_claim(worker, run_id, answer) == TS_CLAIM_OK)
             work_on_shard(worker, name, ms);
-        else if (!try_again()) /* NoneAvailable: others hold the rest, and one of them may be dead */
+        else if (!try_again()) /* NoneAvailable: other workers hold the rest, and one of them may be dead */
             break;
         end = ts_run_end(coord, tenant, run_id, TS_RUN_COMPLETE, draw(), answer);
     } while (end == TS_RUN_TRANSITION_WRONG_STATUS || /* some shard is active */

@@ -15,7 +15,7 @@ struct ts_bytes {
     size_t len;
 };
 
-/* The bytes of a text, without its terminator. */
+/* Returns the bytes of a text, without its terminator. */
 static inline struct ts_bytes ts_bytes_of_cstring(const char *text) {
     struct ts_bytes bytes = {(const uint8_t *)text, strlen(text)};
     return bytes;

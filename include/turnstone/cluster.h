@@ -46,11 +46,11 @@ struct ts_store_options {
 struct ts_cluster_options {
     struct ts_store_options store;
     uint64_t timeout_ms; /* for all stores together; 0: 10 s. Does not include waiting for a directory */
-    bool any_step;    /* accept stores in different epochs or being fenced: for fence, recover and status */
+    bool any_step;    /* accept stores in different epochs, or being fenced: for fence, recover and status */
     bool accept_copy; /* accept copies of stores; the caller must then call ts_txn_accept_copy */
     /* Accept servers that do not answer, as long as one store does. A server that has not answered half a
-     * second after the first answer of another one is opened when it is first needed. Calls to it fail until
-     * it is back. */
+     * second after the first answer of another one is opened when it is first needed. Calls to a server fail
+     * until the server is back. */
     bool some_down;
 };
 
@@ -71,26 +71,27 @@ TS_API enum ts_store_result ts_cluster_open(const char *urls, const struct ts_cl
 
 /*
  * Initialises stores as a cluster and opens it. routing is "xxh64", "single", "fnv1a", "jump" or
- * "range:LIST"; the cluster remembers it. If it is empty, existing stores keep their routing, and new ones
- * get "xxh64". Repeat an interrupted init with the same list and routing to finish it. An existing cluster
- * stays unchanged. Stores of another cluster are refused as FOREIGN. options may be NULL.
+ * "range:LIST"; the cluster remembers the routing. If `routing` is empty, existing stores keep their routing,
+ * and new ones get "xxh64". Repeat an interrupted init with the same list and routing to finish it. An
+ * existing cluster stays unchanged. Stores of another cluster are refused as FOREIGN. options may be NULL.
  */
 TS_API enum ts_store_result ts_cluster_init(const char *urls, const char *routing,
                                             const struct ts_cluster_options *options,
                                             struct ts_cluster **ret_cluster,
                                             struct ts_store_error *ret_error);
 
-/* No call may be in progress, and no coordinator may be open. NULL is allowed. */
+/* Closes the cluster. No call may be in progress, and no coordinator may be open. NULL is allowed. */
 TS_API void ts_cluster_close(struct ts_cluster *cluster);
 
-/* The stores by place, from 0 to count - 1. A store lives as long as the cluster. */
+/* Return the number of stores, and the store at a place from 0 to count - 1. A store lives as long as the
+ * cluster. */
 TS_API size_t ts_cluster_count(const struct ts_cluster *cluster);
 TS_API struct ts_store *ts_cluster_store(const struct ts_cluster *cluster, size_t place);
 
-/* Maps keys to stores. The router lives as long as the cluster. */
+/* Returns the router, which maps keys to stores and lives as long as the cluster. */
 TS_API const struct ts_router *ts_cluster_router(const struct ts_cluster *cluster);
 
-/* The place of the store that holds a key. The id of a key is the XXH64 of its bytes. */
+/* Returns the place of the store that holds a key. The id of a key is the XXH64 of its bytes. */
 TS_API size_t ts_cluster_place_of_key(const struct ts_cluster *cluster, struct ts_bytes key);
 
 #ifdef __cplusplus

@@ -23,8 +23,8 @@ struct ts_config_error {
     char text[512]; /* one line: what is wrong, why, and how to fix it */
 };
 
-/* All settings at their defaults. Returns NULL when memory runs out. The caller frees it; coordinators that
- * are already open keep their own copy. */
+/* Returns a configuration with all settings at their defaults, or NULL when memory runs out. The caller frees
+ * the configuration. Coordinators that are already open keep their own copy. */
 TS_API struct ts_txn_config *ts_txn_config_new(void);
 TS_API void ts_txn_config_free(struct ts_txn_config *config); /* NULL is allowed */
 

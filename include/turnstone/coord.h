@@ -1,6 +1,6 @@
 /*
- * Coordination: runs that are divided into shards, and workers that hold leases on them. docs/coordination.md
- * explains it; this is the interface for programs.
+ * Coordination: runs that are divided into shards, and workers that hold leases on the shards.
+ * docs/coordination.md explains coordination; this is the interface for programs.
  *
  *     a run has shards           ts_run_plan_*, ts_run_create
  *     a worker claims a shard    ts_worker_claim         -> a lease: until its deadline nobody else may work on it
@@ -58,7 +58,7 @@ struct ts_worker;       /* a worker's session: at most one lease at a time */
  * open until coordination is closed. Returns NULL when memory runs out. */
 TS_API struct ts_coord *ts_coord_open(struct ts_cluster *cluster, struct ts_coordinator *coordinator);
 
-/* No operation may be in progress, and all workers must be freed. Takes NULL. */
+/* Closes coordination. No operation may be in progress, and all workers must be freed. NULL is allowed. */
 TS_API void ts_coord_close(struct ts_coord *coord);
 
 /* Draws a random op id. Returns false when the system cannot supply random bytes. */
@@ -66,33 +66,34 @@ TS_API bool ts_op_id_draw(struct ts_op_id *ret_op_id);
 
 /* ---- answers ---- */
 
-/* Returns NULL when memory runs out. */
+/* Makes an answer for operations to fill in. Returns NULL when memory runs out. */
 TS_API struct ts_coord_answer *ts_coord_answer_new(void);
 TS_API void ts_coord_answer_free(struct ts_coord_answer *answer); /* takes NULL */
 
-/* The error as the specification names it, such as "StaleFence"; "Ok" after success. */
+/* Returns the error as the specification names it, such as "StaleFence"; "Ok" after success. */
 TS_API const char *ts_coord_answer_name(const struct ts_coord_answer *answer);
 
-/* One line for people and logs; "" after success. Valid until the answer is used again. */
+/* Returns one line for people and logs; "" after success. Valid until the answer is used again. */
 TS_API const char *ts_coord_answer_text(const struct ts_coord_answer *answer);
 
-/* The recommended reaction to the answer; NONE after success. */
+/* Returns the recommended reaction to the answer; NONE after success. */
 TS_API enum ts_coord_class ts_coord_answer_class(const struct ts_coord_answer *answer);
 
-/* For a BackendError, its kind. RETRYABLE for other errors and after success. */
+/* Returns the kind of a BackendError; RETRYABLE for other errors and after success. */
 TS_API enum ts_infra_kind ts_coord_answer_backend(const struct ts_coord_answer *answer);
 
-/* Whether the operation had already been done under this op id, so that the answer is the earlier one. */
+/* Returns whether the operation had already been done under this op id. The answer is then that of the
+ * earlier call. */
 TS_API bool ts_coord_answer_is_replay(const struct ts_coord_answer *answer);
 
-/* When to try a claim again, by the stores' clock, in milliseconds since 1970. For NoneAvailable: when the
- * first lease ends. For Throttled: when the cooldown is over. 0 if unknown. */
+/* Returns when to try a claim again, by the stores' clock, in milliseconds since 1970. For NoneAvailable:
+ * when the first lease ends. For Throttled: when the cooldown is over. 0 if unknown. */
 TS_API struct ts_logical_time ts_coord_answer_retry_at(const struct ts_coord_answer *answer);
 
 /* ---- runs ---- */
 
-/* A plan for a run without shards, with default settings. Returns NULL when memory runs out or the tenant's
- * name is not valid. */
+/* Makes a plan for a run without shards, with default settings. Returns NULL when memory runs out or the
+ * tenant's name is not valid. */
 TS_API struct ts_run_plan *ts_run_plan_new(const char *tenant, struct ts_run_id run);
 TS_API void ts_run_plan_free(struct ts_run_plan *plan); /* takes NULL */
 
@@ -102,8 +103,8 @@ enum ts_run_setting {
     TS_RUN_ATTEMPTS,
     TS_RUN_COOLDOWN_MS, /* pause between two claims of a worker, at most a lease's duration; default: 0 */
     TS_RUN_SHARD_MAX,   /* shards that may be registered, 1 to 1,000,000; default: 100,000 */
-    /* The meaning of a reported key. 0: everything up to it is done; 1: it was only dispatched. Stored for
-     * readers, and changes nothing else. Default: 0. */
+    /* The meaning of a reported key. 0: everything up to the key is done; 1: the key was only dispatched. The
+     * setting is stored for readers, and changes nothing else. Default: 0. */
     TS_RUN_DISPATCHED,
 };
 
@@ -123,26 +124,27 @@ TS_API void ts_run_plan_set_pin(struct ts_run_plan *plan, struct ts_pin pin);
 TS_API bool ts_run_plan_add_shard(struct ts_run_plan *plan, struct ts_bytes start, struct ts_bytes end,
                                   struct ts_bytes metadata);
 
-/* Creates the run and all its shards, at most 10,000, in one transaction. Repeating it with the same plan and
- * op id changes nothing. With another op id, the shards are added to the existing run as new ones, with the
- * same ranges. A run without shards waits for ts_run_register. Creating such a run has no op id, so creating
- * it again is RunAlreadyExists. */
+/* Creates the run and all its shards, at most 10,000, in one transaction. Repeating the call with the same
+ * plan and op id changes nothing. With another op id, the shards are added to the existing run as new ones,
+ * with the same ranges. A run without shards waits for ts_run_register. Creating such a run has no op id, so
+ * creating it again is RunAlreadyExists. */
 TS_API enum ts_create_run_error ts_run_create(struct ts_coord *coord, const struct ts_run_plan *plan,
                                               struct ts_op_id op_id, struct ts_coord_answer *ret_answer);
 
 /*
  * Like ts_run_create, for any number of shards, at least one, in steps of 10,000. The run becomes Active with
  * the last step; until then nobody gets a shard. After a failure some steps may be done: repeat the call,
- * from any process, and it continues; or cancel the run and delete it. A list or settings that differ from
- * those of the first call are ConfigMismatch.
+ * from any process, to continue, or cancel the run and delete it. A list or settings that differ from those
+ * of the first call are ConfigMismatch.
  */
 TS_API enum ts_create_run_error ts_run_create_in_steps(struct ts_coord *coord, const struct ts_run_plan *plan,
                                                        struct ts_op_id op_id,
                                                        struct ts_coord_answer *ret_answer);
 
-/* The run id and op id of a request: a name for a submission, 1 to 64 printable ASCII characters without
- * blanks. They depend only on tenant and name, so that a repeated submission, even by another process,
- * creates only one run. Use them with ts_run_create_in_steps. Returns false when a name is not valid. */
+/* Computes the run id and op id of a request. A request is a name for a submission: 1 to 64 printable ASCII
+ * characters without blanks. The ids depend only on tenant and request, so that a repeated submission, even
+ * by another process, creates only one run. Use the ids with ts_run_create_in_steps. Returns false when a
+ * name is not valid. */
 TS_API bool ts_run_of_request(const char *tenant, const char *request, struct ts_run_id *ret_run,
                               struct ts_op_id *ret_op_id);
 
@@ -164,7 +166,7 @@ TS_API enum ts_run_transition_error ts_run_end(struct ts_coord *coord, const cha
 
 /* Deletes a run that has ended, with its shards, in several batches. If the run does not exist, the call
  * returns OK. After a failure some of the shards may be gone; repeating the call continues. After OK the id
- * may be used again. It also returns OK for an invalid name, because no run has such a name. */
+ * may be used again. The call also returns OK for an invalid name, because no run has such a name. */
 TS_API enum ts_delete_run_error ts_run_delete(struct ts_coord *coord, const char *tenant,
                                               struct ts_run_id run, struct ts_coord_answer *ret_answer);
 
@@ -174,16 +176,17 @@ TS_API enum ts_get_run_error ts_run_look(struct ts_coord *coord, const char *ten
                                          struct ts_run_info **ret_info, struct ts_coord_answer *ret_answer);
 TS_API void ts_run_info_free(struct ts_run_info *info); /* takes NULL */
 TS_API enum ts_run_status ts_run_info_status(const struct ts_run_info *info);
-/* 1 for the tenant's first run. A run that was created later has a higher number; deleted runs leave gaps. */
+/* Returns the number of a run: 1 for the tenant's first run. A run that was created later has a higher
+ * number; deleted runs leave gaps. */
 TS_API uint64_t ts_run_info_number(const struct ts_run_info *info);
 TS_API uint64_t ts_run_info_lease_ms(const struct ts_run_info *info);
 TS_API struct ts_pin ts_run_info_pin(const struct ts_run_info *info);
 
-/* The number of shards with this status. */
+/* Returns the number of shards with this status. */
 TS_API uint64_t ts_run_info_shards(const struct ts_run_info *info, enum ts_shard_status status);
 
-/* Visits the runs of the tenant, ordered by id, until visit returns false. A damaged run ends it with
- * BackendError. An invalid name has no runs. */
+/* Visits the runs of the tenant, ordered by id, until visit returns false. A damaged run ends the visits with
+ * BackendError. For an invalid name there are no visits. */
 TS_API enum ts_get_run_error ts_run_each(struct ts_coord *coord, const char *tenant,
                                          bool (*visit)(void *context, struct ts_run_id run,
                                                        enum ts_run_status status),
@@ -203,14 +206,14 @@ TS_API enum ts_shard_status ts_shard_info_status(const struct ts_shard_info *sha
 TS_API struct ts_fence_epoch ts_shard_info_fence(const struct ts_shard_info *shard);
 TS_API bool ts_shard_info_is_leased(const struct ts_shard_info *shard);
 
-/* Claims since the last checkpoint that count against the limit of the run. */
+/* Returns the number of claims since the last checkpoint that count against the limit of the run. */
 TS_API uint64_t ts_shard_info_attempts(const struct ts_shard_info *shard);
 
-/* Why the shard was parked; TS_PARK_OTHER if it is not parked. */
+/* Returns why the shard was parked; TS_PARK_OTHER if the shard is not parked. */
 TS_API enum ts_park_reason ts_shard_info_park_reason(const struct ts_shard_info *shard);
 
-/* The keys of the shard, the last key and token that a checkpoint reported (empty: none), and the caller's
- * metadata. */
+/* Return the keys of the shard, the last key and token that a checkpoint reported (empty: none), and the
+ * caller's metadata. */
 TS_API struct ts_bytes ts_shard_info_start(const struct ts_shard_info *shard);
 TS_API struct ts_bytes ts_shard_info_end(const struct ts_shard_info *shard);
 TS_API struct ts_bytes ts_shard_info_key(const struct ts_shard_info *shard);
@@ -224,11 +227,12 @@ TS_API enum ts_unpark_error ts_shard_unpark(struct ts_coord *coord, const char *
 
 /* ---- a worker ---- */
 
-/* Returns NULL when memory runs out or a name is not valid. Workers of one tenant that run at the same time
- * need different names: the name of the process and its machine, for example. */
+/* Makes a worker's session. Returns NULL when memory runs out or a name is not valid. Workers of one tenant
+ * that run at the same time need different names: the name of the process and its machine, for example. */
 TS_API struct ts_worker *ts_worker_new(struct ts_coord *coord, const char *tenant, const char *name);
 
-/* Ends the keeper. A lease of the worker is not released, and ends by itself. Accepts NULL. */
+/* Frees the worker and ends its keeper. A lease of the worker is not released, and ends by itself. NULL is
+ * allowed. */
 TS_API void ts_worker_free(struct ts_worker *worker);
 
 /*
@@ -249,8 +253,8 @@ typedef void ts_worker_on_loss(void *context, const struct ts_coord_answer *answ
  */
 TS_API bool ts_worker_start_keeper(struct ts_worker *worker, ts_worker_on_loss *on_loss, void *context);
 
-/* The pin that later claims present; without a pin, the worker gets no shard of a pinned run. Acquiring a
- * shard by its id does not check the pin. */
+/* Sets the pin that later claims present. Without a pin, the worker gets no shard of a pinned run. Acquiring
+ * a shard by its id does not check the pin. */
 TS_API void ts_worker_set_pin(struct ts_worker *worker, struct ts_pin pin);
 
 /* Claims any free shard of the run. NoneAvailable: other workers hold the remaining shards, or all shards are
@@ -259,16 +263,16 @@ TS_API void ts_worker_set_pin(struct ts_worker *worker, struct ts_pin pin);
 TS_API enum ts_claim_error ts_worker_claim(struct ts_worker *worker, struct ts_run_id run,
                                            struct ts_coord_answer *ret_answer);
 
-/* Claims a free shard of any active run of the tenant whose pin allows it. Tries the run of the last
- * successful claim first, then the others in the order of their numbers. */
+/* Claims a free shard of any active run of the tenant. The pin of the run must allow this worker. Tries the
+ * run of the last successful claim first, then the other runs in the order of their numbers. */
 TS_API enum ts_claim_error ts_worker_claim_any(struct ts_worker *worker, struct ts_coord_answer *ret_answer);
 
-/* Claims this shard. */
+/* Claims the shard with this id. */
 TS_API enum ts_acquire_error ts_worker_acquire(struct ts_worker *worker, struct ts_run_id run,
                                                struct ts_shard_id shard, struct ts_coord_answer *ret_answer);
 
-/* The shard as it was when it was claimed: its keys, the last checkpoint (an empty key or token means none),
- * and the metadata. Valid until the next claim; empty and 0 before the first. */
+/* Return the shard as it was when this worker claimed it: its keys, the last checkpoint (an empty key or
+ * token means none), and the metadata. Valid until the next claim; empty and 0 before the first claim. */
 TS_API struct ts_run_id ts_worker_run(const struct ts_worker *worker);
 TS_API struct ts_shard_id ts_worker_shard(const struct ts_worker *worker);
 TS_API struct ts_fence_epoch ts_worker_fence(const struct ts_worker *worker);
@@ -278,11 +282,12 @@ TS_API struct ts_bytes ts_worker_key(const struct ts_worker *worker);
 TS_API struct ts_bytes ts_worker_token(const struct ts_worker *worker);
 TS_API struct ts_bytes ts_worker_metadata(const struct ts_worker *worker);
 
-/* Whether the lease is known to be lost, from an answer of the store or from the keeper. Any thread may ask.
- * A false answer is no guarantee: only the store decides. */
+/* Returns whether the lease is known to be lost, from an answer of the store or from the keeper. Any thread
+ * may ask. A false answer is no guarantee: only the store decides. */
 TS_API bool ts_worker_is_lost(const struct ts_worker *worker);
 
-/* Approximately how long the lease is still valid; 0 if it has ended or there is none. */
+/* Returns approximately how long the lease is still valid; 0 if the lease has ended or the worker has no
+ * lease. */
 TS_API uint64_t ts_worker_left_ms(struct ts_worker *worker);
 
 /*

@@ -21,13 +21,13 @@ struct ts_op_id {
     uint64_t v;
 };
 
-/* Rises by one with every acquire and unpark; 0 is a shard that was never leased. */
+/* The fence of a shard: rises by one with every acquire and unpark; 0 if the shard was never leased. */
 struct ts_fence_epoch {
     uint64_t v;
 };
 
-/* The id of something that all workers of a run must share, such as their detection rules. Coordination only
- * compares pins. All zeros: the run has no pin, or the worker presents none. */
+/* A pin is the id of something that all workers of a run must share, such as their detection rules.
+ * Coordination only compares pins. All zeros: the run has no pin, or the worker presents no pin. */
 #define TS_PIN_LEN 32
 struct ts_pin {
     uint8_t b[TS_PIN_LEN];
@@ -240,7 +240,7 @@ enum ts_claim_error { TS_CLAIM_OK, TS_CLAIM_ERRORS(TS_ERROR__MEMBER) };
 /* The kinds of a BackendError, by the store's answer. */
 enum ts_infra_kind {
     TS_INFRA_RETRYABLE, /* nothing was changed, and trying again may help */
-    TS_INFRA_UNKNOWN,   /* may have been done; repeating it with the same op id is safe */
+    TS_INFRA_UNKNOWN,   /* the call may have been done; repeating the call with the same op id is safe */
     TS_INFRA_PERMANENT, /* nothing was changed, and trying again would not help */
     TS_INFRA_DAMAGED,   /* a stored record is damaged */
 };

@@ -56,10 +56,11 @@ enum ts_router_strategy { TS_ROUTER_STRATEGIES(TS_ROUTER_STRATEGY_ENUM) };
 enum { TS_ROUTER_STRATEGY_COUNT = 0 TS_ROUTER_STRATEGIES(TS_ROUTER_STRATEGY_ONE) };
 #undef TS_ROUTER_STRATEGY_ONE
 
-/* The name, as in the table; NULL for a number that is not a strategy. */
+/* Returns the name, as in the table; NULL for a number that is not a strategy. */
 TS_API const char *ts_router_strategy_name(enum ts_router_strategy strategy);
 
-/* The strategy with this exact name; `hash` means the default hash. Returns false when the name is unknown. */
+/* Sets *ret_strategy to the strategy with this exact name; `hash` means the default hash. Returns false when
+ * the name is unknown. */
 TS_API bool ts_router_strategy_from_name(const char *name, enum ts_router_strategy *ret_strategy);
 
 /*
@@ -110,13 +111,13 @@ struct ts_router_error_detail {
     size_t given;
 };
 
-/* The short text of an error, as in the table; NULL for a number that is not an error. */
+/* Returns the short text of an error, as in the table; NULL for a number that is not an error. */
 TS_API const char *ts_router_error_text(enum ts_router_error error);
 
 /*
- * One line without a line end, such as "gap: expected a range that starts at 1000, found 2000". Returns the
- * length of the whole line like snprintf; the written text is cut to size - 1 bytes and ends with a NUL
- * (nothing is written at size 0).
+ * Writes one line without a line end, such as "gap: expected a range that starts at 1000, found 2000".
+ * Returns the length of the whole line like snprintf; the written text is cut to size - 1 bytes and ends with
+ * a NUL (nothing is written at size 0).
  */
 TS_API size_t ts_router_error_describe(const struct ts_router_error_detail *detail, char *ret_text,
                                        size_t size);
@@ -155,8 +156,8 @@ TS_API enum ts_router_error ts_router_init_hash(enum ts_router_strategy hash, ui
                                                 struct ts_router *ret_router,
                                                 struct ts_router_error_detail *ret_detail);
 
-/* How many bytes ts_router_init_range needs for this many ranges, at any alignment; SIZE_MAX when no memory
- * is enough. */
+/* Returns how many bytes ts_router_init_range needs for this many ranges, at any alignment; SIZE_MAX when no
+ * memory is enough. */
 TS_API size_t ts_router_range_memory(size_t count);
 
 /*
@@ -176,27 +177,27 @@ TS_API enum ts_router_error ts_router_init_range(const struct ts_router_range *r
                                                  struct ts_router_error_detail *ret_detail);
 
 /*
- * The store that holds this id: always exactly one. Constant time for single, xxh64 and fnv1a; logarithmic in
- * the number of stores for jump and range. The router must have been initialised by one of the functions
- * above.
+ * Returns the store that holds this id: always exactly one. Constant time for single, xxh64 and fnv1a;
+ * logarithmic in the number of stores for jump and range. The router must have been initialised by one of the
+ * functions above.
  */
 TS_API struct ts_store_id ts_router_route(const struct ts_router *router, uint64_t id);
 
-/* Whether this store holds the id. False for a store that the router does not know. */
+/* Returns whether this store holds the id; false for a store that the router does not know. */
 TS_API bool ts_router_owns(const struct ts_router *router, struct ts_store_id store, uint64_t id);
 
-/* The strategy with which the router was made. */
+/* Returns the strategy with which the router was made. */
 TS_API enum ts_router_strategy ts_router_strategy_of(const struct ts_router *router);
 
 /*
- * The stores of a router, unique and ascending: how many, and each by its index. An index that is not below
- * the count is the caller's error and stops the process.
+ * Return how many stores a router has, and each store by its index. The stores are unique and ascending. An
+ * index that is not below the count is the caller's error and stops the process.
  */
 TS_API size_t ts_router_store_count(const struct ts_router *router);
 TS_API struct ts_store_id ts_router_store_at(const struct ts_router *router, size_t index);
 
-/* The hashes without a router; they give the same store as a router. A count of 0 or 1 gives store 0, without
- * hashing. */
+/* Choose a store by a hash, without a router. The result is the same as with a router. A count of 0 or 1
+ * gives store 0, without hashing. */
 TS_API struct ts_store_id ts_router_store_for(uint64_t id, uint32_t count); /* chooses by xxh64 */
 TS_API struct ts_store_id ts_router_store_for_fnv1a(uint64_t id, uint32_t count);
 TS_API struct ts_store_id ts_router_store_for_jump(uint64_t id, uint32_t count);
@@ -217,7 +218,7 @@ TS_API struct ts_store_id ts_router_store_for_jump(uint64_t id, uint32_t count);
     X(BAD_STORE, "the store must be a decimal number up to 4294967295")                                      \
     X(BAD_START, "the start must be a decimal number up to 18446744073709551615")                            \
     X(BAD_END, "the end must be a decimal number up to 18446744073709551615, or max")                        \
-    /* item: the first one without room in the array */                                                      \
+    /* item: the first item without room in the array */                                                     \
     X(TOO_MANY, "the list has more items than there is room for")
 
 #define TS_ROUTER_LIST_ERROR_ENUM(suffix, text) TS_ROUTER_LIST_##suffix,
@@ -228,7 +229,7 @@ enum ts_router_list_error { TS_ROUTER_LIST_ERRORS(TS_ROUTER_LIST_ERROR_ENUM) };
 enum { TS_ROUTER_LIST_ERROR_COUNT = 0 TS_ROUTER_LIST_ERRORS(TS_ROUTER_LIST_ERROR_ONE) };
 #undef TS_ROUTER_LIST_ERROR_ONE
 
-/* Which item, from 0, and which bytes of the text are wrong: one bad number, or the whole item. */
+/* Which item, counted from 0, and which bytes of the text are wrong: one bad number, or the whole item. */
 struct ts_router_list_error_detail {
     enum ts_router_list_error error;
     size_t position;
@@ -236,23 +237,24 @@ struct ts_router_list_error_detail {
     size_t length;
 };
 
-/* The text of an error, as in the table; NULL for a number that is not an error. */
+/* Returns the text of an error, as in the table; NULL for a number that is not an error. */
 TS_API const char *ts_router_list_error_text(enum ts_router_list_error error);
 
 /*
- * One line as ts_router_error_describe writes it, with the item counted from 1 and the bad bytes quoted, such
- * as `item 2 ("x"): the store must be …`. `text` is what was parsed. Bytes that are not printable ASCII are
+ * Writes one line like ts_router_error_describe, with the item counted from 1 and the bad bytes quoted, such
+ * as `item 2 ("x"): the store must be …`. `text` is the parsed text. Bytes that are not printable ASCII are
  * escaped, and long quotes are cut.
  */
 TS_API size_t ts_router_list_error_describe(const struct ts_router_list_error_detail *detail,
                                             const char *text, char *ret_text, size_t size);
 
-/* How many items the text has, good or bad; 0 for the empty text. */
+/* Returns how many items the text has, good or bad; 0 for the empty text. */
 TS_API size_t ts_router_list_count(const char *text, size_t length);
 
 /*
- * Reads a list into the caller's array of `capacity` ranges and says how many there are. Checks only the
- * text; ts_router_init_range checks whether the ranges fit together. Reports the first bad item.
+ * Reads a list into the caller's array of `capacity` ranges and sets *ret_count to the number of ranges.
+ * Checks only the text; ts_router_init_range checks whether the ranges fit together. Reports the first bad
+ * item.
  */
 TS_API enum ts_router_list_error ts_router_list_parse(const char *text, size_t length,
                                                       struct ts_router_range *ret_ranges, size_t capacity,
@@ -279,31 +281,31 @@ enum ts_ownership_error { TS_OWNERSHIP_ERRORS(TS_OWNERSHIP_ERROR_ENUM) };
 enum { TS_OWNERSHIP_ERROR_COUNT = 0 TS_OWNERSHIP_ERRORS(TS_OWNERSHIP_ERROR_ONE) };
 #undef TS_OWNERSHIP_ERROR_ONE
 
-/* The values from the caller. */
+/* An error, with the index and the count that the caller passed. */
 struct ts_ownership_error_detail {
     enum ts_ownership_error error;
     struct ts_store_id index;
     uint32_t count;
 };
 
-/* The short text of an error, as in the table; NULL for a number that is not an error. */
+/* Returns the short text of an error, as in the table; NULL for a number that is not an error. */
 TS_API const char *ts_ownership_error_text(enum ts_ownership_error error);
 
-/* One line as ts_router_error_describe writes it; it names TURNSTONE_STORE_INDEX and TURNSTONE_STORE_COUNT.
- */
+/* Writes one line like ts_router_error_describe. The line names TURNSTONE_STORE_INDEX and
+ * TURNSTONE_STORE_COUNT. */
 TS_API size_t ts_ownership_error_describe(const struct ts_ownership_error_detail *detail, char *ret_text,
                                           size_t size);
 
-/* Store 0 of 1, which owns every id. */
+/* Returns the ownership of store 0 of 1, which owns every id. */
 TS_API struct ts_ownership ts_ownership_default(void);
 
-/* The index must be below the count. Processes of one cluster must agree on the count. */
+/* Makes an ownership. The index must be below the count. Processes of one cluster must agree on the count. */
 TS_API enum ts_ownership_error ts_ownership_init(struct ts_store_id index, uint32_t count,
                                                  struct ts_ownership *ret_ownership,
                                                  struct ts_ownership_error_detail *ret_detail);
 
-/* Whether ts_router_store_for returns this store for the id. With one store it is always true, without
- * hashing. */
+/* Returns whether ts_router_store_for returns this store for the id. With one store the result is always
+ * true, without hashing. */
 TS_API bool ts_ownership_owns(const struct ts_ownership *ownership, uint64_t id);
 
 #ifdef __cplusplus

@@ -41,7 +41,7 @@
 extern "C" {
 #endif
 
-/* How a call ended. X(SUFFIX, text). Unless it is OK, ts_scan_error_text says more. */
+/* How a call ended. X(SUFFIX, text). If the result is not OK, ts_scan_error_text says more. */
 #define TS_SCAN_RESULTS(X)                                                                                   \
     X(OK, "ok")                                                                                              \
     /* run: something could not be read, or a limit ended the scan. ts_scan_fault says what is missing */    \
@@ -63,12 +63,12 @@ extern "C" {
 enum ts_scan_result { TS_SCAN_RESULTS(TS_SCAN_RESULT_ENUM) };
 #undef TS_SCAN_RESULT_ENUM
 
-/* The short text of a result, as in the table; NULL for a number that is not a result. */
+/* Returns the short text of a result, as in the table; NULL for a number that is not a result. */
 TS_API const char *ts_scan_result_text(enum ts_scan_result result);
 
 struct ts_scan;
 
-/* A scan without targets, with every option at its default. Returns NULL when memory runs out. */
+/* Makes a scan without targets, with every option at its default. Returns NULL when memory runs out. */
 TS_API struct ts_scan *ts_scan_new(void);
 
 /* Frees the scan and everything that was returned from it. No run may be in progress. Accepts NULL. */
@@ -113,7 +113,7 @@ enum ts_scan_limit {
     TS_SCAN_LIMIT_ARCHIVE_BYTES, /* bytes that one archive may unpack to; more: INCOMPLETE; default: 1 GiB */
 };
 
-/* BAD_USAGE for an unknown limit, or a value out of its range. */
+/* Sets a limit. Returns BAD_USAGE for an unknown limit, or a value out of its range. */
 TS_API enum ts_scan_result ts_scan_set_limit(struct ts_scan *scan, enum ts_scan_limit limit, uint64_t value);
 
 /* Switches. All are off by default. */
@@ -124,7 +124,8 @@ enum ts_scan_switch {
     /* repositories: report the secrets that committing the staged files would add, compared with HEAD. Not with
      * UNREACHABLE and the options that select commits: REF, BRANCH, COMMIT, RANGE, ts_scan_set_since */
     TS_SCAN_SWITCH_STAGED,
-    /* repositories: scan the files of the work tree instead of the history. Not with the same options */
+    /* repositories: scan the files of the work tree instead of the history. Not with the options that STAGED
+     * excludes */
     TS_SCAN_SWITCH_WORKING_TREE,
     TS_SCAN_SWITCH_UNREACHABLE,   /* repositories: also scan objects that no ref reaches */
     TS_SCAN_SWITCH_ALLOW_MISSING, /* repositories: objects that a partial clone omits are not faults */
@@ -134,21 +135,21 @@ enum ts_scan_switch {
     TS_SCAN_SWITCH_STRICT,
 };
 
-/* BAD_USAGE for an unknown switch, or for STAGED and WORKING_TREE together. */
+/* Sets a switch. Returns BAD_USAGE for an unknown switch, or for STAGED and WORKING_TREE together. */
 TS_API enum ts_scan_result ts_scan_set_switch(struct ts_scan *scan, enum ts_scan_switch which, bool on);
 
 /* Texts. They are copied. */
 enum ts_scan_text {
-    TS_SCAN_TEXT_CONFIG_FILE, /* this configuration instead of those of the targets */
+    TS_SCAN_TEXT_CONFIG_FILE, /* use this configuration instead of those of the targets */
     /* Keep the results of scans here, so that the next run reads only what is new; created if missing.
      * Default: none. */
     TS_SCAN_TEXT_STATE_FOLDER,
     TS_SCAN_TEXT_CACHE_FOLDER, /* keep compiled rules here, for other processes too. Default: none */
     TS_SCAN_TEXT_RULE_FILE,    /* adds the rules of this file */
     TS_SCAN_TEXT_REF,    /* adds a revision, as git writes it: scan only what the added revisions reach */
-    TS_SCAN_TEXT_BRANCH, /* adds a local or remote branch to these revisions */
-    /* Adds a commit: report only secrets that these commits add, and that none of their parents has. Not with
-     * REF, BRANCH or ts_scan_set_since. */
+    TS_SCAN_TEXT_BRANCH, /* adds a local or remote branch to the revisions of REF */
+    /* Adds a commit: report only secrets that the added commits have, and that none of their parents has. Not
+     * with REF, BRANCH or ts_scan_set_since. */
     TS_SCAN_TEXT_COMMIT,
     /* Adds a range of commits, like COMMIT: A..B, A...B or A^!. Not with REF, BRANCH, COMMIT or
      * ts_scan_set_since. */
@@ -158,9 +159,9 @@ enum ts_scan_text {
     TS_SCAN_TEXT_BASELINE_FILE,
 };
 
-/* A second RULE_FILE, REF, BRANCH or COMMIT adds to a list; NULL empties the list. A second one of the other
- * texts replaces the first; NULL removes it. BAD_USAGE for an unknown text. The first ts_scan_run reads
- * rules, configurations and baseline; later runs reuse them until one of these texts is set again. */
+/* A second RULE_FILE, REF, BRANCH or COMMIT adds to a list; NULL empties the list. A second text of any other
+ * kind replaces the first one; NULL removes the text. BAD_USAGE for an unknown text. The first ts_scan_run
+ * reads rules, configurations and baseline; later runs reuse them until one of these texts is set again. */
 TS_API enum ts_scan_result ts_scan_set_text(struct ts_scan *scan, enum ts_scan_text which, const char *text);
 
 /* Repositories: report only secrets that commits since this time add, in seconds since 1970 UTC; no earlier
@@ -177,11 +178,11 @@ TS_API void ts_scan_set_since(struct ts_scan *scan, int64_t time_s);
 enum ts_scan_confidence { TS_SCAN_CONFIDENCES(TS_SCAN_CONFIDENCE_ENUM) };
 #undef TS_SCAN_CONFIDENCE_ENUM
 
-/* The text of a confidence, as in the table; NULL for a number that is not one. */
+/* Returns the text of a confidence, as in the table; NULL for a number that is not a confidence. */
 TS_API const char *ts_scan_confidence_text(enum ts_scan_confidence confidence);
 
-/* Findings below this confidence are not reported; they count as suppressed. Default: LOW, which reports all.
- * BAD_USAGE for a number that is not a confidence. */
+/* Sets the minimum confidence. Findings below it are not reported; they count as suppressed. Default: LOW,
+ * which reports all findings. BAD_USAGE for a number that is not a confidence. */
 TS_API enum ts_scan_result ts_scan_set_min_confidence(struct ts_scan *scan,
                                                       enum ts_scan_confidence confidence);
 
@@ -213,32 +214,34 @@ TS_API void ts_scan_cancel(struct ts_scan *scan);
 /* Lets a cancelled scan run again. No run may be in progress. */
 TS_API void ts_scan_clear_cancel(struct ts_scan *scan);
 
-/* One line that says why the last call on this scan did not end as OK; "" if it did. It names options as they
- * are declared above. Valid until the next call. */
+/* Returns one line that says why the last call on this scan did not end as OK; "" if the call ended as OK.
+ * The line names options as they are declared above. Valid until the next call. */
 TS_API const char *ts_scan_error_text(const struct ts_scan *scan);
 
-/* A part that the last run could not scan, as one line; NULL if the index is too large. Valid as long as the
- * findings of the run. A run keeps a limited number of lines; TS_SCAN_COUNT_FAULTS is the number of faults. */
+/* Returns one line about a part that the last run could not scan; NULL if the index is too large. Valid as
+ * long as the findings of the run. A run keeps a limited number of lines; TS_SCAN_COUNT_FAULTS is the number
+ * of faults. */
 TS_API const char *ts_scan_fault(const struct ts_scan *scan, size_t index);
 
-/* A note about the last run that is not a fault, as one line, such as a configuration that is not used. NULL
- * if the index is too large. Valid as long as the findings of the run. */
+/* Returns one line with a note about the last run that is not a fault, such as a configuration that is not
+ * used; NULL if the index is too large. Valid as long as the findings of the run. */
 TS_API const char *ts_scan_note(const struct ts_scan *scan, size_t index);
 
 /* Counts from the start of the last run. */
 enum ts_scan_counter {
     TS_SCAN_COUNT_OBJECTS,       /* blobs, messages and files scanned so far */
-    TS_SCAN_COUNT_OBJECTS_TOTAL, /* all that are to be scanned; 0 if unknown */
+    TS_SCAN_COUNT_OBJECTS_TOTAL, /* all objects to scan; 0 if unknown */
     TS_SCAN_COUNT_BYTES,         /* bytes scanned so far */
-    /* Reported to the callback; during a run: found so far, before allow entries and the baseline apply. */
+    /* Findings reported to the callback; during a run: findings so far, before allow entries and the baseline
+     * apply. */
     TS_SCAN_COUNT_FINDINGS,
-    TS_SCAN_COUNT_FAULTS, /* 0 during a run */
+    TS_SCAN_COUNT_FAULTS, /* faults of the last run; 0 during a run */
     /* Findings that allow entries, marks or their low confidence suppressed; 0 during a run. */
     TS_SCAN_COUNT_SUPPRESSED,
     TS_SCAN_COUNT_KNOWN, /* findings in the baseline; 0 during a run */
 };
 
-/* 0 for an unknown counter. */
+/* Returns the value of a counter; 0 for an unknown counter. */
 TS_API uint64_t ts_scan_count(const struct ts_scan *scan, enum ts_scan_counter counter);
 
 /* ---- a finding ---- */
@@ -254,18 +257,18 @@ TS_API uint64_t ts_scan_count(const struct ts_scan *scan, enum ts_scan_counter c
 enum ts_scan_severity { TS_SCAN_SEVERITIES(TS_SCAN_SEVERITY_ENUM) };
 #undef TS_SCAN_SEVERITY_ENUM
 
-/* The text of a severity, as in the table; NULL for a number that is not one. */
+/* Returns the text of a severity, as in the table; NULL for a number that is not a severity. */
 TS_API const char *ts_scan_severity_text(enum ts_scan_severity severity);
 
-/* 32 hexadecimal digits; the same for the same rule, secret and salt. */
+/* Returns the id of the finding: 32 hexadecimal digits, the same for the same rule, secret and salt. */
 TS_API const char *ts_scan_finding_id(const struct ts_scan_finding *finding);
 
-/* The id of the rule, such as "github-pat", and its name for people. */
+/* Return the id of the rule, such as "github-pat", and its name for people. */
 TS_API const char *ts_scan_finding_rule(const struct ts_scan_finding *finding);
 TS_API const char *ts_scan_finding_rule_name(const struct ts_scan_finding *finding);
 
-/* The rule's help: what the secret gives access to, how to revoke it, and a page of the issuer. "" if the
- * rule does not say. */
+/* Return the rule's help: what the secret gives access to, how to revoke it, and a page of the issuer. "" if
+ * the rule does not say. */
 TS_API const char *ts_scan_finding_description(const struct ts_scan_finding *finding);
 TS_API const char *ts_scan_finding_revoke(const struct ts_scan_finding *finding);
 TS_API const char *ts_scan_finding_url(const struct ts_scan_finding *finding);
@@ -273,25 +276,27 @@ TS_API const char *ts_scan_finding_url(const struct ts_scan_finding *finding);
 TS_API enum ts_scan_severity ts_scan_finding_severity(const struct ts_scan_finding *finding);
 TS_API enum ts_scan_confidence ts_scan_finding_confidence(const struct ts_scan_finding *finding);
 
-/* The secret shortened for people, such as "ghp_…9f3a"; UTF-8, one line, safe to print. */
+/* Returns the secret shortened for people, such as "ghp_…9f3a"; UTF-8, one line, safe to print. */
 TS_API const char *ts_scan_finding_redacted(const struct ts_scan_finding *finding);
 
-/* The line of the first occurrence, shortened. Every known secret in it is masked (see above). */
+/* Returns the line of the first occurrence, shortened. Every known secret in the line is masked (see
+ * above). */
 TS_API struct ts_bytes ts_scan_finding_excerpt(const struct ts_scan_finding *finding);
 
-/* The secret itself, decoded when it was encoded; empty without TS_SCAN_SWITCH_SHOW_SECRETS. */
+/* Returns the secret itself, decoded when it was encoded; empty without TS_SCAN_SWITCH_SHOW_SECRETS. */
 TS_API struct ts_bytes ts_scan_finding_secret(const struct ts_scan_finding *finding);
 
-/* The key id that belongs to the secret and was found near it, such as the access key id of an AWS secret;
- * NULL if there is none. It is not reported as a finding of its own. Lives as long as the finding. */
+/* Returns the key id that belongs to the secret and was found near it, such as the access key id of an AWS
+ * secret; NULL if there is none. The key id is not reported as a separate finding. Lives as long as the
+ * finding. */
 TS_API const struct ts_scan_finding *ts_scan_finding_pair(const struct ts_scan_finding *finding);
 
-/* The exact number of occurrences, at least 1. */
+/* Returns the exact number of occurrences, at least 1. */
 TS_API uint64_t ts_scan_finding_occurrence_count(const struct ts_scan_finding *finding);
 
-/* The listed occurrences, from index 0, ordered by target, then by the time of their commit, then by path and
- * line. NULL for an index beyond the listed ones (TS_SCAN_LIMIT_OCCURRENCES). At least one is listed. Lives
- * as long as the finding. */
+/* Returns a listed occurrence by its index from 0. Occurrences are ordered by target, then by the time of
+ * their commit, then by path and line. At least one is listed. Returns NULL for an index beyond the listed
+ * occurrences (TS_SCAN_LIMIT_OCCURRENCES). Lives as long as the finding. */
 TS_API const struct ts_scan_occurrence *ts_scan_finding_occurrence(const struct ts_scan_finding *finding,
                                                                    size_t index);
 
@@ -300,41 +305,42 @@ TS_API const struct ts_scan_occurrence *ts_scan_finding_occurrence(const struct 
 enum ts_scan_head { TS_SCAN_HEAD_UNKNOWN, TS_SCAN_HEAD_GONE, TS_SCAN_HEAD_HAS };
 TS_API enum ts_scan_head ts_scan_finding_in_head(const struct ts_scan_finding *finding);
 
-/* The place in HEAD that contains the secret, the first one by path; its commit is HEAD. NULL unless
- * ts_scan_finding_in_head is HAS. Lives as long as the finding. */
+/* Returns the place in HEAD that contains the secret, the first one by path; its commit is HEAD. NULL unless
+ * ts_scan_finding_in_head returns HAS. Lives as long as the finding. */
 TS_API const struct ts_scan_occurrence *ts_scan_finding_head(const struct ts_scan_finding *finding);
 
-/* How many branches and tags reach a commit that added the secret, and the full names of some of them, from
- * index 0: local branches, then remote ones, then tags. NULL for an index beyond the listed ones. */
+/* Return how many branches and tags reach a commit that added the secret, and the full names of some of these
+ * refs, by index from 0: local branches, then remote branches, then tags. NULL for an index beyond the listed
+ * names. */
 TS_API uint64_t ts_scan_finding_ref_count(const struct ts_scan_finding *finding);
 TS_API const char *ts_scan_finding_ref(const struct ts_scan_finding *finding, size_t index);
 
 /* ---- an occurrence ---- */
 
-/* Index of the target, in the order in which targets were added. */
+/* Returns the index of the target, in the order in which targets were added. */
 TS_API size_t ts_scan_occurrence_target(const struct ts_scan_occurrence *occurrence);
 
-/* The place of the occurrence: "file", "staged", "working tree", "commit message", "tag message", "note" or
+/* Returns the kind of place: "file", "staged", "working tree", "commit message", "tag message", "note" or
  * "unreachable object". */
 TS_API const char *ts_scan_occurrence_place(const struct ts_scan_occurrence *occurrence);
 
-/* Relative to the target; in an archive "deploy.zip!/etc/app.env"; for bytes their name; for a tag its name;
- * empty for other messages. */
+/* Returns the path, relative to the target; in an archive such as "deploy.zip!/etc/app.env". Bytes and tags
+ * have their name as path; other messages have an empty path. */
 TS_API struct ts_bytes ts_scan_occurrence_path(const struct ts_scan_occurrence *occurrence);
 
-/* Where the secret begins, and the line of its last byte with the column after that byte. All count from 1,
- * columns in bytes. */
+/* Return the line and column where the secret begins, the line of its last byte, and the column after that
+ * byte. All count from 1, columns in bytes. */
 TS_API uint64_t ts_scan_occurrence_line(const struct ts_scan_occurrence *occurrence);
 TS_API uint64_t ts_scan_occurrence_column(const struct ts_scan_occurrence *occurrence);
 TS_API uint64_t ts_scan_occurrence_end_line(const struct ts_scan_occurrence *occurrence);
 TS_API uint64_t ts_scan_occurrence_end_column(const struct ts_scan_occurrence *occurrence);
 
-/* The blob, commit or tag that contains the occurrence, as hexadecimal digits; "" when it is not a git
- * object. */
+/* Returns the id of the blob, commit or tag that contains the occurrence, as hexadecimal digits; "" when the
+ * place is not a git object. */
 TS_API const char *ts_scan_occurrence_object(const struct ts_scan_occurrence *occurrence);
 
-/* The first commit that has the secret at this path, as hexadecimal digits; "" if there is none. Its author,
- * and the author's time in seconds since 1970 UTC: empty and 0 without a commit. */
+/* Return the first commit that has the secret at this path, as hexadecimal digits; its author; and the
+ * author's time in seconds since 1970 UTC. Without such a commit they are "", empty and 0. */
 TS_API const char *ts_scan_occurrence_commit(const struct ts_scan_occurrence *occurrence);
 TS_API struct ts_bytes ts_scan_occurrence_author_name(const struct ts_scan_occurrence *occurrence);
 TS_API struct ts_bytes ts_scan_occurrence_author_mail(const struct ts_scan_occurrence *occurrence);

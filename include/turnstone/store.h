@@ -106,7 +106,7 @@ enum ts_store_retry {
     X(UNAVAILABLE, "unavailable", "08001", STORE, SAME)                                                      \
     /* the deadline passed before the store was asked or while it waited for a lock */                       \
     X(TIMED_OUT, "timed out", "57014", LOAD, LATER)                                                          \
-    /* the store may or may not have done it */                                                              \
+    /* the store may or may not have carried out the call */                                                 \
     X(UNKNOWN, "unknown", "08006", UNKNOWN, READ)                                                            \
     /* commit and abort: the promise is finished, or was never made */                                       \
     X(NO_SUCH_PROMISE, "no such promise", "42704", STATE, NONE)                                              \
@@ -127,7 +127,7 @@ enum ts_store_retry {
 enum ts_store_result { TS_STORE_RESULTS(TS_STORE_RESULT_ENUM) };
 #undef TS_STORE_RESULT_ENUM
 
-/* The row of a result. */
+/* The row of a result in TS_STORE_RESULTS. */
 struct ts_store_meaning {
     const char *text;
     char sqlstate[6];
@@ -153,12 +153,12 @@ struct ts_store_error {
     char text[240];   /* one line: what is wrong, why, and how to fix it */
 };
 
-/* The columns of the table as functions, for callers that cannot use the inline function above. */
+/* The columns of TS_STORE_RESULTS as functions, for callers that cannot use the inline function above. */
 TS_API const char *ts_store_result_text(enum ts_store_result result);
 TS_API const char *ts_store_result_sqlstate(enum ts_store_result result);
 
-/* Rows that reads and scans found, in order. Owns its memory. Initialise it with zeros; reuse it; release it.
- */
+/* Rows that reads and scans found, in order. Owns its memory. Initialise the struct with zeros before use; it
+ * may be reused; release it at the end. */
 struct ts_row {
     struct ts_bytes key;
     struct ts_bytes value;
@@ -251,7 +251,7 @@ struct ts_call {
     uint64_t poll_by_ns; /* poll the call by this time in any case; 0: no limit */
 };
 
-/* Starts a call. It may already be done on return. */
+/* Starts a call. The call may already be done on return. */
 TS_API void ts_store_start(struct ts_store *store, struct ts_call *call);
 
 /* Lets a call make progress without waiting, and ends it when its deadline has passed. Returns call->done. */
@@ -259,20 +259,20 @@ TS_API bool ts_store_poll(struct ts_call *call);
 
 /*
  * Waits until one of the unfinished calls can make progress or has reached its deadline, or until the given
- * time (0: no time). Ignores NULLs and finished calls; returns at once when there are no others.
+ * time (0: no time). Ignores NULLs and finished calls; returns at once when all calls are finished.
  */
 TS_API void ts_store_wait(struct ts_call *const *calls, size_t count, uint64_t until_ns);
 
 /*
  * Ends an unfinished call as if its deadline had passed: TIMED_OUT when nothing was changed, UNKNOWN when the
- * store may have carried it out, or may still do so.
+ * store may have carried out the call, or may still carry it out.
  */
 TS_API void ts_store_cancel(struct ts_call *call);
 
 /* Starts a call and waits until it is done. Returns call->error.result. */
 TS_API enum ts_store_result ts_store_run(struct ts_store *store, struct ts_call *call);
 
-/* The URL without a password, for messages. */
+/* Returns the store's URL without a password, for messages. */
 TS_API const char *ts_store_name(const struct ts_store *store);
 
 #ifdef __cplusplus

@@ -49,7 +49,7 @@ struct ts_coordinator; /* this process's side of the protocol */
     X(ABORTED, "aborted")                                                                                    \
     /* like aborted, but no store was called: admission, breaker, or a list that can never be applied */     \
     X(REFUSED, "refused")                                                                                    \
-    /* it may have been committed, or may still be: ask ts_txn_status */                                     \
+    /* the transaction may be committed, now or later: ask ts_txn_status */                                  \
     X(UNKNOWN, "unknown")
 
 #define TS_TXN_OUTCOME_ENUM(suffix, text) TS_TXN_##suffix,
@@ -58,7 +58,8 @@ enum ts_txn_outcome { TS_TXN_OUTCOMES(TS_TXN_OUTCOME_ENUM) };
 
 TS_API const char *ts_txn_outcome_text(enum ts_txn_outcome outcome);
 
-/* Microseconds, the sum of all attempts. The names of the fields come from the specification. */
+/* Where the time of a transaction was spent: microseconds, summed over all attempts. The names of the fields
+ * come from the specification. */
 struct ts_txn_latency {
     uint64_t coord_queue_us;
     uint64_t route_plan_us;
@@ -81,18 +82,19 @@ struct ts_txn_latency {
 /* Room for any waterfall line with its terminator. */
 #define TS_TXN_WATERFALL_SIZE 320
 
-/* "queue=100|route=50|rpc_max=500|read=0|lock=0|prep=800|barrier=0|commit=200|repl=0|retry=0|total=1650" */
+/* Writes the latency as one line:
+ * "queue=100|route=50|rpc_max=500|read=0|lock=0|prep=800|barrier=0|commit=200|repl=0|retry=0|total=1650". */
 TS_API size_t ts_txn_latency_waterfall(const struct ts_txn_latency *latency,
                                        char ret_line[TS_TXN_WATERFALL_SIZE]);
 
-/* The field with the largest share of the time, by its name in the specification, such as "prepare_wal_us". */
+/* Returns the name of the field with the most time, as in the specification, such as "prepare_wal_us". */
 TS_API const char *ts_txn_latency_dominant(const struct ts_txn_latency *latency);
 
 /* One store of a transaction. */
 struct ts_txn_place {
     uint32_t place;
-    bool decider;    /* global only: where the decision was made */
-    bool pending;    /* committed, and not yet applied here */
+    bool decider;    /* global only: this store made the decision */
+    bool pending;    /* committed, but not yet applied on this store */
     uint64_t rpc_us; /* the longest call of the last attempt */
 };
 
@@ -193,12 +195,12 @@ TS_API enum ts_txn_error ts_coordinator_open(struct ts_cluster *cluster, const s
                                              struct ts_coordinator **ret_coordinator,
                                              struct ts_txn_error_detail *ret_detail);
 
-/* The configuration, borrowed until the coordinator is closed. */
+/* Returns the configuration, borrowed until the coordinator is closed. */
 TS_API const struct ts_txn_config *ts_coordinator_config(const struct ts_coordinator *coordinator);
 
-/* No transaction may be in progress. Finishes pending transactions and removes the coordinator's
- * registrations, within the configured total time; resolvers handle stores that do not answer. NULL is
- * allowed. */
+/* Closes the coordinator. No transaction may be in progress. Finishes pending transactions and removes the
+ * coordinator's registrations, within the configured total time; resolvers handle stores that do not answer.
+ * NULL is allowed. */
 TS_API void ts_coordinator_close(struct ts_coordinator *coordinator);
 
 /*
@@ -214,7 +216,7 @@ TS_API bool ts_coordinator_metrics(struct ts_coordinator *coordinator,
     X(ABORTED, "aborted")                                                                                    \
     /* promised on some store, and not decided yet */                                                        \
     X(PENDING, "pending")                                                                                    \
-    /* no trace of it is left, or it was never recorded, or it is not decided yet */                         \
+    /* no trace of the transaction is left, or it was never recorded, or is not decided yet */               \
     X(UNKNOWN, "unknown")
 
 #define TS_TXN_STATE_ENUM(suffix, text) TS_TXN_STATE_##suffix,
@@ -225,8 +227,8 @@ TS_API const char *ts_txn_state_text(enum ts_txn_state state);
 
 struct ts_txn_status {
     enum ts_txn_state state;
-    bool recorded;        /* its outcome is or will be recorded, so the state is certain */
-    uint32_t promises;    /* stores that still hold a promise of it */
+    bool recorded;        /* the outcome is or will be recorded, so the state is certain */
+    uint32_t promises;    /* stores that still hold a promise of the transaction */
     uint32_t unreachable; /* stores that could not be asked for their promises */
 };
 
@@ -278,7 +280,7 @@ TS_API enum ts_txn_error ts_txn_fence(struct ts_cluster *cluster, uint64_t timeo
                                       struct ts_txn_settled *ret_settled,
                                       struct ts_txn_error_detail *ret_detail);
 
-/* The state of a cluster. Each row names its store. */
+/* The state of one store of a cluster. */
 struct ts_txn_cluster_status_store {
     uint32_t place;
     enum ts_store_result result; /* OK, or why the store could not be reached; then the other fields are 0 */
@@ -319,7 +321,8 @@ struct ts_txn_cluster_status {
     size_t promise_count;
 };
 
-/* Fills *ret_status, which the caller releases. Stores that do not answer are rows in it, not errors. */
+/* Fills *ret_status, which the caller releases. A store that does not answer is a row of the status, not an
+ * error. */
 TS_API enum ts_txn_error ts_txn_cluster_status_read(struct ts_cluster *cluster, uint64_t timeout_ms,
                                                     struct ts_txn_cluster_status *ret_status,
                                                     struct ts_txn_error_detail *ret_detail);

@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* The version of the linked library: "0.2.0" for a release; "0.2.0.dev53+g0123456789" for a build between
- * releases, 53 commits after the one before 0.2.0. Valid as long as the program runs. */
+/* Returns the version of the linked library: "0.2.0" for a release; "0.2.0.dev53+g0123456789" for a build
+ * between releases, 53 commits after the release that precedes 0.2.0. Valid as long as the program runs. */
 TS_API const char *ts_version(void);
 
 #ifdef __cplusplus

@@ -13,7 +13,7 @@
 
 #define TS_BANNED(name) sorry_##name##_is_banned_see_src_base_banned_h
 
-/* They write without a bound: use memcpy with a known length, or snprintf. */
+/* These functions write without a bound: use memcpy with a known length, or snprintf. */
 #undef strcpy
 #define strcpy(...) TS_BANNED(strcpy)
 #undef stpcpy
@@ -27,13 +27,13 @@
 #undef gets
 #define gets(...) TS_BANNED(gets)
 
-/* They have a bound, but omit the terminator or search for it in quadratic time. */
+/* These functions have a bound, but omit the terminator or search for it in quadratic time. */
 #undef strncpy
 #define strncpy(...) TS_BANNED(strncpy)
 #undef strncat
 #define strncat(...) TS_BANNED(strncat)
 
-/* They cannot report bad input: use base/number.h. */
+/* These functions cannot report bad input: use base/number.h. */
 #undef atoi
 #define atoi(...) TS_BANNED(atoi)
 #undef atol
@@ -49,7 +49,7 @@
 #undef fscanf
 #define fscanf(...) TS_BANNED(fscanf)
 
-/* They share one hidden state in the whole process. */
+/* These functions share one hidden state in the whole process. */
 #undef strtok
 #define strtok(...) TS_BANNED(strtok)
 #undef rand
@@ -65,13 +65,13 @@
 #undef asctime
 #define asctime(...) TS_BANNED(asctime)
 
-/* Between choosing the name and opening the file, another process may take the name. */
+/* These functions choose a name, and another process may take it before the file is opened. */
 #undef tmpnam
 #define tmpnam(...) TS_BANNED(tmpnam)
 #undef mktemp
 #define mktemp(...) TS_BANNED(mktemp)
 
-/* Bad input can exhaust the stack. */
+/* Bad input to this function can exhaust the stack. */
 #undef alloca
 #define alloca(...) TS_BANNED(alloca)
 

@@ -6,8 +6,8 @@
 
 #include "base/bytes.h"
 
-/* Writes four characters for every three bytes or rest of them, without a terminator. Returns the end of the
- * text. */
+/* Writes four characters for every three bytes, and four for a rest of one or two bytes, without a
+ * terminator. Returns the end of the text. */
 char *ts_base64_encode(struct ts_bytes bytes, char *ret_text);
 
 #endif

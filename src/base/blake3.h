@@ -48,7 +48,7 @@ void ts_blake3_keyed_hash(const uint8_t key[static TS_BLAKE3_KEY_LEN], struct ts
 void ts_blake3_derive_key(struct ts_bytes context, struct ts_bytes material,
                           uint8_t ret_key[static TS_BLAKE3_OUT_LEN]);
 
-/* "libblake3" or "portable". */
+/* Returns "libblake3" or "portable". */
 const char *ts_blake3_backend(void);
 
 #endif

@@ -37,7 +37,7 @@ static const uint32_t initial[8] = {
     0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
 };
 
-/* A compression that is postponed, because it may turn out to be the root's. */
+/* A compression that is postponed, because its node may turn out to be the root. */
 struct node {
     uint32_t cv[8];
     uint32_t words[16];
@@ -128,7 +128,7 @@ static void run_rounds(const struct node *node, uint32_t ret_state[static 16]) {
     memcpy(ret_state, &s, sizeof s);
 }
 
-/* Computes the chaining value of a node that is not the root. ret_cv may be the node's own. */
+/* Computes the chaining value of a node that is not the root. ret_cv may be the node's own array. */
 static void compress_to_cv(const struct node *node, uint32_t ret_cv[static 8]) {
     uint32_t state[16];
     run_rounds(node, state);
@@ -136,7 +136,7 @@ static void compress_to_cv(const struct node *node, uint32_t ret_cv[static 8]) {
         ret_cv[i] = state[i] ^ state[i + 8];
 }
 
-/* One block of output of the root. */
+/* Writes one block of the root's output. */
 static void compress_to_output(struct node *root, uint64_t output_block,
                                uint8_t ret_bytes[static BLOCK_LEN]) {
     root->counter = output_block;
@@ -163,7 +163,7 @@ static struct node parent_node(const struct ts_blake3_portable *hasher, const ui
     return node;
 }
 
-/* The compression of a block of the current chunk. */
+/* Returns the compression of a block of the current chunk. */
 static struct node block_node(const struct ts_blake3_portable *hasher, const uint8_t *block) {
     struct node node = {.counter = hasher->chunk_number,
                         .block_len = BLOCK_LEN,
@@ -173,7 +173,7 @@ static struct node block_node(const struct ts_blake3_portable *hasher, const uin
     return node;
 }
 
-/* The last compression of the current chunk, if the chunk ended here. */
+/* Returns the last compression of the current chunk, if the chunk ended here. */
 static struct node chunk_end_node(const struct ts_blake3_portable *hasher) {
     uint8_t padded[BLOCK_LEN] = {0};
     memcpy(padded, hasher->block, hasher->block_len);

@@ -33,13 +33,15 @@ void ts_blake3_portable_init(struct ts_blake3_portable *hasher);
 void ts_blake3_portable_init_keyed(struct ts_blake3_portable *hasher, const uint8_t key[static 32]);
 void ts_blake3_portable_init_derive_key(struct ts_blake3_portable *hasher, struct ts_bytes context);
 
-/* The state after init_derive_key for the context with this key (in words). A fixed context can store its key
- * as a constant. That is faster for short inputs, because hashing the context costs as much as the input. */
+/* Initialises a hasher like init_derive_key for the context with this key (in words). A fixed context can
+ * store its key as a constant. That is faster for short inputs, because hashing the context costs as much as
+ * the input. */
 void ts_blake3_portable_init_derived(struct ts_blake3_portable *hasher, const uint32_t context_key[static 8]);
 
-/* Hashes an input of at most one chunk without a hasher. Most inputs are one or two blocks. */
+/* The lengths of a chunk and of a block. */
 #define TS_BLAKE3_CHUNK_LEN ((size_t)1024)
 #define TS_BLAKE3_BLOCK_LEN ((size_t)64)
+/* Hashes an input of at most one chunk without a hasher. Most inputs are one or two blocks. */
 void ts_blake3_portable_derived(const uint32_t context_key[static 8], struct ts_bytes input,
                                 uint8_t ret_output[static TS_BLAKE3_BLOCK_LEN]);
 

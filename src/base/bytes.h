@@ -48,20 +48,20 @@ static inline bool ts_bytes_starts_with(struct ts_bytes bytes, struct ts_bytes p
     return bytes.len >= prefix.len && (prefix.len == 0 || memcmp(bytes.data, prefix.data, prefix.len) == 0);
 }
 
-/* The bytes after the first `count`. There must be at least that many. */
+/* Returns the bytes after the first `count`. There must be at least `count` bytes. */
 static inline struct ts_bytes ts_bytes_skip(struct ts_bytes bytes, size_t count) {
     ts_assert(count <= bytes.len);
     /* NULL + 0 is not defined in C. */
     return (struct ts_bytes){.data = count == 0 ? bytes.data : bytes.data + count, .len = bytes.len - count};
 }
 
-/* The first `count` bytes. There must be at least that many. */
+/* Returns the first `count` bytes. There must be at least `count` bytes. */
 static inline struct ts_bytes ts_bytes_first(struct ts_bytes bytes, size_t count) {
     ts_assert(count <= bytes.len);
     return (struct ts_bytes){.data = bytes.data, .len = count};
 }
 
-/* The part of `bytes` that `span` describes. It must be inside `bytes`. */
+/* Returns the part of `bytes` that `span` describes. The span must be inside `bytes`. */
 static inline struct ts_bytes ts_bytes_slice(struct ts_bytes bytes, struct ts_span span) {
     return ts_bytes_first(ts_bytes_skip(bytes, span.from), span.len);
 }

@@ -18,9 +18,9 @@
 size_t ts_distance(struct ts_bytes a, struct ts_bytes b, size_t bound);
 
 /*
- * The nearest candidate; the first one if several are equally near. Returns false when none is near. Near
- * means a distance of at most 1 for a word of up to 3 letters, 2 for up to 6, and 3 for longer words. A word
- * of one letter is near only to itself.
+ * Sets *ret_index to the nearest candidate, or to the first one if several are equally near. Returns false
+ * when no candidate is near. Near means a distance of at most 1 for a word of up to 3 letters, 2 for up to 6,
+ * and 3 for longer words. A word of one letter is near only to itself.
  */
 bool ts_distance_nearest(struct ts_bytes word, const char *const *candidates, size_t count,
                          size_t *ret_index);

@@ -44,7 +44,7 @@ struct ts_fixed_buf {
 #define ts_fixed_buf_from_slice(buf, from, oversized_message)                                                \
     (ts_fixed_buf_init(buf), ts_fixed_buf_write(buf, from, oversized_message))
 
-/* The content, borrowed until the next write. */
+/* Returns the content, borrowed until the next write. */
 #define ts_fixed_buf_read(buf)     ts_fixed_buf__read(&(buf)->head, (buf)->bytes)
 
 /* Sets the length to 0. Does NOT clear the bytes: use init for that. */

@@ -31,10 +31,10 @@ static inline uint64_t ts_xxh64_of_id(uint64_t id) {
     return hash ^ hash >> 32;
 }
 
-/* XXH64 with seed 0 of bytes. */
+/* Returns the XXH64 of bytes, with seed 0. */
 uint64_t ts_xxh64_of_bytes(struct ts_bytes bytes);
 
-/* FNV-1a, 64 bits, of the 8 little-endian bytes of an id. */
+/* Returns the FNV-1a hash, 64 bits, of the 8 little-endian bytes of an id. */
 static inline uint64_t ts_fnv1a64_of_id(uint64_t id) {
     uint64_t hash = UINT64_C(14695981039346656037);
     for (int i = 0; i < 8; i++) {

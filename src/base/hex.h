@@ -11,12 +11,12 @@
 
 extern const int8_t ts_hex_values[256];
 
-/* The value of a digit, upper or lower case; -1 for other characters. */
+/* Returns the value of a hex digit, upper or lower case; -1 for other characters. */
 static inline int ts_hex_digit(uint8_t c) {
     return ts_hex_values[c];
 }
 
-/* Lower case only, for texts with one spelling. */
+/* Like ts_hex_digit, but accepts only lower case, for texts that must have one spelling. */
 static inline int ts_hex_digit_lower(uint8_t c) {
     return c >= 'A' && c <= 'F' ? -1 : ts_hex_values[c];
 }

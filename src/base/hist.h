@@ -43,10 +43,10 @@ void ts_hist_clear(struct ts_hist *hist);
 
 void ts_hist_record(struct ts_hist *hist, uint64_t value);
 
-/* Records the same value `count` times. A total of more than UINT64_MAX values is a programming error. */
 struct ts_hist_times {
     uint64_t n;
 };
+/* Records the same value times.n times. A total of more than UINT64_MAX values is a programming error. */
 void ts_hist_record_n(struct ts_hist *hist, uint64_t value, struct ts_hist_times times);
 
 /* Adds everything that was recorded in `from` to `hist`. */
@@ -54,20 +54,20 @@ void ts_hist_merge(struct ts_hist *hist, const struct ts_hist *from);
 
 uint64_t ts_hist_count(const struct ts_hist *hist);
 
-/* All of these are 0 when nothing was recorded. The mean is rounded down. */
+/* The following functions return 0 when nothing was recorded. The mean is rounded down. */
 uint64_t ts_hist_max(const struct ts_hist *hist);
 struct ts_hist_sum ts_hist_sum(const struct ts_hist *hist);
 uint64_t ts_hist_mean(const struct ts_hist *hist);
 
 /*
- * The value that per_100000 out of 100,000 recorded values do not exceed (50,000 is the median, 99,900 is
- * p99.9): the value of rank ceil(count * per_100000 / 100000), at least rank 1. 0 when nothing was recorded.
- * Never outside min to max; 100,000 gives max. per_100000 is at most 100,000.
+ * Returns the value that per_100000 out of 100,000 recorded values do not exceed (50,000 is the median,
+ * 99,900 is p99.9): the value of rank ceil(count * per_100000 / 100000), at least rank 1. 0 when nothing was
+ * recorded. Never outside min to max; 100,000 gives max. per_100000 is at most 100,000.
  */
 uint64_t ts_hist_percentile(const struct ts_hist *hist, uint32_t per_100000);
 
-/* How many recorded values are in buckets that end at or below bound: exact for the last value of a bucket,
- * otherwise too low by at most the count of bound's own bucket. */
+/* Returns how many recorded values are in buckets that end at or below bound: exact for the last value of a
+ * bucket, otherwise too low by at most the count of bound's own bucket. */
 uint64_t ts_hist_count_up_to(const struct ts_hist *hist, uint64_t bound);
 
 /*

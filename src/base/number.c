@@ -23,8 +23,8 @@ static bool are_8_digits(uint64_t chunk) {
     return ((chunk & high) | ((carried & high) >> 4)) == UINT64_C(0x3333333333333333);
 }
 
-/* The value of 8 digits, the first in the lowest byte. Neighbouring digits are joined to pairs, then to
- * fours, then to all eight. */
+/* Returns the value of 8 digits, the first in the lowest byte. Neighbouring digits are joined to pairs, then
+ * to fours, then to all eight. */
 static uint64_t value_of_8_digits(uint64_t chunk) {
     chunk -= UINT64_C(0x3030303030303030);
     chunk = (chunk * 10 + (chunk >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
@@ -38,7 +38,7 @@ static bool are_digits(const uint8_t *at, const uint8_t *end) {
     return at == end;
 }
 
-/* One or more digits. */
+/* Parses one or more digits. */
 static enum ts_number_error parse_digits(struct ts_bytes text, uint64_t *ret) {
     const uint8_t *at = text.data;
     const uint8_t *end = at + text.len;

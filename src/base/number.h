@@ -25,20 +25,22 @@ enum ts_number_error ts_u32_parse(struct ts_bytes text, uint32_t *ret);
 enum ts_number_error ts_i64_parse(struct ts_bytes text, int64_t *ret);
 
 /*
- * A 64-bit id, written signed or unsigned: -9223372036854775808 to 18446744073709551615. Returns its 64 bits;
- * a negative number is in two's complement, so -1 and 18446744073709551615 are the same id.
+ * Parses a 64-bit id, written signed or unsigned: -9223372036854775808 to 18446744073709551615. Sets
+ * *ret_bits to its 64 bits; a negative number is in two's complement, so -1 and 18446744073709551615 are the
+ * same id.
  */
 enum ts_number_error ts_id_parse(struct ts_bytes text, uint64_t *ret_bits);
 
-/* Room for any of the numbers below with its terminator. */
+/* Room for any number of the next two functions, with its terminator. */
 #define TS_NUMBER_TEXT_SIZE 21
 
 /* Write the number and a terminator; return the length without the terminator. */
 size_t ts_u64_format(uint64_t value, char ret_text[static TS_NUMBER_TEXT_SIZE]);
 size_t ts_i64_format(int64_t value, char ret_text[static TS_NUMBER_TEXT_SIZE]);
 
-/* A number of bytes for people, in powers of 1000: "999 bytes", "1 byte", "91.4 MB". */
+/* Room for any text of ts_size_format, with its terminator. */
 #define TS_SIZE_TEXT_SIZE 16
+/* Writes a number of bytes for people, in powers of 1000: "999 bytes", "1 byte", "91.4 MB". */
 size_t ts_size_format(uint64_t bytes, char ret_text[static TS_SIZE_TEXT_SIZE]);
 
 #endif

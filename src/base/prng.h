@@ -41,7 +41,7 @@ struct ts_prng {
     uint64_t s[4];
 };
 
-/* Both ends belong to the range. */
+/* A range of numbers that includes low and high. */
 struct ts_prng_range {
     uint64_t low;
     uint64_t high;
@@ -72,13 +72,13 @@ static inline uint64_t ts_prng_next(struct ts_prng *prng) {
     return output;
 }
 
-/* A number from 0 to n - 1; n is at least 1. */
+/* Returns a number from 0 to n - 1; n is at least 1. */
 uint64_t ts_prng_below(struct ts_prng *prng, uint64_t n);
 
-/* low is at most high. */
+/* Returns a number in the range; low is at most high. */
 uint64_t ts_prng_in(struct ts_prng *prng, struct ts_prng_range range);
 
-/* A number in [0, 1). */
+/* Returns a number in [0, 1). */
 double ts_prng_unit(struct ts_prng *prng);
 
 /* Returns true with this chance. The numerator is at most the denominator, which is not 0. */
@@ -86,7 +86,7 @@ bool ts_prng_chance(struct ts_prng *prng, struct ts_ratio ratio);
 
 void ts_prng_fill(struct ts_prng *prng, void *ret_bytes, size_t len);
 
-/* Every order of the first count elements of array is equally likely. */
+/* Shuffles the first count elements of array: every order is equally likely. */
 #define ts_prng_shuffle(prng, array, count) ts_prng__shuffle((prng), (array), sizeof((array)[0]), (count))
 void ts_prng__shuffle(struct ts_prng *prng, void *elements, size_t element_size, size_t count);
 

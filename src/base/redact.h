@@ -17,15 +17,15 @@
 /* For secrets whose length must not be shown either. */
 #define TS_REDACTED         "<redacted>"
 
-/* "[12 bytes]" */
+/* Writes "[12 bytes]". */
 const char *ts_redact_len(size_t len, char *ret_text, size_t size);
 
 /*
- * Untrusted bytes for a message of one line. Printable ASCII and valid UTF-8 stay; a backslash is doubled;
- * control characters (C0, DEL, C1), invalid UTF-8, and characters that reorder or hide text (bidirectional
- * controls, line and paragraph separators, zero-width characters, the byte order mark) become \xNN for each
- * byte. A text that does not fit is cut after a slash or a space, and then ends with "...". Words are never
- * cut, because a word may be a secret, and masking could not recognise a part of it.
+ * Writes untrusted bytes for a message of one line. Printable ASCII and valid UTF-8 stay; a backslash is
+ * doubled; control characters (C0, DEL, C1), invalid UTF-8, and characters that reorder or hide text
+ * (bidirectional controls, line and paragraph separators, zero-width characters, the byte order mark) become
+ * \xNN for each byte. A text that does not fit is cut after a slash or a space, and then ends with "...".
+ * Words are never cut, because a word may be a secret, and masking could not recognise a part of it.
  */
 const char *ts_text_escape(struct ts_bytes bytes, char *ret_text, size_t size);
 
@@ -36,9 +36,10 @@ const char *ts_text_escape(struct ts_bytes bytes, char *ret_text, size_t size);
  */
 const char *ts_text_quote(struct ts_bytes bytes, char *ret_text, size_t size);
 
+/* Room for the text of one character. */
+#define TS_TEXT_PIECE_MAX 16
 /* Like ts_text_escape, but only for the first character, without a terminator, for text of any length. bytes
  * must not be empty. Returns the number of bytes of the character. */
-#define TS_TEXT_PIECE_MAX 16
 size_t ts_text_escape_one(struct ts_bytes bytes, char ret_piece[static TS_TEXT_PIECE_MAX],
                           size_t *ret_piece_len);
 

@@ -37,8 +37,8 @@ struct ts_ring {
     ts_ring__push(&(ring)->head, (ring)->slots, (1 ? (element) : (ring)->slots),                             \
                   (struct ts_ring_shape){sizeof((ring)->slots[0]), ts_ring_capacity(ring)})
 
-/* A pointer to an element, valid until it is overwritten. Age 0 is the oldest element (from_oldest) or the
- * newest (from_newest); age 1 is its neighbour. */
+/* Returns a pointer to an element, valid until the element is overwritten. Age 0 is the oldest element
+ * (from_oldest) or the newest (from_newest); age 1 is its neighbour. */
 #define ts_ring_from_oldest(ring, age)                                                                       \
     (&(ring)->slots[ts_ring__from_oldest(&(ring)->head, ts_ring_capacity(ring), (age))])
 #define ts_ring_from_newest(ring, age)                                                                       \

@@ -31,7 +31,7 @@ struct ts_siphash_prefixes {
 void ts_siphash_prefixes_init(struct ts_siphash_prefixes *prefixes, const struct ts_siphash_key *key,
                               struct ts_bytes bytes);
 
-/* The hash of the first len bytes. len must not decrease from call to call. */
+/* Returns the hash of the first len bytes. len must not decrease from call to call. */
 uint64_t ts_siphash_prefix(struct ts_siphash_prefixes *prefixes, size_t len);
 
 #endif

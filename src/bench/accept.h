@@ -30,7 +30,7 @@ struct bench_check {
     char found[96];
 };
 
-/* The measurements of a run, and the limits to compare them with. */
+/* The measurements of a run, and the limits to compare the measurements with. */
 struct bench_evidence {
     enum bench_scenario scenario;
     const struct bench_tally *tally;

@@ -52,7 +52,7 @@ static enum ts_store_result run(const struct bench_bank_access *access, size_t p
     return result;
 }
 
-/* On failure returns false, with one line of text. */
+/* Reads all rows of the bank. On failure returns false, with one line of text. */
 static bool read_rows(const struct bench_bank_access *access, struct bank_rows *ret_rows,
                       char ret_text[240]) {
     size_t places = ts_cluster_count(access->cluster);
@@ -223,8 +223,8 @@ static void choose_accounts(const struct ts_cluster *cluster, size_t *counts, st
     insert(founding, total_key, founding->total);
 }
 
-/* Returns false, with one line of text, when another attempt would not help. In any case, list the existing
- * accounts next, because another process may have been faster. */
+/* Makes the accounts and the total. Returns false, with one line of text, when another attempt would not
+ * help. In any case, list the existing accounts next, because another process may have been faster. */
 static bool found_bank(const struct bench_bank_access *access, struct bench_bank_error *ret_error) {
     size_t places = ts_cluster_count(access->cluster), wanted = places * BENCH_ACCOUNTS_PER_STORE;
     struct founding founding = {.accounts = calloc(wanted, sizeof *founding.accounts),

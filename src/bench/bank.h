@@ -31,7 +31,7 @@ enum {
     BENCH_ACCOUNT_KEY_SIZE = 40,
 };
 
-/* Access to the cluster. Everything in it must stay valid as long as the bank. */
+/* Access to the cluster. Everything in this struct must stay valid as long as the bank. */
 struct bench_bank_access {
     struct ts_cluster *cluster;
     struct ts_coordinator *coordinator;
@@ -41,7 +41,7 @@ struct bench_bank_access {
 enum bench_bank_state {
     BENCH_BANK_NONE, /* no accounts */
     BENCH_BANK_SEEN, /* the figures below belong to one moment */
-    BENCH_BANK_BUSY, /* not of one moment: accounts kept changing, or prepared transactions of others remained */
+    BENCH_BANK_BUSY, /* figures of several moments: accounts changed, or others' prepared transactions remained */
     BENCH_BANK_FAILED, /* a store could not be read */
 };
 
@@ -61,20 +61,20 @@ struct bench_account {
     size_t place;
 };
 
-/* Zero-initialise it; release it. */
+/* The accounts of a bank. Zero-initialise the struct before use, and release it at the end. */
 struct bench_bank {
     struct bench_account *accounts;
     size_t count;
 };
 
-/* Looks until the figures belong to one moment, at most for patience_ms. */
+/* Reads the accounts again until the figures belong to one moment, at most for patience_ms. */
 void bench__bank_look(const struct bench_bank_access *access, uint64_t patience_ms,
                       struct bench_bank_look *ret_look);
 
-/* Finds the accounts, or makes them. On failure returns false, with one line of text. */
 struct bench_bank_error {
     char text[240];
 };
+/* Finds the accounts, or makes them. On failure returns false, with one line of text. */
 bool bench__bank_open(struct bench_bank *ret_bank, const struct bench_bank_access *access,
                       struct bench_bank_error *ret_error);
 void bench__bank_release(struct bench_bank *bank);
@@ -82,12 +82,12 @@ void bench__bank_release(struct bench_bank *bank);
 /* Reports a failed read before a transaction as an aborted transaction. */
 void bench__read_failed(const struct ts_store_error *error, struct ts_txn_result *ret_result);
 
-/* Buffers of one thread. Zero-initialise it; release its rows. */
+/* Buffers of one thread. Zero-initialise the struct before use, and release its rows at the end. */
 struct bench_transfer {
     struct ts_rows rows;
 };
 
-/* One transfer between two random accounts. Reports a failed read as an aborted transaction. */
+/* Makes one transfer between two random accounts. Reports a failed read as an aborted transaction. */
 void bench__bank_transfer(const struct bench_bank *bank, const struct bench_bank_access *access,
                           struct ts_prng *prng, struct bench_transfer *room,
                           struct ts_txn_result *ret_result);

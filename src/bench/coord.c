@@ -13,15 +13,15 @@ enum { KEY_LEN = 16, LEASE_MS = 60000, RENEW_BELOW_MS = 20000 };
 
 static const char tenant_name[] = "turnstone-bench";
 
-/* Shared by all workers. */
+/* State that all workers share. */
 struct stage {
     const struct bench_coord_options *options;
     struct ts_tenant_id tenant;
     atomic_uint_least64_t claims_left;
-    atomic_bool stopped;   /* the time is over, or a worker failed */
+    atomic_bool stopped;   /* the time has passed, or a worker failed */
     pthread_mutex_t mutex; /* guards the fields below */
     pthread_cond_t opened;
-    uint32_t expected; /* workers that must arrive before all continue */
+    uint32_t expected; /* number of workers that the barrier waits for */
     uint32_t arrived;
     uint32_t turn; /* how often all workers have met at the barrier */
     struct bench_coord_error error;
@@ -56,7 +56,7 @@ static void fail(struct stage *stage, const char *what, enum ts_error_variant va
     atomic_store(&stage->stopped, true);
 }
 
-/* The caller holds the mutex. */
+/* Opens the barrier when all workers have reached it. The caller holds the mutex. */
 static void open_when_all_are_there(struct stage *stage) {
     if (stage->arrived < stage->expected)
         return;
@@ -65,7 +65,7 @@ static void open_when_all_are_there(struct stage *stage) {
     pthread_cond_broadcast(&stage->opened);
 }
 
-/* Waits until all workers have arrived. */
+/* Waits until all workers have reached the barrier. */
 static void meet(struct stage *stage) {
     pthread_mutex_lock(&stage->mutex);
     uint32_t turn = stage->turn;
@@ -162,7 +162,7 @@ static bool claim(struct worker *worker, struct ts_coord_session *session) {
     return true;
 }
 
-/* Takes one of the claims that remain; returns false when there are none. */
+/* Takes one of the remaining claims; returns false when no claim remains. */
 static bool take_claim(struct stage *stage) {
     uint64_t left = atomic_load(&stage->claims_left);
     while (left > 0)
@@ -270,8 +270,8 @@ bool bench__coord(const struct bench_coord_options *options, struct bench_coord_
     pthread_mutex_init(&stage.mutex, NULL);
     pthread_cond_init(&stage.opened, NULL);
     memcpy(stage.tenant.b, tenant_name, sizeof tenant_name - 1);
-    /* Every worker already has a shard. The measured claims take only a quarter of the others, so that the
-     * last claims find free shards as easily as the first. */
+    /* Every worker already has a shard. The measured claims take only a quarter of the other shards, so that
+     * the last claims find free shards as easily as the first. */
     uint64_t spare = (options->shards - options->workers) / 4;
     atomic_store(&stage.claims_left, spare < BENCH_COORD_CLAIMS ? spare : BENCH_COORD_CLAIMS);
     struct worker *workers = calloc(options->workers, sizeof *workers);

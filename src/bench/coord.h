@@ -2,7 +2,9 @@
  * Coordination under load: workers claim shards of one run, and then checkpoint them as fast as they can.
  *
  *   1. A run is made, with the given number of shards.
- *   2. Each worker claims one shard after the other, and releases it before the next claim, until a fixed number of claims is done. The number is the same for every number of shards, so that the costs of a claim can be compared.
+ *   2. Each worker claims one shard after the other, and releases it before the next claim, until a fixed
+ *      number of claims is done. This number does not depend on the number of shards, so that the costs of a
+ *      claim can be compared.
  *   3. Every worker checkpoints the shard that it holds, renewing the lease in time, for the given time.
  *   4. The run is cancelled. Its records stay.
  */
@@ -37,7 +39,8 @@ struct bench_coord_error {
     char text[512];
 };
 
-/* On failure returns false, with one line of text. The result takes several hundred KiB. */
+/* Runs the benchmark. On failure returns false, with one line of text. The result takes several hundred
+ * KiB. */
 bool bench__coord(const struct bench_coord_options *options, struct bench_coord_result *ret_result,
                   struct bench_coord_error *ret_error);
 

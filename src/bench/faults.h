@@ -29,21 +29,19 @@ struct bench_faults {
     uint64_t deaths;
 };
 
-/*
- * Configured values stay. Otherwise a call takes at most a hundredth of the time, a transaction a fortieth,
- * and an open breaker allows its probe after a twentieth. The minimum is 20 ms for a call and 50 ms for a
- * transaction; with servers to connect to, 250 ms and 500 ms.
- */
 struct bench_faults_span {
     uint64_t duration_ms;
     bool servers;
 };
+/* Shortens the times that are not configured: a call takes at most a hundredth of the duration, a transaction
+ * a fortieth, and an open breaker allows its probe after a twentieth. The minimum is 20 ms for a call and 50
+ * ms for a transaction; with servers to connect to, 250 ms and 500 ms. */
 void bench__faults_shorten(struct ts_txn_config *config, struct bench_faults_span span);
 
 /* Starts losing replies. */
 void bench__faults_begin(struct bench_faults *faults);
 /* Store 1 (store 0 if it is the only one) dies at its next change (kill). Later its calls are refused at once
- * (bury), and then it answers again (revive). */
+ * (bury), and then the store answers again (revive). */
 void bench__faults_kill(struct bench_faults *faults);
 void bench__faults_bury(struct bench_faults *faults);
 void bench__faults_revive(struct bench_faults *faults);

@@ -21,7 +21,7 @@ struct bench_key {
 };
 
 struct bench_keys {
-    uint32_t *numbers; /* BENCH_POOL_MAX for each store */
+    uint32_t *numbers; /* BENCH_POOL_MAX numbers for each store */
     size_t *counts;    /* number of keys of each store */
     size_t place_count;
 };
@@ -32,7 +32,8 @@ struct bench_keys_error {
     size_t empty_place; /* the router sends no key to this store */
 };
 
-/* Returns false, with the reason, when a store has no keys or memory runs out. Release it in any case. */
+/* Makes the keys. Returns false, with the reason, when a store has no keys or memory runs out. Release the
+ * keys in any case. */
 bool bench__keys_init(struct bench_keys *ret_keys, const struct ts_cluster *cluster,
                       struct bench_keys_error *ret_error);
 void bench__keys_release(struct bench_keys *keys);
@@ -42,7 +43,7 @@ struct bench_key_at {
     size_t index; /* taken modulo the size of the pool */
 };
 
-/* Writes the key and returns it as bytes, which live in ret_key. */
+/* Writes the key to ret_key. Returns it as bytes, borrowed from ret_key. */
 struct ts_bytes bench__keys_get(const struct bench_keys *keys, struct bench_key_at at,
                                 struct bench_key *ret_key);
 

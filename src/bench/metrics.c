@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The whole text, with a NUL at the end. */
+/* The whole text of the metrics, with a NUL at the end. */
 struct text {
     char *data;
     size_t len;

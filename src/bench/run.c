@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Shared by all threads. They wait until all have arrived, so that all begin at the same time. */
+/* State that all threads share. Every thread waits for the others, so that all begin at the same time. */
 struct run {
     const struct bench_run_options *options;
     uint64_t begin_ns;

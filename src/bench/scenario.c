@@ -49,7 +49,7 @@ static void put(const struct bench_plan *plan, struct bench_key_at at, struct be
     };
 }
 
-/* The index of the n-th key in the part of a store's keys that belongs to a thread. */
+/* Returns the index of the n-th key in the part of a store's keys that belongs to a thread. */
 static size_t own_index(const struct bench_walk *walk, size_t place, uint64_t n) {
     size_t stretch = walk->plan->keys.counts[place] / walk->plan->threads;
     if (stretch == 0)
@@ -62,7 +62,7 @@ static void put_any(struct bench_walk *walk, size_t place, struct bench_txn *txn
     put(walk->plan, (struct bench_key_at){place, index}, txn);
 }
 
-/* Reads, checks and puts. The check gets its version when the key is read. */
+/* Adds a check and a put of the same key. The check gets its version when the key is read. */
 static void change(const struct bench_plan *plan, struct bench_key_at at, struct bench_txn *txn) {
     put(plan, at, txn);
     const struct ts_op last = txn->ops[txn->count - 1];

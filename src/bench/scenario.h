@@ -58,7 +58,7 @@ enum {
     BENCH_CONTENDED_KEYS = 2, /* contended: number of keys of each store */
 };
 
-/* Shared by all threads, and constant while they run. */
+/* A plan that all threads share, and that is constant while they run. */
 struct bench_plan {
     enum bench_scenario scenario;
     uint32_t threads;
@@ -84,7 +84,7 @@ struct bench_txn {
     uint8_t value[BENCH_VALUE_LEN];
 };
 
-/* The thread's next transaction, in all scenarios but the bank. */
+/* Makes the thread's next transaction, in all scenarios but the bank. */
 void bench__scenario_next(struct bench_walk *walk, struct bench_txn *ret_txn);
 
 /* Puts of keys of store 0 that must exist before the first transaction. Faults only; otherwise count is

@@ -26,9 +26,9 @@ struct bench_phase {
 struct bench_tally {
     uint64_t total;
     uint64_t committed;
-    uint64_t pending; /* committed, but not yet applied on every store when the answer came */
-    uint64_t aborted; /* refused ones included */
-    uint64_t refused; /* aborted before any store was asked */
+    uint64_t pending; /* committed, but not applied on every store when the call returned */
+    uint64_t aborted; /* aborted transactions, including refused ones */
+    uint64_t refused; /* transactions aborted before any store was asked */
     uint64_t unknown;
     uint64_t retried;      /* transactions that were tried more than once */
     uint64_t global;       /* transactions on several stores */
@@ -56,7 +56,7 @@ void bench__tally_record(struct bench_tally *tally, const struct bench_sample *s
 
 void bench__tally_merge(struct bench_tally *tally, const struct bench_tally *from);
 
-/* The latencies of all slices together. */
+/* Merges the latencies of all slices. */
 void bench__tally_latency(const struct bench_tally *tally, struct ts_hist *ret_hist);
 
 #endif

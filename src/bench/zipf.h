@@ -20,11 +20,12 @@ struct bench_zipf {
     size_t count;
 };
 
-/* Needs at least one rank. Returns false when memory runs out. Release it. */
+/* Makes the table, for at least one rank. Returns false when memory runs out. The caller releases the
+ * table. */
 bool bench__zipf_init(struct bench_zipf *ret_zipf, size_t count);
 void bench__zipf_release(struct bench_zipf *zipf);
 
-/* A rank from 0, the most frequent, to count - 1. */
+/* Returns a random rank from 0, the most frequent one, to count - 1. */
 size_t bench__zipf_draw(const struct bench_zipf *zipf, struct ts_prng *prng);
 
 #endif

@@ -27,9 +27,10 @@ struct ts_config_places {
 /* Reads the variables from the environment. The strings are borrowed from it. */
 void ts_config_places_init(struct ts_config_places *places);
 
-/* The path of the file to read: the user's file, or if there is none, the system's. Returns false when there
- * is no file. The first existing file counts, even if it is not readable. */
+/* Room for any path of a file, with its terminator. */
 #define TS_CONFIG_PATH_SIZE 4096
+/* Finds the path of the file to read: the user's file, or if there is none, the system's. Returns false when
+ * there is no file. The first existing file counts, even if it is not readable. */
 bool ts_config_find(const struct ts_config_places *places, char ret_path[static TS_CONFIG_PATH_SIZE]);
 
 struct ts_config_options {
@@ -39,7 +40,7 @@ struct ts_config_options {
     size_t override_count;
 };
 
-/* On failure *ret_config is unchanged and *ret_error has the reason. */
+/* Loads the configuration. On failure *ret_config is unchanged and *ret_error has the reason. */
 enum ts_config_result ts_config_load(const struct ts_config_options *options,
                                      struct ts_txn_config *ret_config, struct ts_config_error *ret_error);
 

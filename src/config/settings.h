@@ -34,12 +34,12 @@ struct config_setting {
 extern const struct config_setting config__settings[];
 extern const size_t config__setting_count;
 
-/* A setting by its full name; NULL: unknown. */
+/* Returns a setting by its full name; NULL if the name is unknown. */
 const struct config_setting *config__setting_find(struct ts_bytes name);
 
-/* The setting's value in the struct, for every kind of setting. */
-/* Setting a value also marks it as set explicitly. */
+/* Gets the setting's value in the struct, for every kind of setting. */
 uint64_t config__setting_get(const struct config_setting *setting, const struct ts_txn_config *config);
+/* Sets the value, and marks it as set explicitly. */
 void config__setting_put(const struct config_setting *setting, struct ts_txn_config *config, uint64_t value);
 
 /* Writes the reason and a suggestion for an unknown name: "unknown setting; did you mean

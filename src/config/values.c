@@ -20,14 +20,14 @@ struct unit {
     uint64_t us;
 };
 
-/* From the largest unit to the smallest. */
+/* All units, from the largest to the smallest. */
 static const struct unit units[] = {
     {"h", UINT64_C(3600000000)}, {"m", 60000000}, {"s", 1000000}, {"ms", 1000}, {"us", 1},
 };
 enum { UNITS = sizeof units / sizeof units[0] };
 
-/* "1.5" times the unit, exactly: 1.5 s are 1,500,000 us. Returns false when the text is not such a number,
- * exceeds 64 bits, or has too many digits. */
+/* Parses a number such as "1.5", times the unit `one`, exactly: 1.5 s are 1,500,000 us. Returns false when
+ * the text is not such a number, exceeds 64 bits, or has too many digits. */
 static bool parse_decimal(struct ts_bytes text, uint64_t one, uint64_t *ret_value) {
     const uint8_t *dot = text.len > 0 ? memchr(text.data, '.', text.len) : NULL;
     struct ts_bytes whole_text = dot == NULL ? text : ts_bytes_first(text, (size_t)(dot - text.data));

@@ -25,7 +25,7 @@ static enum ts_config_result complain(struct reader *reader, size_t line, const 
     return TS_CONFIG_INVALID;
 }
 
-/* The next event, which the caller deletes. */
+/* Reads the next event, which the caller deletes. */
 static enum ts_config_result next(struct reader *reader, yaml_event_t *ret_event) {
     if (yaml_parser_parse(&reader->parser, ret_event) != 0)
         return TS_CONFIG_OK;

@@ -9,7 +9,7 @@
     BITS(c, n), BITS((c) + 1, (n) + 1), BITS((c) + 2, (n) + 2), BITS((c) + 3, (n) + 3),                      \
         BITS((c) + 4, (n) + 4), BITS((c) + 5, (n) + 5)
 
-/* The bits of a character plus one; 0 for all other characters. */
+/* Maps each character to its six bits plus one, and every byte that is not base64 to 0. */
 const uint8_t detect__base64_bits[256] = {
     TEN('A', 0),  TEN('K', 10),  SIX('U', 20),  TEN('a', 26),  TEN('k', 36),  SIX('u', 46),
     TEN('0', 52), BITS('+', 62), BITS('-', 62), BITS('/', 63), BITS('_', 63),

@@ -1,4 +1,4 @@
-/* base64 in both alphabets, standard and URL. */
+/* Decodes base64 in both alphabets, standard and URL. */
 #ifndef TS_DETECT_BASE64_H
 #define TS_DETECT_BASE64_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The six bits of each character plus one; 0 for characters that are not base64. */
+/* Maps each byte to its six bits plus one if it is a base64 character, otherwise to 0. */
 extern const uint8_t detect__base64_bits[256];
 
 /* Decodes base64, and skips blanks, line breaks and a literal "\n". Stops at any other byte. Returns the

@@ -100,7 +100,7 @@ __attribute__((target("avx2"))) static void classify_avx2(const uint8_t *bytes, 
     }
 }
 
-/* Like classify_avx2, but the comparisons give masks. */
+/* Like classify_avx2, but AVX-512 comparisons return bit masks directly. */
 __attribute__((target("avx512bw"))) static void classify_avx512(const uint8_t *bytes, size_t blocks,
                                                                 struct detect_masks *ret_masks) {
     const __m512i low_sets = _mm512_broadcast_i32x4(LOW_SETS);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bit i is byte i of the block. */
+/* Sets of bytes of a block: bit i of a mask is set if byte i of the block is in the set. */
 struct detect_masks {
     uint64_t token; /* A-Z a-z 0-9 _ + / = . - */
     uint64_t digit;
@@ -18,10 +18,9 @@ struct detect_masks {
 
 typedef void detect_classify(const uint8_t *bytes, size_t blocks, struct detect_masks *ret_masks);
 
-/* The fastest implementation on this processor. */
+/* Returns the fastest implementation that this processor supports. */
 detect_classify *detect__classify_choose(void);
 
-/* Each implementation, for tests: NULL if the processor does not support it. */
 enum detect_classify_way {
     DETECT_CLASSIFY_PORTABLE,
     DETECT_CLASSIFY_SSE2,
@@ -29,6 +28,7 @@ enum detect_classify_way {
     DETECT_CLASSIFY_AVX512,
     DETECT_CLASSIFY_WAYS
 };
+/* Returns one implementation, for tests; NULL if the processor does not support it. */
 detect_classify *detect__classify_way(enum detect_classify_way way);
 
 extern const uint8_t detect__is_token[256]; /* 0: no, 1: yes, 3: a digit */

@@ -18,7 +18,7 @@
 #include <pcre2.h>
 #include <stdatomic.h>
 
-/* Rules whose matches depend on more bytes than this are long. */
+/* A rule is called long if its matches depend on more bytes than this. */
 #define DETECT_SHORT_REACH   512
 /* The longest text that an anchor may match. */
 #define DETECT_ANCHOR_MAX    256
@@ -60,18 +60,18 @@ struct ts_detector {
     struct detect_ready_rule *ready;
     struct detect_entries gates;
     struct detect_entries keywords;
-    hs_database_t *databases[DETECT_DATABASES]; /* NULL if it would be empty */
+    hs_database_t *databases[DETECT_DATABASES]; /* NULL if the database would be empty */
     enum ts_detector_cache cache_state;
-    uint32_t short_before, short_after; /* maximum of the rules that are not long */
-    uint32_t long_before, long_after;   /* maximum of all rules; 0 if no rule is long */
-    uint32_t token_before, token_after; /* maximum of the rules with the gate token */
+    uint32_t short_before, short_after; /* short rules: maximum of ts_rule_before, ts_rule_after */
+    uint32_t long_before, long_after;   /* long rules: maximum of ts_rule_before, ts_rule_after; 0 if no rule is long */
+    uint32_t token_before, token_after; /* gate token: maximum of ts_rule_before, ts_rule_after */
     /* Rules with the gate token: the maximum distance before a run at which a match may begin. */
     uint32_t distance_max;
     uint32_t gate_width; /* length of the longest text of a gate */
     bool has_token_rules;
 };
 
-/* The compiled pattern, compiled on first use; NULL when memory runs out. Any thread may call it. */
+/* Returns the pattern of a rule, compiled on first use; NULL when memory runs out. Any thread may call it. */
 const struct detect_code *detect__code_get(struct detect_ready_rule *ready);
 
 /* Compiles a pattern. On failure returns NULL, and the error says why. */
@@ -82,7 +82,7 @@ void detect__code_free(struct detect_code *code);
  * the anchors in the same way. */
 bool detect__rule_verify(const struct ts_rule *rule, struct ts_detect_error *ret_error);
 
-/* Gates and keywords of all rules. Returns false when memory runs out. */
+/* Collects the gates and keywords of all rules. Returns false when memory runs out. */
 bool detect__entries_init(struct ts_detector *detector);
 void detect__entries_release(struct detect_entries *entries);
 

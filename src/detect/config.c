@@ -179,8 +179,8 @@ static void read_config(struct detect_yaml *yaml, yaml_node_t *root, struct ts_d
     }
 }
 
-/* All patterns share the limit, so that the cost of a match does not grow with the number of slow
- * patterns. */
+/* Returns the step limit of one pattern. All patterns together have a limit, so that the cost of a match does
+ * not grow with the number of slow patterns. */
 static uint32_t match_limit_of(const struct ts_detect_config *config) {
     size_t count = 1;
     for (size_t i = 0; i < config->allow_count; i++)
@@ -273,7 +273,8 @@ static bool has_finding(const struct ts_rule_texts *findings, const struct ts_al
            (question->project_finding && has_text(findings, question->project_finding));
 }
 
-/* Patterns last: they are the slowest. */
+/* Returns whether the entry allows the match, if the path is ignored. Checks the patterns last, because they
+ * are the slowest condition. */
 static bool allows_but_for_path(const struct ts_detect_config *config, const struct ts_allow *allow,
                                 const struct ts_allow_question *question) {
     return has_text(&allow->rules, question->rule) && has_finding(&allow->findings, question) &&

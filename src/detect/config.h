@@ -16,7 +16,7 @@
 #define TS_DETECT_CONFIG_SIZE_MAX ((size_t)4 << 20)
 #define TS_DETECT_CONFIG_SALT_MIN 16
 
-/* Regular expressions, compiled. */
+/* Compiled regular expressions. */
 struct ts_allow_patterns {
     void **codes;
     size_t count;
@@ -36,7 +36,7 @@ struct ts_allow {
 
 struct ts_detect_config {
     const char *file;     /* name from the caller */
-    struct ts_bytes salt; /* empty: none */
+    struct ts_bytes salt; /* empty: the project has no salt */
     bool without_builtin;
     struct ts_rule_texts rule_files; /* relative to the folder of the file */
     struct ts_allow *allows;
@@ -46,12 +46,12 @@ struct ts_detect_config {
     void *memory;
 };
 
-/* An empty text is an empty configuration. On failure there is nothing to release. */
+/* Parses a configuration. An empty text is an empty configuration. On failure there is nothing to release. */
 bool ts_detect_config_parse(const char *file, struct ts_bytes text, struct ts_detect_config *ret_config,
                             struct ts_detect_error *ret_error);
 void ts_detect_config_release(struct ts_detect_config *config);
 
-/* A match and its place. */
+/* A match and its place: a caller asks whether an entry allows the match. */
 struct ts_allow_question {
     const char *path;
     const char *rule;

@@ -30,7 +30,8 @@ enum {
 
 #define ANY_CASE 0x100u
 
-/* Characters; a letter with ANY_CASE means both cases, and is stored as lower case. */
+/* A text that a part of a pattern matches. A letter with ANY_CASE means both cases, and is stored in lower
+ * case. */
 struct text {
     uint16_t len;
     uint16_t characters[TEXT_LEN_MAX];
@@ -38,7 +39,7 @@ struct text {
 
 struct texts {
     size_t count;
-    uint32_t end; /* maximum offset of their end from the start of the part */
+    uint32_t end; /* maximum offset of the end of a text from the start of the part */
     int score;    /* rarity in bits; less than 0: not a gate */
     struct text items[];
 };
@@ -46,7 +47,7 @@ struct texts {
 /* Facts about a part of a pattern. */
 struct facts {
     struct texts *exact; /* exactly the texts that the part matches; or NULL */
-    struct texts *best;  /* each match contains one of these; or NULL */
+    struct texts *best;  /* each match contains one of these texts; or NULL */
     uint32_t longest;
 };
 
@@ -215,7 +216,8 @@ static struct facts look_at_choice(struct derivation *d, const struct detect_lan
     return facts;
 }
 
-/* The texts of min to max repetitions of the part; NULL if they are too many or too long. */
+/* Returns the texts that counts.min to counts.max repetitions of the part match; NULL if they are too many or
+ * too long. */
 static struct texts *repeat(struct derivation *d, const struct texts *part, struct detect_counts counts) {
     struct texts *all = NULL;
     struct texts *times = empty_text(d);
@@ -260,8 +262,8 @@ static struct facts look_at(struct derivation *d, const struct detect_language *
 
 /* ---- the gate token ---- */
 
-/* The maximum distance from the start of a match to the start of its secret, and whether all bytes of the
- * secret are token characters. Not defined for a secret in a repeat. */
+/* Where the secret is in a match: the maximum distance from the start of the match, and whether all bytes of
+ * the secret are token characters. Not defined for a secret in a repeat. */
 struct secret_place {
     bool is_found;
     bool is_repeated;
@@ -309,7 +311,8 @@ static struct secret_place find_secret(struct derivation *d, const struct detect
     return place;
 }
 
-/* The maximum distance from the start of a match to the token characters of its secret. */
+/* Sets *ret_lead to the maximum distance from the start of a match to the token characters of its secret.
+ * Returns false if the secret is repeated, or too short to contain a run. */
 static bool token_lead(struct derivation *d, const struct detect_language *language, uint32_t *ret_lead) {
     struct secret_place place = find_secret(d, language);
     if (!place.is_found || place.is_repeated || place.longest < DETECT_RUN_MIN)

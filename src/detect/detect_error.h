@@ -21,12 +21,12 @@ enum ts_detect_error_kind {
 struct ts_detect_error {
     enum ts_detect_error_kind kind;
     unsigned line;  /* 0: no particular line */
-    char rule[68];  /* "" for none */
-    char field[32]; /* "" for none */
+    char rule[68];  /* id of the rule; "" if no rule is concerned */
+    char field[32]; /* name of the field; "" if no field is concerned */
     char text[400]; /* the whole message: file:line: rule 'id': field: reason; fix */
 };
 
-/* Receives one problem after another. */
+/* Called once for each problem. */
 typedef void ts_detect_problem(void *context, const struct ts_detect_error *problem);
 
 #endif

@@ -31,23 +31,24 @@ enum ts_detector_cache {
     TS_DETECTOR_CACHE_DAMAGED, /* the file was damaged: compiled and written to the cache */
 };
 
-/* The rules are borrowed, and must not change. Returns NULL on failure: a pattern does not compile or can
- * match more than its reach, or memory ran out. A cache that cannot be written is not a failure. */
+/* Compiles the rules, which are borrowed and must not change. Returns NULL on failure: a pattern does not
+ * compile or can match more than its reach, or memory ran out. A cache that cannot be written is not a
+ * failure. */
 struct ts_detector *ts_detector_new(const struct ts_ruleset *rules, const struct ts_detector_options *options,
                                     struct ts_detect_error *ret_error);
 void ts_detector_free(struct ts_detector *detector);
 
 enum ts_detector_cache ts_detector_cache_state(const struct ts_detector *detector);
 
-/* A digest of the rules, including their ids, and of the libraries: everything outside this program that
- * decides which secrets are found. */
+/* Writes a digest of the rules, including their ids, and of the libraries. Together with this program they
+ * decide which secrets are found. */
 void ts_detector_digest(const struct ts_detector *detector, uint8_t ret_digest[static TS_RULESET_DIGEST_LEN]);
 
-/* The maximum number of bytes that one match can depend on. Windows of a large input overlap by this many
- * bytes. */
+/* Returns the maximum number of bytes that one match can depend on. Windows of a large input overlap by this
+ * many bytes. */
 size_t ts_detector_reach(const struct ts_detector *detector);
 
-/* How many bytes before the end of a text decide whether it is a landmark (scanner.h). */
+/* Returns how many bytes before the end of a text decide whether the text is a landmark (scanner.h). */
 size_t ts_detector_landmark_before(const struct ts_detector *detector);
 
 #endif

@@ -24,7 +24,7 @@ static bool is_text(uint8_t c) {
     return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Accepts zeros, because UTF-16 has them. */
+/* Like is_text, but also accepts zeros, because UTF-16 has them. */
 static bool is_text_or_zero(uint8_t c) {
     return is_text(c) || c == 0;
 }
@@ -60,7 +60,8 @@ static void scan_decoded(struct ts_scanner *scanner, const struct detect_frame *
 
 /* --- base64 --- */
 
-/* The characters of a text without its blanks: their bits are in part->bits, their positions in part->places. */
+/* The characters of a base64 text, without blanks. Their bits are in part->bits, their positions in
+ * part->places. */
 struct base64_text {
     struct ts_scanner *scanner;
     struct detect_frame *frame;
@@ -70,7 +71,8 @@ struct base64_text {
     struct cut cut;
 };
 
-/* Returns true if the bytes are text, or a part of UTF-16: characters with zeros between them. */
+/* Decodes a group of four characters. Returns whether its three bytes are text, or a part of UTF-16:
+ * characters with zeros between them. */
 static bool decode_group(const uint8_t *bits, uint8_t ret_bytes[static 3]) {
     ret_bytes[0] = (uint8_t)(bits[0] << 2 | bits[1] >> 4);
     ret_bytes[1] = (uint8_t)(bits[1] << 4 | bits[2] >> 2);
@@ -80,7 +82,7 @@ static bool decode_group(const uint8_t *bits, uint8_t ret_bytes[static 3]) {
     return ret_bytes[0] == 0 && is_text(ret_bytes[1]) && ret_bytes[2] == 0;
 }
 
-/* Consecutive groups of four characters, which begin at the phase. */
+/* Consecutive groups of four characters. Group 0 begins at character `phase` of the text. */
 struct groups {
     size_t phase;
     size_t first;
@@ -88,7 +90,7 @@ struct groups {
     size_t count;
 };
 
-/* The byte that is made from characters i and i + 1 of a group. */
+/* Returns the byte that characters i and i + 1 of a group encode. */
 static uint8_t byte_of(const uint8_t *group, size_t i) {
     return (uint8_t)(group[i] << (2 + 2 * i) | group[i + 1] >> (4 - 2 * i));
 }
@@ -100,7 +102,8 @@ static size_t put_byte(struct detect_part *part, size_t group_at, size_t i, size
     return made + 1;
 }
 
-/* Writes the decoded bytes and their positions, and scans them. A text may begin and end inside a group. */
+/* Writes the decoded bytes and their positions, and scans the bytes. A text may begin and end inside a
+ * group. */
 static void scan_groups(const struct base64_text *text, struct groups groups) {
     struct detect_part *part = text->part;
     size_t made = 0;
@@ -187,7 +190,7 @@ static size_t over_break_back(struct ts_bytes bytes, size_t at) {
     return before > 0 && detect__base64_bits[bytes.data[before - 1]] ? before : at;
 }
 
-/* The beginning of the text, but not below the floor. */
+/* Returns where the base64 text before `at` begins, but at least `floor`. */
 static size_t find_begin(struct ts_bytes bytes, size_t at, size_t floor) {
     for (;;) {
         while (at > floor && detect__base64_bits[bytes.data[at - 1]])
@@ -199,7 +202,7 @@ static size_t find_begin(struct ts_bytes bytes, size_t at, size_t floor) {
     }
 }
 
-/* The end of the text, but not above the ceiling. */
+/* Returns where the base64 text after `at` ends, but at most `ceiling`. */
 static size_t find_end(struct ts_bytes bytes, size_t at, size_t ceiling) {
     for (;;) {
         while (at < ceiling && detect__base64_bits[bytes.data[at]])
@@ -247,8 +250,8 @@ static bool is_text_group(const uint8_t *four) {
     return decode_group(bits, three);
 }
 
-/* A check without copying, for a run that no line break continues: most such runs are names, paths and
- * hashes. Returns false if no grouping gives a text that is long enough. */
+/* Checks a run without copying. Used for a run that no line break continues: most such runs are names, paths
+ * and hashes. Returns false if no grouping gives a text that is long enough. */
 static bool may_hold_text(struct ts_bytes run) {
     enum { GROUPS_MIN = TEXT_MIN / 3 };
     for (size_t phase = 0; phase < 4; phase++) {
@@ -356,7 +359,7 @@ void detect__decode_utf16(struct ts_scanner *scanner, struct detect_frame *frame
 
 /* --- percent-encoding --- */
 
-/* An escape of a text character, or of one of the zeros of UTF-16. */
+/* Returns whether `at` has an escape of a text character, or of a zero byte of UTF-16. */
 static bool is_escape(struct ts_bytes bytes, size_t at, uint8_t *ret_byte) {
     uint8_t byte;
     if (bytes.data[at] != '%' || bytes.len - at < 3 ||
@@ -366,7 +369,7 @@ static bool is_escape(struct ts_bytes bytes, size_t at, uint8_t *ret_byte) {
     return true;
 }
 
-/* The first escape of [from, to), or `to`. */
+/* Returns the position of the first escape in [from, to), or `to`. */
 static size_t find_escape(struct ts_bytes bytes, size_t from, size_t to) {
     uint8_t ignored;
     for (size_t at = from; at < to; at++) {

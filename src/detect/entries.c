@@ -153,7 +153,8 @@ static bool expressions_init(struct expressions *expressions, const struct detec
     return true;
 }
 
-/* The verification of the pattern has checked that it is bounded. */
+/* Returns the maximum length of a text of the entry. Every anchor has a maximum length, because
+ * detect__rule_verify accepts only bounded anchors. */
 static uint32_t width_of(const struct detect_entries *entries, size_t entry) {
     if (!entries->is_anchor[entry])
         return (uint32_t)strlen(entries->texts[entry]);

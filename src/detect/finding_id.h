@@ -23,7 +23,7 @@ struct ts_finding_id {
     char text[TS_FINDING_ID_LEN + 1];
 };
 
-/* An empty salt means the public one. */
+/* Returns the key for a salt. An empty salt means the public salt. */
 struct ts_finding_key ts_finding_key_of(struct ts_bytes salt);
 
 struct ts_finding_id ts_finding_id_of(const struct ts_finding_key *key, const char *rule,

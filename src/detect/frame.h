@@ -1,6 +1,7 @@
 /*
  * The internals of a scanner. A frame is a text that is being scanned: the input itself, or the decoded form
- * of an encoded part of another frame. In that case each of its bytes is mapped to bytes of the other frame.
+ * of an encoded part of another frame. Each byte of a decoded frame is mapped to bytes of that other frame,
+ * its parent.
  */
 #ifndef TS_DETECT_FRAME_H
 #define TS_DETECT_FRAME_H
@@ -10,9 +11,10 @@
 #include "landmarks.h"
 #include "scanner.h"
 
-/* The number of characters of an encoded text that are decoded at a time, and how far beyond them decoding
- * continues, so that every match is completely in one of the parts. */
+/* The number of characters of an encoded text that are decoded at a time. */
 #define DETECT_PART_CORE   16384
+/* How far decoding continues before and after these characters, so that every match is completely in one of
+ * the parts. */
 #define DETECT_PART_MARGIN (DETECT_ENCODED_REACH + 64)
 #define DETECT_PART_MAX    (DETECT_PART_CORE + 2 * DETECT_PART_MARGIN)
 /* The number of bytes around a decoded text that decide where it begins and ends. Each of four base64
@@ -28,7 +30,7 @@ struct detect_frame {
     const struct detect_frame *parent;
     const uint32_t *from; /* byte i comes from bytes from[i] .. to[i] - 1 of the parent */
     const uint32_t *to;
-    size_t origin;       /* added to from and to */
+    size_t origin;       /* added to the values of from and to */
     size_t *searched_to; /* for each rule: starts below this offset were tried */
     /* Encoded text below these offsets was already decoded. */
     size_t base64_to;
@@ -63,7 +65,7 @@ struct detect_gathered {
     uint8_t bytes[DETECT_GATHERED_MAX];
 };
 
-/* The rules that gates may start at the moment. */
+/* Which rules a gate may start in the current step of a scan. */
 enum detect_rules {
     DETECT_ALL_RULES,
     DETECT_SHORT_RULES,

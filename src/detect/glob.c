@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The end of a class that begins at `at`, or NULL. */
+/* Returns the end of the class that begins at `at`, or NULL if the class is not closed. */
 static const char *class_end(const char *at) {
     const char *end = at + 1;
     if (*end == '!' || *end == '^')
@@ -49,7 +49,7 @@ static void step_any(struct rows *rows, bool over_slashes) {
         rows->here[j] = rows->here[j] || (rows->here[j - 1] && (over_slashes || rows->path[j - 1] != '/'));
 }
 
-/* Zero or more folders. */
+/* Updates the row for zero or more folders. */
 static void step_folders(struct rows *rows) {
     bool any = false;
     for (size_t j = 0; j <= rows->len; j++) {
@@ -100,7 +100,7 @@ static bool is_simple(struct ts_bytes body) {
     return body.len > 0;
 }
 
-/* After a mismatch, tries again with one more character for the last star. */
+/* After a mismatch, extends the match of the last star by one character, and tries again. */
 static bool part_matches(struct ts_bytes body, struct ts_bytes part) {
     size_t after_star = 0; /* position after the last star; 0: no star yet */
     size_t taken = 0;
@@ -123,7 +123,8 @@ static bool part_matches(struct ts_bytes body, struct ts_bytes part) {
     return i == body.len || (i + 1 == body.len && body.data[i] == '*');
 }
 
-/* "deploy.zip!" in "deploy.zip!/etc/app.env" is an archive. */
+/* Removes the mark of an archive: the part "deploy.zip!" of "deploy.zip!/etc/app.env" becomes
+ * "deploy.zip". */
 static struct ts_bytes without_mark(struct ts_bytes part) {
     return part.len > 1 && part.data[part.len - 1] == '!' ? ts_bytes_of(part.data, part.len - 1) : part;
 }

@@ -15,7 +15,7 @@ struct detect_landmarks {
 
 void detect__landmark_add(struct detect_landmarks *landmarks, struct ts_landmark landmark);
 
-/* Adds the landmarks of another sorted list. */
+/* Adds the landmarks of the sorted list `others`. */
 void detect__landmarks_join(struct detect_landmarks *landmarks, const struct ts_landmark *others,
                             size_t count);
 

@@ -51,7 +51,8 @@ static void set_add_cases(uint64_t set[4]) {
     }
 }
 
-/* The sets of \d, \w and \s, and of [:names:]; capitals mean the complement. */
+/* Adds the set of d, w or s (after a backslash) or of a name such as alnum (in [: and :]). A capital means
+ * the complement. Returns false if the name is unknown. */
 static bool set_add_named(uint64_t set[4], const char *name, size_t len) {
     static const struct {
         const char *name;
@@ -90,8 +91,8 @@ static bool read_hex(struct parser *p, unsigned *ret_byte) {
     return true;
 }
 
-/* Parses the text after a backslash. It is one byte, or a set that is added to `set`; then *ret_is_byte is
- * false. */
+/* Parses the text after a backslash: a byte, or a set. A byte is stored in *ret_byte. A set is added to
+ * `set`, and *ret_is_byte is false. */
 static bool read_escape(struct parser *p, uint64_t set[4], bool *ret_is_byte, unsigned *ret_byte) {
     static const char names[] = "nrtfea";
     static const char bytes[] = "\n\r\t\f\033\a";
@@ -363,12 +364,12 @@ struct maker {
     uint8_t *text;
     size_t size;
     size_t len;
-    unsigned counts; /* 0: minimum, 1: maximum, above: random */
+    unsigned counts; /* how often to repeat: 0: minimum, 1: maximum, otherwise: random */
     unsigned steps;
     bool failed;
 };
 
-/* Prefers a printable byte. */
+/* Returns a random byte of the set, a printable one if there are any. */
 static uint8_t make_byte(struct maker *m, const uint64_t set[4]) {
     uint8_t members[256];
     size_t count = 0;

@@ -25,7 +25,7 @@ enum detect_language_kind {
     DETECT_LANGUAGE_SECRET, /* the group `secret` */
 };
 
-/* Includes both ends. */
+/* How often a part is repeated: at least min and at most max times. */
 struct detect_counts {
     uint32_t min;
     uint32_t max;
@@ -43,7 +43,7 @@ static inline bool detect__bytes_has(const uint64_t bytes[4], unsigned byte) {
     return (bytes[byte >> 6] >> (byte & 63) & 1) != 0;
 }
 
-/* Returns NULL when the pattern has something that is not supported, or memory runs out. */
+/* Returns NULL when the pattern contains unsupported syntax, or memory runs out. */
 struct detect_language *detect__language_parse(const char *pattern, struct ts_arena *arena);
 
 enum detect_token_start {
@@ -53,14 +53,14 @@ enum detect_token_start {
 };
 
 /*
- * The maximum number of bytes between the start of a match and the first token-shaped run of its secret, over
- * all matches of at most `reach` bytes.
+ * Sets *ret_most to the maximum number of bytes between the start of a match and the first token-shaped run
+ * of its secret, over all matches of at most `reach` bytes.
  */
 enum detect_token_start detect__language_token_start(const struct detect_language *language, uint32_t reach,
                                                      uint32_t *ret_most);
 
-/* Generates a text of the language, a different one each time. Returns its length, or 0 if it is empty or
- * does not fit. */
+/* Generates a text of the language, a different text in each call. Returns the length, or 0 if the text is
+ * empty or does not fit. */
 size_t detect__language_make(const struct detect_language *language, struct ts_prng *prng, uint8_t *ret_text,
                              size_t size);
 

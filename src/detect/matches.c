@@ -49,7 +49,8 @@ static bool is_validated_as(const struct ts_ruleset *rules, const struct ts_matc
     return false;
 }
 
-/* Both are the same private key, but a has more context, which shows the owner of the key. */
+/* Returns whether both matches are the same private key, and a has more context. The context shows the owner
+ * of the key. */
 static bool knows_key_better(const struct ts_ruleset *rules, const struct ts_match *a,
                              const struct ts_match *b) {
     return is_validated_as(rules, a, TS_VALIDATOR_PEM) && is_validated_as(rules, b, TS_VALIDATOR_PEM) &&
@@ -62,8 +63,8 @@ static int specificity(const struct ts_rule *rule) {
     return rule->gate == TS_GATE_TOKEN ? 0 : rule->keywords.count > 0 ? 2 : 1;
 }
 
-/* Two specific rules claim the secret. The more specific rule wins, then the higher confidence, then the
- * longer secret, then the rule that is read first. */
+/* Returns whether a wins when the specific rules of a and b claim the same secret. The more specific rule
+ * wins, then the higher confidence, then the longer secret, then the rule that is read first. */
 static bool claims_better(const struct ts_ruleset *rules, const struct ts_match *a,
                           const struct ts_match *b) {
     const struct ts_rule *x = &rules->rules[a->rule];
@@ -92,8 +93,8 @@ static bool stands_for(const struct ts_ruleset *rules, const struct ts_match *a,
     bool a_generic = rules->rules[a->rule].generic;
     bool b_generic = rules->rules[b->rule].generic;
     /* A rule with paths does not remove another match, because its own match may not be reported. A generic
-     * rule does not remove the match of a rule with paths either. The path decides later which of them
-     * counts. */
+     * rule does not remove the match of a rule with paths either. The path decides later which of the two
+     * matches counts. */
     if (a->rule != b->rule &&
         (rules->rules[a->rule].paths.count > 0 || (a_generic && rules->rules[b->rule].paths.count > 0)))
         return false;
@@ -101,8 +102,8 @@ static bool stands_for(const struct ts_ruleset *rules, const struct ts_match *a,
         return contains && (!same_span || compare(a, b) < 0);
     if (!a_generic && b_generic)
         return true;
-    /* A key and the base64 text that contains it, or its first line, are one secret. The decoded key remains,
-     * because it is the same finding everywhere. */
+    /* A key and the base64 text that contains the key or its first line are one secret. The decoded key
+     * remains, because it has the same finding id everywhere. */
     bool is_inside = y.from <= x.from && end_of(y) >= end_of(x);
     if (a->depth > b->depth && (is_inside || x.from == y.from) &&
         is_validated_as(rules, b, TS_VALIDATOR_PEM_BASE64))

@@ -72,8 +72,8 @@ static const char *const feature_names[] = {
 /* Letters without case, then digits, then everything else. */
 enum { SYMBOL_DIGIT = 26, SYMBOL_OTHER = 27, SYMBOLS = 28 };
 
-/* Size of the hash table of the model's words, a power of two; longest word; the kind of feature for plain
- * words. */
+/* TABLE_SIZE is the size of the hash table of the model's words, a power of two. WORD_MAX is the maximum
+ * length of a word. KIND_WORD is the kind of feature for plain words. */
 enum { TABLE_SIZE = 16384, WORD_MAX = 24, KIND_WORD = 'w' };
 
 /* A path that lowers the score by this much belongs to tests, examples or documents. */
@@ -94,7 +94,7 @@ static struct {
 
 /* ---- reading the model ---- */
 
-/* FNV-1a over the letter of the kind of word and the word in lower case. Never 0. */
+/* Returns FNV-1a over the letter of the kind of word and the word in lower case. Never returns 0. */
 static uint32_t hash_of(char kind, struct ts_bytes word) {
     uint32_t hash = (UINT32_C(2166136261) ^ (uint8_t)kind) * UINT32_C(16777619);
     for (size_t i = 0; i < word.len; i++) {
@@ -304,7 +304,8 @@ static enum feature step(enum feature first, size_t value, size_t most) {
     return (enum feature)(first + (value < most ? value : most));
 }
 
-/* How unusual the secret's pairs of letters are, in steps of 0.8 bits, starting at 4 bits. */
+/* Returns the feature for how unusual the secret's pairs of letters are, in steps of 0.8 bits, starting at 4
+ * bits. */
 static enum feature surprise_feature(struct ts_bytes secret) {
     unsigned surprise = detect__model_surprise(secret);
     return step(FEATURE_SURPRISE_0, surprise < 40 ? 0 : (surprise - 40) / 8 + 1, 5);
@@ -386,7 +387,8 @@ int32_t detect__model_score(const struct detect_sight *sight, ts_model_visit *vi
     return scoring.score > INT16_MAX ? INT16_MAX : scoring.score <= INT16_MIN ? INT16_MIN + 1 : scoring.score;
 }
 
-/* Programs, in which a value without quotes is part of a comment or of a document inside a text. */
+/* Returns whether a file with this extension is a program. A value without quotes in a program is part of a
+ * comment, or of a document inside a text. */
 static bool is_code(const char *extension) {
     static const char *const extensions[] = {"py",  "rb",    "go",  "java", "js",   "ts", "jsx",
                                              "tsx", "cs",    "php", "cpp",  "c",    "h",  "rs",
@@ -471,7 +473,7 @@ int32_t ts_model_explain(const struct ts_rule *rule, struct ts_bytes text, const
     return detect__model_score(&sight, visit, context);
 }
 
-/* Product names have some pairs of letters that words lack; random letters have more of them. */
+/* Product names have some pairs of letters that are rare in words; random letters have more such pairs. */
 bool ts_model_is_word(struct ts_bytes text) {
     enum { MOST = 24, DIGITS = 2, SURPRISE_OF_NAMES = 78, SURPRISE_OF_MIXED = 50 };
     bool is_mixed = false; /* a capital after a small letter */

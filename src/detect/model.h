@@ -23,23 +23,24 @@
  * too. */
 typedef void ts_model_visit(void *context, const char *feature, int32_t weight);
 
-/* The sum of the path's weights for matches of the rule with this id: tests and documents have weights, and so
- * have values without quotes in programs. */
+/* Returns the sum of the path's weights for matches of the rule with this id. Paths of tests and documents
+ * have weights. A value without quotes has a weight in programs. */
 int32_t ts_model_path_score(const char *rule, const char *path, ts_model_visit *visit, void *context);
 
-/* The confidence for this score, which must include the path's weights. */
+/* Returns the confidence for this score, which must include the path's weights. */
 enum ts_confidence ts_model_confidence(int32_t score);
 
-/* The confidence of a match of the rule in a file of this path. Values that people choose or make,
- * such as passwords and JSON Web Tokens, have low confidence in tests and documents, even if the rule is not scored. */
 struct ts_model_match {
-    enum ts_confidence confidence; /* as in struct ts_match, and so is the score */
+    enum ts_confidence confidence; /* the fields of struct ts_match with these names */
     int16_t score;
 };
+/* Returns the confidence of a match of the rule in a file with this path. Values that people choose or make,
+ * such as passwords and JSON Web Tokens, have low confidence in tests and documents, even if the rule is not
+ * scored. */
 enum ts_confidence ts_model_confidence_at(const struct ts_rule *rule, struct ts_model_match match,
                                           const char *path);
 
-/* The probability in thousandths: 731 for a score of 1000. */
+/* Returns the probability that the value is a secret, in thousandths: 731 for a score of 1000. */
 unsigned ts_model_probability(int32_t score);
 
 /* Returns whether the text is a word or a name made of words, such as "postgres", "SECRET_KEY" or "client1": short, only

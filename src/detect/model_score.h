@@ -6,7 +6,7 @@
 
 #include "model.h"
 
-/* The input of the model. */
+/* The input of the model: a value and its surroundings. */
 struct detect_sight {
     struct ts_bytes secret;
     struct ts_bytes name;   /* the name that the value is assigned to */
@@ -14,17 +14,17 @@ struct detect_sight {
     const char *rule;       /* id of the rule */
 };
 
-/* The part of the line before the name of a secret. */
+/* Returns the part of the line before the name of a secret. */
 struct ts_bytes detect__line_before(struct ts_bytes text, struct ts_bytes name, size_t match_from);
 
-/* The score, limited to int16_t and always above TS_MODEL_SCORE_LEAST. visit may be NULL. */
+/* Returns the score, limited to int16_t and always above TS_MODEL_SCORE_LEAST. visit may be NULL. */
 int32_t detect__model_score(const struct detect_sight *sight, ts_model_visit *visit, void *context);
 
 /* Returns whether a score is so low that the match is dropped. */
 bool detect__model_rejects(int32_t score);
 
-/* Tenths of bits per pair of characters, from how often the pairs occur in words: about 40 for words, 60 and
- * more for random text. */
+/* Returns how rare the text's pairs of characters are in words, in tenths of bits per pair: about 40 for
+ * words, 60 and more for random text. */
 unsigned detect__model_surprise(struct ts_bytes text);
 
 #endif

@@ -77,7 +77,8 @@ static const char *const passing[] = {
     "postman",    "opaquelock", "form",
 };
 
-/* Words before "token" that show that a uuid is not a credential. Other values may be credentials. */
+/* Words before "token" that show that a uuid is not a credential. With these words, a value that is not a
+ * uuid may be a credential. */
 static const char *const often_passing[] = {
     "client", "request",  "change", "creator", "operation", "transaction",
     "task",   "activity", "action", "update",  "provision",
@@ -89,15 +90,15 @@ static const char *const naming[] = {
     "project", "foreign", "sort", "partition", "row", "translation", "lookup", "site",
 };
 
-/* Words anywhere in the name. Such a value is public, because every user of the page or program has it, or it
- * is useless by itself. */
+/* Words that, anywhere in a name, show that the value is public or useless by itself. A public value is known
+ * to every user of the page or program. */
 static const char *const open[] = {
     "csrf",       "xsrf",      "csrfmiddleware", "antiforgery",    "verification", "public", "publishable",
     "ciphertext", "encrypted", "sealed",         "nonce",          "dummy",        "hash",   "hashed",
     "integrity",  "username",  "authenticity",   "secretsmanager", "taglib",
 };
 
-/* Suffixes after the last dot. The name is a file name, and the value belongs to the file, such as its
+/* Suffixes after the last dot of a name that is a file name. The value then belongs to the file, such as its
  * checksum. */
 static const char *const extensions[] = {
     "php", "js",   "ts",   "jsx",  "tsx", "py",  "java", "go",    "rb",  "cs",    "vue",
@@ -126,7 +127,8 @@ static struct ts_bytes last_name(struct ts_bytes text, struct ts_span before, si
     return ts_bytes_slice(text, (struct ts_span){from, end - from});
 }
 
-/* In KEY: &str = "..." the last name before the secret is its type. In name: KEY, value: "..." it is the word "value". */
+/* Returns whether the last name before the secret is not the secret's name. In KEY: &str = "..." it is the
+ * type. In name: KEY, value: "..." it is the word "value". */
 static bool is_no_name(struct ts_bytes text, struct ts_bytes name, size_t secret_at) {
     size_t from = (size_t)(name.data - text.data);
     size_t end = from + name.len;
@@ -138,7 +140,7 @@ static bool is_no_name(struct ts_bytes text, struct ts_bytes name, size_t secret
     return is_assigned && from > 1 && text.data[from - 1] == ':' && is_name_char(text.data[from - 2]);
 }
 
-/* Extends the name to one of the texts above, if it is before the name. */
+/* Extends the name to include `checksum` or `download`, if one of these texts is directly before the name. */
 static struct ts_bytes with_text_before(struct ts_bytes text, struct ts_span before, struct ts_bytes name) {
     static const char *const texts[] = {checksum, download};
     size_t least = before.from > TS_RULE_NAME_BEFORE ? before.from - TS_RULE_NAME_BEFORE : 0;

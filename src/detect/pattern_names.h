@@ -10,14 +10,14 @@
 #include <stdbool.h>
 
 /*
- * A copy of the text with every name replaced. Returns NULL on failure: *ret_unknown is the unknown name, or
- * empty if memory ran out.
+ * Returns a copy of the text with every name replaced. Returns NULL on failure: *ret_unknown is the unknown
+ * name, or empty if memory ran out.
  */
 char *detect__names_expand(const char *text, struct ts_arena *arena, struct ts_bytes *ret_unknown);
 
 /*
- * The patterns for paths (glob.h) of a name such as {{lock-files}}, and their number; 0 if the text is not
- * such a name. ret_globs may be NULL.
+ * Sets *ret_globs to the patterns (glob.h) of a name for paths, such as {{lock-files}}. Returns their number;
+ * 0 if the text is not such a name. ret_globs may be NULL.
  */
 size_t detect__path_name(const char *text, const char *const **ret_globs);
 

@@ -152,7 +152,7 @@ static bool is_reference(const char *text, size_t len) {
     return first == '$' && (isalpha((unsigned char)text[1]) || text[1] == '_') && name == len;
 }
 
-/* "Passwort..." and the like are texts of a user interface: letters, and then an ellipsis. */
+/* Whether the text is a text of a user interface: letters, and then an ellipsis, such as "Passwort...". */
 static bool is_unfinished_text(const char *lower, size_t len) {
     static const char *const ends[] = {"...", ELLIPSIS, "&#8230;", "&hellip;"};
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
@@ -167,7 +167,7 @@ static bool is_unfinished_text(const char *lower, size_t len) {
     return false;
 }
 
-/* One byte is more than half of the text, or a few bytes repeat. */
+/* Whether one byte is more than half of the text, or the text repeats a few bytes. */
 static bool is_repeated(const char *text, size_t len) {
     size_t counts[256] = {0};
     size_t most = 0;
@@ -187,7 +187,7 @@ static bool is_repeated(const char *text, size_t len) {
     return false;
 }
 
-/* A sequence such as abcdefghi or 123456789 is more than half of the text. */
+/* Whether a sequence such as abcdefghi or 123456789 is more than half of the text. */
 static bool is_sequence(const char *text, size_t len) {
     size_t run = 1;
     size_t longest = 1;
@@ -200,7 +200,8 @@ static bool is_sequence(const char *text, size_t len) {
     return longest >= SEQUENCE_MIN && longest * 2 >= len;
 }
 
-/* Most letters and digits follow the one before them, in any case, as in aBc123DeF456Ghi789. */
+/* Whether most letters and digits are the successor of the letter or digit before them, as in
+ * aBc123DeF456Ghi789. The case is ignored. */
 static bool is_stepped(const char *lower, size_t len) {
     enum { LEAST = 16 };
     size_t steps = 0;
@@ -209,18 +210,18 @@ static bool is_stepped(const char *lower, size_t len) {
     return len >= LEAST && steps * 2 > len;
 }
 
-/* *4C8A...: the hash of a password of MySQL, 40 digits. */
+/* Whether the text is the hash of a password of MySQL: a star and 40 digits, such as *4C8A.... */
 static bool is_mysql_hash(const char *lower) {
     return lower[0] == '*' && strspn(lower + 1, "0123456789abcdef") == 40 && lower[41] == '\0';
 }
 
-/* md5 and 32 digits: the hash of a password of PostgreSQL. */
+/* Whether the text is the hash of a password of PostgreSQL: md5 and 32 digits. */
 static bool is_postgres_hash(const char *lower) {
     return strncmp(lower, "md5", 3) == 0 && strspn(lower + 3, "0123456789abcdef") == 32 && lower[35] == '\0';
 }
 
-/* The hash of a password of ASP.NET Core Identity, in base64: the format 1, three numbers of four bytes (the
- * function, its rounds, the length of the salt), the salt and the key. */
+/* Whether the secret is the hash of a password of ASP.NET Core Identity, in base64: the format 1, three
+ * numbers of four bytes (the function, its rounds, the length of the salt), the salt and the key. */
 static bool is_identity_hash(struct ts_bytes secret) {
     enum { LEN = 84, SALT = 16, HEAD = 13, KEY = 32 };
     uint8_t hash[HEAD + SALT + KEY + 1];
@@ -231,7 +232,7 @@ static bool is_identity_hash(struct ts_bytes secret) {
            memcmp(hash + HEAD - sizeof salt, salt, sizeof salt) == 0;
 }
 
-/* sha256=..., sha512-..., sha1:...: the digest of a file. */
+/* Whether the text is the digest of a file: sha256=..., sha512-..., sha1:.... */
 static bool is_file_digest(const char *lower) {
     static const char *const names[] = {"sha1", "sha224", "sha256", "sha384", "sha512"};
     enum { LEAST = 27 }; /* the length of SHA-1 in base64 */
@@ -243,7 +244,7 @@ static bool is_file_digest(const char *lower) {
     return false;
 }
 
-/* name[0], name[-1], name['key']: an element of a list or a map. */
+/* Whether the text is an element of a list or a map: name[0], name[-1], name['key']. */
 static bool is_element(const char *text, size_t len) {
     size_t name = strspn(text, name_characters);
     return name > 0 && text[name] == '[' && text[len - 1] == ']' &&
@@ -301,7 +302,7 @@ static bool has_part(const char *lower) {
     return false;
 }
 
-/* The base64 of a text such as "example-secret". */
+/* Whether the secret is the base64 of a placeholder such as "example-secret". */
 static bool is_encoded_placeholder(struct ts_bytes secret) {
     enum { LEAST = 12, MOST = 200 };
     uint8_t decoded[MOST + 1];
@@ -342,7 +343,7 @@ enum detect_verdict detect__placeholder(struct ts_bytes secret) {
     return is_made_up ? DETECT_LOWER : DETECT_KEEP;
 }
 
-/* true, null and the like: a switch, or no value. */
+/* Whether the text is a constant of a language, such as true or null: a switch, or no value. */
 static bool is_constant_of_language(const char *lower) {
     static const char *const words[] = {"true", "false", "null", "nil", "none", "undefined"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -384,8 +385,8 @@ enum detect_verdict detect__validate_password_hash(struct ts_bytes secret) {
     return is_password_hash(secret, lower) || is_crypt || is_hex ? DETECT_KEEP : DETECT_REJECT;
 }
 
-/* The logarithm of a number of at least 1, to 20 binary places. That is enough to compare with a floor, and
- * needs no mathematics library. */
+/* Returns the binary logarithm of a number of at least 1, with 20 binary places. That is enough to compare
+ * with a floor, and needs no mathematics library. */
 static double log2_of(size_t number) {
     unsigned whole = 63 - (unsigned)__builtin_clzll(number);
     double rest = (double)number / (double)(UINT64_C(1) << whole);
@@ -413,7 +414,8 @@ double detect__entropy(struct ts_bytes bytes) {
     return bytes.len == 0 ? 0 : log2_of(bytes.len) - sum / (double)bytes.len;
 }
 
-/* Reserved domains such as @example.com (RFC 2606, RFC 6761), as in a URL. */
+/* Whether the text after the secret is a reserved domain, as in a URL, such as @example.com (RFC 2606, RFC
+ * 6761). */
 static bool is_at_example(struct ts_bytes after) {
     static const char *const names[] = {"example.com", "example.org", "example.net",
                                         "example",     "test",        "invalid"};
@@ -434,7 +436,8 @@ static bool is_at_example(struct ts_bytes after) {
     return false;
 }
 
-/* For scored rules the model decides, except for values that are obviously made up. */
+/* Judges the match of a scored rule: the model decides, except for values that are obviously made up. Returns
+ * false if the match is rejected. */
 static bool judge_by_model(const struct ts_rule *rule, const struct detect_around *around,
                            struct ts_bytes secret, bool is_invented, struct detect_judgement *ret) {
     struct detect_sight sight = {
@@ -457,7 +460,7 @@ static bool takes_any_value(const struct ts_rule *rule) {
     return false;
 }
 
-/* The id of a website at Google Analytics: UA-, the account, -, a number. */
+/* Whether the secret is the id of a website at Google Analytics: UA-, the account, -, a number. */
 static bool is_analytics_id(struct ts_bytes secret) {
     size_t digits = 0;
     size_t dashes = 0;
@@ -468,7 +471,7 @@ static bool is_analytics_id(struct ts_bytes secret) {
     return ts_bytes_starts_with(secret, TS_BYTES("UA-")) && dashes == 1 && digits + dashes == secret.len - 3;
 }
 
-/* Keys and ids that web pages publish. */
+/* Whether the secret is a key or an id that web pages publish. */
 static bool is_publishable(struct ts_bytes secret) {
     return ts_bytes_starts_with(secret, TS_BYTES("pk_live_")) ||
            ts_bytes_starts_with(secret, TS_BYTES("pk_test_")) || is_analytics_id(secret);

@@ -45,8 +45,8 @@ static const uint8_t *next_byte(const uint8_t *at, const uint8_t *end, char c) {
     return at < end ? at : NULL;
 }
 
-/* The end of the mark that begins here, ignoring case, or NULL. As in detect-secrets, the blank after a colon
- * is optional, and other blanks may be dashes. */
+/* Returns the end of the mark that begins here, ignoring case, or NULL if there is no mark here. As in
+ * detect-secrets, the blank after a colon is optional, and other blanks may be dashes. */
 static const uint8_t *mark_end(const uint8_t *at, const uint8_t *end, const char *mark) {
     for (char before = 0; *mark; before = *mark++) {
         if (*mark == ' ' && before == ':') {
@@ -60,9 +60,9 @@ static const uint8_t *mark_end(const uint8_t *at, const uint8_t *end, const char
     return at;
 }
 
-/* The end of the next occurrence of a mark; NULL if there is none. The mark must be a separate word; if it
- * ends with a colon, it may be the beginning of a word. Searches for the colon first, which is rare, because
- * a finding may be in a line of many kilobytes. */
+/* Returns the end of the next occurrence of a mark; NULL if there is none. The mark must be a separate word.
+ * A mark that ends with a colon may be the beginning of a word. Searches for the colon first, which is rare,
+ * because a finding may be in a line of many kilobytes. */
 static const uint8_t *behind(struct ts_bytes text, const uint8_t *from, const char *mark) {
     const char *colon = strchr(mark, ':');
     size_t pivot = colon != NULL ? (size_t)(colon - mark) : 0;
@@ -86,8 +86,8 @@ static const uint8_t *over_blanks(const uint8_t *at, const uint8_t *end) {
     return at;
 }
 
-/* After our own mark, "=jwt,github-pat" names rules, also with blanks around the '='. Without it, the mark
- * applies to all rules. */
+/* Returns whether a mark applies to the rule. After our own mark, a list such as "=jwt,github-pat" names the
+ * rules; blanks around the '=' are allowed. A mark without a list applies to all rules. */
 static bool names_rule(const uint8_t *at, const uint8_t *end, const char *rule) {
     at = over_blanks(at, end);
     if (at == end || *at != '=')

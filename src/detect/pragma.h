@@ -6,16 +6,17 @@
 
 #include "base/bytes.h"
 
-/* The complete lines of a span of the text, without the last line break; at most TS_LINES_MAX bytes on either
- * side of the span. */
 #define TS_LINES_MAX 4096
+/* Returns the complete lines of a span of the text, without the last line break; at most TS_LINES_MAX bytes
+ * on either side of the span. */
 struct ts_span ts_lines_of(struct ts_bytes text, struct ts_span span);
 
-/* The line before these lines, or an empty span at their start. */
+/* Returns the line before these lines. If these lines are the first ones, returns an empty span at their
+ * start. */
 struct ts_span ts_line_before(struct ts_bytes text, struct ts_span lines);
 
 /*
- * The mark that allows a match of this rule in these lines, as a static text, or NULL.
+ * Returns the mark that allows a match of this rule in these lines, as a static text, or NULL.
  *
  *     turnstone:allow                 every rule; "turnstone:allow=jwt,github-pat" only these
  *     gitleaks:allow, trufflehog:ignore, kingfisher:ignore, pragma: allowlist secret, nosec, NOSONAR,

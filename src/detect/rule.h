@@ -65,8 +65,9 @@ enum ts_validator { TS_VALIDATORS(TS_VALIDATOR_ENUM) };
 
 #define TS_RULE_VALIDATORS_MAX 4
 #define TS_RULE_ID_MAX         64
-/* The maximum length of a match, and the maximum distance of a keyword before its secret. */
+/* The maximum length of a match. */
 #define TS_RULE_REACH_MAX      32768
+/* The maximum distance of a keyword before its secret. */
 #define TS_RULE_DISTANCE_MAX   512
 /* The maximum distance between a match and the beginning of the name that its secret is assigned to. */
 #define TS_RULE_NAME_BEFORE    48
@@ -187,7 +188,7 @@ static inline bool ts_rule_needs_path(const struct ts_rule *rule) {
     return rule->paths.count + rule->not_paths.count > 0 || rule->gate == TS_GATE_TOKEN;
 }
 
-/* How many bytes before and after the start of a match its result depends on. */
+/* Returns how many bytes before the start of a match the result of the rule depends on. */
 static inline uint32_t ts_rule_before(const struct ts_rule *rule) {
     uint32_t before = rule->distance > 0 ? rule->distance : 1;
     if (rule->scored && before < TS_RULE_NAME_BEFORE)
@@ -197,6 +198,7 @@ static inline uint32_t ts_rule_before(const struct ts_rule *rule) {
             before = TS_RULE_NAME_BEFORE;
     return before;
 }
+/* Returns how many bytes after the start of a match the result of the rule depends on. */
 static inline uint32_t ts_rule_after(const struct ts_rule *rule) {
     return rule->reach + 1;
 }

@@ -54,7 +54,7 @@ const char *detect__read_text(struct detect_yaml *yaml, yaml_node_t *rule, const
     return made ? made : "";
 }
 
-/* A pattern or an anchor with its names replaced. */
+/* Returns a pattern or an anchor with its names replaced. */
 static char *expand(struct detect_yaml *yaml, unsigned line, const char *field, const char *text) {
     struct ts_bytes unknown;
     char shown[40];
@@ -67,7 +67,7 @@ static char *expand(struct detect_yaml *yaml, unsigned line, const char *field, 
     return expanded;
 }
 
-/* A link to a page, which reports show: it must not contain markup. */
+/* Reads a link to a page. Reports show the link, so it must not contain markup. */
 static const char *read_url(struct detect_yaml *yaml, yaml_node_t *rule) {
     static const char scheme[] = "https://";
     static const char plain[] =
@@ -299,7 +299,7 @@ static struct ts_bytes copy_example(struct detect_yaml *yaml, struct ts_bytes te
     return ts_bytes_of(made, len);
 }
 
-/* A text of an example; with the tag !!binary, the decoded bytes. */
+/* Reads a text of an example. If the text has the tag !!binary, decodes it to bytes. */
 static bool read_example(struct detect_yaml *yaml, yaml_node_t *node, const char *field,
                          struct ts_bytes *ret) {
     struct ts_bytes text = {0};

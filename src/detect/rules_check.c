@@ -101,7 +101,7 @@ static void count_match(void *context, const struct ts_match *match) {
     ++*(size_t *)context;
 }
 
-/* The number of matches that a scan misses because of the gate. */
+/* Returns the number of matches that a scan misses because of the gate. */
 static size_t count_lost(struct ts_scanner *scanner, struct ts_bytes text) {
     size_t counts[2] = {0};
     for (unsigned ungated = 0; ungated < 2; ungated++) {

@@ -161,7 +161,7 @@ static void visit_problem(void *context, const struct ts_detect_error *problem) 
     add_problem(context, problem);
 }
 
-/* Says in the one reported problem how many others there are. */
+/* Adds to the text of the reported problem how many more problems there are. */
 static void name_others(struct ts_detect_error *error, size_t count) {
     size_t len = strlen(error->text);
     (void)snprintf(error->text + len, sizeof error->text - len,

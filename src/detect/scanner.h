@@ -38,8 +38,8 @@
 
 struct ts_scanner;
 
-/* The end of a literal or anchor of a rule. It depends on ts_detector_landmark_before() bytes before the end,
- * and on one byte after it. */
+/* The end of a literal or anchor of a rule. Whether there is a landmark depends on
+ * ts_detector_landmark_before() bytes before the end, and on one byte after it. */
 struct ts_landmark {
     uint32_t end;
     uint32_t gate;
@@ -64,8 +64,8 @@ struct ts_scanner_input {
     size_t changed_count;
     /* With `changed`: the landmarks that no changed span touches. */
     struct ts_landmarks landmarks;
-    /* NULL: cannot be stopped. When it becomes true, the scan returns early, and matches and landmarks are
-     * incomplete. */
+    /* NULL: the scan cannot be stopped. When *stop becomes true, the scan returns early, and matches and
+     * landmarks are incomplete. */
     const atomic_bool *stop;
 };
 
@@ -92,8 +92,8 @@ void ts_scanner_free(struct ts_scanner *scanner);
 bool ts_scanner_scan(struct ts_scanner *scanner, const struct ts_scanner_input *scan, ts_match_found *found,
                      void *context);
 
-/* All landmarks of the input of the last scan; valid until the next scan. They are unknown if there are too
- * many, after a scan without gates, and after a scan of changed bytes without known landmarks. */
+/* All landmarks of the input of the last scan; valid until the next scan. The landmarks are unknown if there
+ * are too many, after a scan without gates, and after a scan of changed bytes without known landmarks. */
 struct ts_landmarks ts_scanner_landmarks(const struct ts_scanner *scanner);
 
 struct ts_scanner_work ts_scanner_counts(const struct ts_scanner *scanner);

@@ -11,13 +11,14 @@
 /* How often a pattern may exceed its step limit in one call before the call stops trying the pattern. */
 enum { LIMITS_MAX = 4 };
 
-/* Letters in lower case; other bytes unchanged. The compiler vectorises it. */
+/* Writes the bytes with ASCII letters in lower case. The compiler vectorises the loop. */
 static void lower_case(const uint8_t *bytes, size_t len, uint8_t *ret_lower) {
     for (size_t i = 0; i < len; i++)
         ret_lower[i] = (uint8_t)(bytes[i] | ((uint8_t)(bytes[i] - 'A') < 26 ? 0x20 : 0));
 }
 
-/* The pairs of bytes in a text, as bits: most keywords of a rule that has thousands begin with a pair that is not there. */
+/* A set of the pairs of bytes in a text, hashed to bits. It rejects most of the thousands of keywords
+ * of a rule quickly: the text does not contain the first pair of the keyword. */
 struct pairs {
     uint64_t words[64];
 };
@@ -61,14 +62,15 @@ static size_t end_of(struct ts_span span) {
     return span.from + span.len;
 }
 
-/* The bytes of the parent frame that a part of a decoded text comes from. An empty part comes from no bytes. */
+/* Returns the bytes of the parent frame that a part of a decoded text comes from. An empty part comes from no
+ * bytes. */
 static struct ts_span outward(const struct detect_frame *frame, struct ts_span span) {
     ts_assert(span.len > 0);
     size_t from = frame->origin + frame->from[span.from];
     return (struct ts_span){from, frame->origin + frame->to[end_of(span) - 1] - from};
 }
 
-/* Adds the bytes around a decoded text that decide where it begins and ends. */
+/* Extends the span by the bytes around a decoded text that decide where the text begins and ends. */
 static struct ts_span with_edges(const struct detect_frame *parent, struct ts_span span) {
     size_t from = span.from > DETECT_PART_EDGE ? span.from - DETECT_PART_EDGE : 0;
     size_t to = parent->bytes.len - end_of(span) > DETECT_PART_EDGE ? end_of(span) + DETECT_PART_EDGE
@@ -93,7 +95,8 @@ static bool shows_itself(const struct detect_frame *frame, struct ts_span outer)
     return true;
 }
 
-/* Finds the first changed span that ends at or after this position (counted as below). */
+/* Returns the index of the first changed span that ends at or after this position, counted as in
+ * touches_changed. */
 static size_t first_changed(const struct ts_scanner_input *scan, size_t place) {
     size_t low = 0;
     size_t high = scan->changed_count;
@@ -107,8 +110,9 @@ static size_t first_changed(const struct ts_scanner_input *scan, size_t place) {
     return low;
 }
 
-/* Positions are counted from one before the input, so that its start and end are positions, too: a span at 0
- * or at the end touches matches that depend on the start or end. */
+/* Returns whether the match depends on a changed byte. Position 0 is one before the first byte, so that the
+ * start and the end of the input are positions, too: a span at 0 or at the end touches matches that depend on
+ * the start or end. */
 static bool touches_changed(const struct ts_scanner_input *scan, const struct ts_match *match) {
     if (!scan->changed)
         return true;
@@ -149,9 +153,9 @@ static void report(struct ts_scanner *scanner, const struct detect_frame *frame,
 }
 
 /*
- * The end of the bytes that decide about a match in decoded text. If the pattern matches an input that ends
- * one byte after the match, and does not need more input, that byte is the end: later bytes cannot change the
- * result. Otherwise it is the rule's reach. Overwrites the match data.
+ * Returns the end of the bytes that decide about a match in decoded text. If the pattern matches an input
+ * that ends one byte after the match, and does not need more input, that byte is the end: later bytes cannot
+ * change the result. Otherwise it is the rule's reach. Overwrites the match data.
  */
 static size_t decided_to(struct ts_scanner *scanner, const struct detect_frame *frame,
                          const struct detect_code *code, struct ts_span match, size_t reach_to) {

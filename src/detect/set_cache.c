@@ -10,7 +10,7 @@
  *         72      8  XXH64 of the lengths, the width and everything after this field
  *         80         the databases as Vectorscan serialises them, one after another
  *
- * A file is written under a temporary name and renamed, so that nobody sees an incomplete one. It is used
+ * A file is written under a temporary name and renamed, so that nobody sees an incomplete one. A file is used
  * only if it belongs to this user, nobody else may write it, and key, lengths and checksum are correct. The
  * checksum detects damage, not attacks: someone who can write to the user's own folder can do worse than
  * change this file.

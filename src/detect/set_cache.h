@@ -10,13 +10,13 @@ struct detect_cache_place {
     uint8_t key[32];
 };
 
-/* The path of the cache file for this detector. Returns false when there is no cache folder. */
+/* Sets *ret_place to the cache file for this detector. Returns false when there is no cache folder. */
 bool detect__cache_place(const struct ts_detector *detector, const char *folder,
                          struct detect_cache_place *ret_place);
 
 enum detect_cache_read { DETECT_CACHE_READ, DETECT_CACHE_ABSENT, DETECT_CACHE_DAMAGED };
 
-/* Fills in detector->databases from the file. Returns false if that is not possible. */
+/* Fills in detector->databases from the file. */
 enum detect_cache_read detect__cache_read(struct ts_detector *detector,
                                           const struct detect_cache_place *place);
 

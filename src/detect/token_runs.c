@@ -13,7 +13,7 @@ struct row_state {
     uint64_t eight;
 };
 
-/* Bit i: the 16 bytes that end at i are all token characters. */
+/* Returns a mask: bit i is set if the 16 bytes that end at i are all token characters. */
 static uint64_t ends_of_sixteen(struct row_state *state, uint64_t token) {
     uint64_t two = token & (token << 1 | state->token >> 63);
     uint64_t four = two & (two << 2 | state->two >> 62);
@@ -23,7 +23,8 @@ static uint64_t ends_of_sixteen(struct row_state *state, uint64_t token) {
     return sixteen;
 }
 
-/* Bit i: zeros at i, i + 2, i + 4 and i + 6, and none between them. */
+/* Returns a mask: bit i is set if bytes i, i + 2, i + 4 and i + 6 are zeros, and the bytes between them are
+ * not. */
 static uint64_t alternating_zeros(uint64_t zero) {
     uint64_t pair = zero & ~(zero >> 1);
     uint64_t two = pair & pair >> 2;
@@ -42,7 +43,7 @@ struct block {
     size_t at;
     uint64_t token;
     uint64_t digit;
-    uint64_t sixteen;      /* ends of sixteen */
+    uint64_t sixteen;      /* ends of rows of 16 token characters */
     uint64_t before_token; /* token bits of the block before */
     uint64_t before_digit;
 };
@@ -57,7 +58,7 @@ struct walk {
     struct block block; /* if sixteen is 0 there is nothing to visit, and the other fields are invalid */
 };
 
-/* A mask with the bits from `from` to `last`. */
+/* Returns a mask with the bits from `from` to `last`. */
 static uint64_t bits_between(unsigned from, unsigned last) {
     return (UINT64_MAX >> (63 - last)) & (UINT64_MAX << from);
 }
@@ -76,10 +77,10 @@ static void visit_far_run(const struct walk *walk, size_t last) {
         walk->visitor->run(walk->visitor->context, run);
 }
 
-/* The run that ends with this bit of the block. To find two digits, it is enough to see two bits in its
- * masks. */
+/* visit_run looks for two digits in a run as two bits in the masks. */
 static_assert(DETECT_DIGITS_MIN == 2, "found as more than one bit");
 
+/* Visits the run that ends with this bit of the pending block. */
 static void visit_run(const struct walk *walk, unsigned last_bit) {
     const struct block *block = &walk->block;
     size_t last = block->at + last_bit;

@@ -205,7 +205,8 @@ static enum detect_verdict validate_mixed(struct ts_bytes secret) {
     return classes.digit >= 2 && classes.lower + classes.upper >= 2 ? DETECT_KEEP : DETECT_REJECT;
 }
 
-/* 27017,b.internal:27018,c: the rest of a list of hosts in a URL without a password. */
+/* Whether the text is the rest of a list of hosts in a URL without a password, such as
+ * 27017,b.internal:27018,c. */
 static bool is_host_list(const char *text) {
     static const char digits[] = "0123456789";
     size_t first_port = strspn(text, digits);
@@ -246,7 +247,7 @@ bool detect__is_password_word(struct ts_bytes text) {
     return false;
 }
 
-/* name(...: a name with an open parenthesis, and perhaps a closing one at the end. */
+/* Whether the text is a call: name(..., perhaps with a closing parenthesis at the end. */
 static bool is_call(const char *lower) {
     size_t name = strspn(lower, "abcdefghijklmnopqrstuvwxyz0123456789_.");
     const char *open = strchr(lower, '(');
@@ -275,7 +276,8 @@ bool detect__is_constant(struct ts_bytes text) {
     return is_constant && detect__names_itself(text);
 }
 
-/* The value has only words that mean "password": resetPasswordToken, user_password, PASSWORD_OF_STEP_6. */
+/* Whether the value is a name that contains a word such as password: resetPasswordToken, user_password,
+ * PASSWORD_OF_STEP_6. */
 static bool is_identifier(struct ts_bytes text) {
     bool is_name = true;
     for (size_t i = 0; i < text.len && is_name; i++) {
@@ -285,8 +287,8 @@ static bool is_identifier(struct ts_bytes text) {
     return detect__is_constant(text) || (is_name && detect__names_itself(text));
 }
 
-/* Conditions for a password in a form: required|min:8 or required,min=8. Also words with commas between
- * them. */
+/* Whether the text has the conditions for a password in a form: required|min:8 or required,min=8. Words with
+ * commas between them also count. */
 static bool is_demand(const char *lower) {
     static const char *const words[] = {"required", "nullable", "sometimes", "confirmed",
                                         "string",   "min",      "max"};
@@ -383,8 +385,8 @@ bool detect__names_itself(struct ts_bytes text) {
     return false;
 }
 
-/* vault:kv/data/db#key1, users/passwords#update2: words, each with an optional number, the last one after a
- * '#'. */
+/* Whether the text is a path of words, each with an optional number, the last one after a '#', such as
+ * vault:kv/data/db#key1 or users/passwords#update2. */
 static bool is_place_of_name(struct ts_bytes text) {
     size_t marks = 0;
     size_t ways = 0;
@@ -486,7 +488,7 @@ static enum detect_verdict validate_discord(struct ts_bytes secret) {
     return DETECT_RAISE;
 }
 
-/* A macaroon whose location is PyPI itself. */
+/* Accepts a macaroon whose location is PyPI itself. */
 static enum detect_verdict validate_pypi(struct ts_bytes secret) {
     uint8_t decoded[64];
     if (secret.len < 32)
@@ -554,7 +556,8 @@ static enum detect_verdict validate_nats_crc(struct ts_bytes secret) {
     return (decoded[BYTES - 2] | decoded[BYTES - 1] << 8) == crc ? DETECT_RAISE : DETECT_LOWER;
 }
 
-/* Version 4, which is random; other versions contain times and names, and are rarely secrets. */
+/* Accepts version 4, which is random. Uuids of other versions contain times and names, and are rarely
+ * secrets. */
 static enum detect_verdict validate_uuid(struct ts_bytes secret) {
     if (secret.len != 36)
         return DETECT_REJECT;

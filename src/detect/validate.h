@@ -14,18 +14,18 @@ enum detect_verdict {
     DETECT_RAISE,  /* a match of high confidence */
 };
 
-/* The name of a secret: the last run of letters, digits, '_', '-' and '.' before it in the match, extended to
- * its beginning before the match. Empty if there is no name. */
+/* Returns the name of a secret: the last run of letters, digits, '_', '-' and '.' before the secret in the
+ * match. The name may begin before the match. Returns an empty name if there is none. */
 struct ts_bytes detect__name_before(struct ts_bytes text, struct ts_span before);
 
 enum detect_verdict detect__validate(enum ts_validator validator, struct ts_bytes name,
                                      struct ts_bytes secret);
 
-/* REJECT if the name shows that the value is not a credential, such as the id of a key or a page token; LOWER
- * if it allows no more than to read one file that is published. */
+/* Returns REJECT if the name shows that the value is not a credential, such as the id of a key or a page
+ * token; LOWER if the value only allows reading one published file. */
 enum detect_verdict detect__validate_name(struct ts_bytes name, struct ts_bytes secret);
 
-/* The entropy in bits per byte. */
+/* Returns the entropy in bits per byte. */
 double detect__entropy(struct ts_bytes bytes);
 
 /* REJECT for placeholders ("changeme", "<token>", "${VAR}", a repeated character, a sequence) and password
@@ -51,7 +51,8 @@ bool detect__is_password_word(struct ts_bytes text);
 /* Whether the text contains a word such as password or token, in upper or lower case. */
 bool detect__names_itself(struct ts_bytes text);
 
-/* Whether the text is the name of a constant that contains such a word: PASSWORD_OF_STEP_6. */
+/* Whether the text is the name of a constant that contains a word such as password or token:
+ * PASSWORD_OF_STEP_6. */
 bool detect__is_constant(struct ts_bytes text);
 
 /* Compares only letters and digits, in any case: user_password equals userPassword. */
@@ -59,7 +60,7 @@ bool detect__is_same_name(struct ts_bytes a, struct ts_bytes b);
 
 /* The parts of a match besides its secret. */
 struct detect_around {
-    struct ts_bytes name;   /* the name, as above */
+    struct ts_bytes name;   /* the name that detect__name_before returns */
     struct ts_bytes after;  /* the part of the match after the secret */
     struct ts_bytes before; /* scored rules: the line up to the name */
 };

@@ -50,14 +50,16 @@ unsigned detect__yaml_line(const yaml_node_t *node);
 bool detect__yaml_mapping(struct detect_yaml *yaml, yaml_node_t *node, const char *what,
                           const char *const *names, size_t name_count);
 
-/* The value of a key, or NULL. */
+/* Returns the value of a key, or NULL if the mapping has no such key. */
 yaml_node_t *detect__yaml_get(struct detect_yaml *yaml, yaml_node_t *mapping, const char *key);
 
-/* A scalar's bytes, borrowed; reports an error if the node is something else. */
+/* Sets *ret_text to a scalar's bytes, borrowed. Reports an error and returns false if the node is not a
+ * scalar. */
 bool detect__yaml_scalar(struct detect_yaml *yaml, yaml_node_t *node, const char *field,
                          struct ts_bytes *ret_text);
 
-/* The number of items in a sequence; reports an error if the node is something else. A NULL node has none. */
+/* Returns the number of items in a sequence. Reports an error if the node is not a sequence. Returns 0 for a
+ * NULL node. */
 size_t detect__yaml_count(struct detect_yaml *yaml, yaml_node_t *node, const char *field);
 yaml_node_t *detect__yaml_item(struct detect_yaml *yaml, yaml_node_t *sequence, size_t index);
 

@@ -13,13 +13,13 @@ struct ts_arena {
     struct ts_arena_block *blocks; /* the newest first */
 };
 
-/* Zeroed memory, aligned for any type, that stays in place. Returns NULL when memory runs out. */
+/* Returns zeroed memory, aligned for any type, that does not move. Returns NULL when memory runs out. */
 void *ts_arena_take(struct ts_arena *arena, size_t size);
 
 /* Like ts_arena_take, without zeroes and alignment: for bytes that the caller writes at once. */
 void *ts_arena_take_bytes(struct ts_arena *arena, size_t size);
 
-/* A copy with a terminator. Returns NULL when memory runs out. */
+/* Returns a copy of the bytes with a terminator, or NULL when memory runs out. */
 char *ts_arena_copy(struct ts_arena *arena, struct ts_bytes bytes);
 
 /* Frees everything, but keeps the newest block for reuse if it is not huge: an arena that is filled

@@ -6,8 +6,8 @@
 
 #include "base/bytes.h"
 
-/* The build id that the linker put into the program; empty when there is none. It does not change while the
- * program runs. */
+/* Returns the build id that the linker put into the program; empty when there is none. The build id does not
+ * change while the program runs. */
 struct ts_bytes ts_build_id(void);
 
 #endif

@@ -7,13 +7,13 @@
 
 #include <stdint.h>
 
-/* Nanoseconds since an arbitrary start. Never goes back; for durations and timeouts. */
+/* Returns nanoseconds since an arbitrary start. Never goes back; for durations and timeouts. */
 uint64_t ts_clock_monotonic_ns(void);
 
-/* Processor time that all threads of this process have used so far, in nanoseconds. */
+/* Returns the processor time that all threads of this process have used so far, in nanoseconds. */
 uint64_t ts_clock_processor_ns(void);
 
-/* Milliseconds since 1970-01-01 00:00 UTC. May jump; for timestamps that people read. */
+/* Returns milliseconds since 1970-01-01 00:00 UTC. May jump; for timestamps that people read. */
 uint64_t ts_clock_wall_ms(void);
 
 #endif

@@ -47,7 +47,7 @@ enum ts_failpoint { TS_FAILPOINTS(TS_FAILPOINT_ENUM) TS_FAILPOINT_COUNT };
 
 #ifdef TS_TEST_BUILD
 
-/* Call it when the process reaches this point. Returns true if the next call must fail. */
+/* Call this function when the process reaches this point. Returns true if the next call must fail. */
 bool ts_failpoint(enum ts_failpoint point);
 
 /* Returns true once after a failpoint with =lose was reached. The caller must then drop the reply that it has

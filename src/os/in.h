@@ -39,7 +39,7 @@ struct ts_in {
     int fd;
     void (*before_read)(void *context);
     void *context;
-    int error; /* errno of the failure, 0 while there is none */
+    int error; /* errno of the failed read; 0 before a failure */
     bool at_end;
     bool skipping; /* skipping the rest of a token that was too long */
     size_t token_max;
@@ -55,10 +55,10 @@ void ts_in_init(struct ts_in *in, int fd, size_t token_max);
 /* Sets a function to call before each read of more input, because a read may block. */
 void ts_in_before_read(struct ts_in *in, void (*before_read)(void *context), void *context);
 
-/* END and READ_ERROR are final: every further call returns the same. */
+/* Reads the next token. END and READ_ERROR are final: every further call returns the same result. */
 enum ts_in_result ts_in_next(struct ts_in *in, struct ts_in_token *ret_token);
 
-/* errno of the failed read, 0 while there is none. */
+/* Returns errno of the failed read; 0 before a failure. */
 static inline int ts_in_error(const struct ts_in *in) {
     return in->error;
 }

@@ -42,9 +42,9 @@ struct ts_late_library {
 #define TS_LATE_FUNCTION(function) {#function, (void *)&function},
 
 /*
- * Loads the library and fills in the pointers; later calls return the first result. Call it before the first
- * use of the library. If it returns false, library->why_not says why. A loaded library is never unloaded, so
- * pointers are read without a lock. Any thread may call it.
+ * Loads the library and fills in the pointers; later calls return the first result. Call this function before
+ * the first use of the library. If it returns false, library->why_not says why. A loaded library is never
+ * unloaded, so pointers are read without a lock. Any thread may call it.
  */
 bool ts_late_library_load(struct ts_late_library *library);
 

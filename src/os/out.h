@@ -10,8 +10,8 @@
  *
  * The caller owns the descriptor. Nothing is written before the buffer is full or flushed. There is nothing
  * to release, but unflushed bytes are lost. After the first error everything is dropped, so that only the
- * last flush needs to be checked. It handles partial writes, interruptions and non-blocking descriptors.
- * Writing into a closed pipe is the error EPIPE when the program ignores SIGPIPE.
+ * last flush needs to be checked. The writer handles partial writes, interruptions and non-blocking
+ * descriptors. Writing into a closed pipe is the error EPIPE when the program ignores SIGPIPE.
  */
 #ifndef TS_OS_OUT_H
 #define TS_OS_OUT_H
@@ -28,7 +28,7 @@
 
 struct ts_out {
     int fd;
-    int error; /* errno of the first failure, 0 while there is none */
+    int error; /* errno of the first failure; 0 before a failure */
     size_t used;
     uint8_t buffer[TS_OUT_BUFFER_SIZE];
 };
@@ -38,12 +38,12 @@ void ts_out_init(struct ts_out *out, int fd);
 /* Writes the buffered bytes. Returns false when this or any earlier write failed. */
 bool ts_out_flush(struct ts_out *out);
 
-/* errno of the first failure, 0 while there is none. */
+/* Returns errno of the first failure; 0 before a failure. */
 static inline int ts_out_error(const struct ts_out *out) {
     return out->error;
 }
 
-/* The functions below call it when the buffer has no room for `bytes`. */
+/* The functions below call this function when the buffer has no room for `bytes`. */
 void ts_out__put_slowly(struct ts_out *out, struct ts_bytes bytes);
 
 static inline void ts_out_put(struct ts_out *out, struct ts_bytes bytes) {
@@ -67,7 +67,7 @@ static inline void ts_out_put_char(struct ts_out *out, char c) {
     out->buffer[out->used++] = (uint8_t)c;
 }
 
-/* Two hexadecimal digits for each byte, lower case. */
+/* Writes two hexadecimal digits for each byte, in lower case. */
 void ts_out_put_hex(struct ts_out *out, struct ts_bytes bytes);
 
 /* Writes the number in decimal. */

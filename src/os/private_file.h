@@ -28,7 +28,7 @@ struct ts_private_file {
     unsigned line; /* number of the last returned line */
 };
 
-/* On failure ret_file is unchanged. */
+/* Reads the file. On failure ret_file is unchanged. */
 bool ts_private_file_read(const char *path, const struct ts_private_file_options *options,
                           struct ts_private_file *ret_file, struct ts_private_error *ret_error);
 

@@ -17,7 +17,7 @@
 
 #include "os/private_file.h"
 
-/* The words of error messages. */
+/* The caller's words in error messages. */
 struct ts_private_ini_words {
     const char *section; /* noun: "host" */
     const char *form;    /* sentence: "a host is written as [name]" */
@@ -32,8 +32,8 @@ struct ts_private_names {
 struct ts_private_ini {
     struct ts_private_file *file; /* a text; items borrow from it */
     const struct ts_private_ini_words *words;
-    struct ts_private_names sections; /* those read so far */
-    struct ts_private_names keys;     /* those of the last section */
+    struct ts_private_names sections; /* sections read so far */
+    struct ts_private_names keys;     /* keys read so far in the last section */
 };
 
 enum ts_private_ini_result {
@@ -44,17 +44,17 @@ enum ts_private_ini_result {
 };
 
 struct ts_private_ini_item {
-    const char *name;  /* of the section, or key of the setting; not empty */
+    const char *name;  /* name of the section, or key of the setting; not empty */
     const char *value; /* not empty; NULL for a section */
     unsigned line;
 };
 
-/* After END and WRONG, *ret_item is unchanged. */
+/* Reads the next section or setting. After END and WRONG, *ret_item is unchanged. */
 enum ts_private_ini_result ts_private_ini_next(struct ts_private_ini *ini,
                                                struct ts_private_ini_item *ret_item,
                                                struct ts_private_error *ret_error);
 
-/* The file stays the caller's. */
+/* Releases the reader. The caller releases the file. */
 void ts_private_ini_release(struct ts_private_ini *ini);
 
 #endif

@@ -144,7 +144,8 @@ static bool read_line(struct reader *reader, const char *line) {
     return read_entry(reader, line);
 }
 
-/* The copy is cut into lines; texts of entries are parts of it. */
+/* Reads the lines of `text`, a copy of the file that is cut into lines. The texts of entries are parts of
+ * this copy. */
 static bool read_lines(struct reader *reader, char *text, size_t len) {
     char *end = text + len;
     while (text < end) {

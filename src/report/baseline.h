@@ -34,7 +34,7 @@ enum ts_baseline_error_kind {
 
 struct ts_baseline_error {
     enum ts_baseline_error_kind kind;
-    size_t line;    /* 0: does not concern a line */
+    size_t line;    /* number of the line; 0: the error does not concern a line */
     char text[400]; /* one line: what is wrong, why, and how to fix it */
 };
 
@@ -48,10 +48,11 @@ struct ts_baseline {
     char *memory;
 };
 
-/* `file` is the name for messages. On failure there is nothing to release. */
+/* Parses a baseline; `file` is its name in messages. On failure there is nothing to release. */
 bool ts_baseline_parse(const char *file, struct ts_bytes text, struct ts_baseline *ret_baseline,
                        struct ts_baseline_error *ret_error);
-/* The text of a file, which the caller frees. A text that is too large is cut, and refused when it is parsed. */
+/* Reads the text of a file, which the caller frees. A text that is too large is cut, and refused when it is
+ * parsed. */
 bool ts_baseline_load(const char *path, char **ret_text, size_t *ret_len,
                       struct ts_baseline_error *ret_error);
 
@@ -59,11 +60,11 @@ bool ts_baseline_read(const char *path, struct ts_baseline *ret_baseline,
                       struct ts_baseline_error *ret_error);
 void ts_baseline_release(struct ts_baseline *baseline);
 
-/* A baseline with no entries and a newly drawn salt. */
+/* Makes a baseline with no entries and a newly drawn salt. */
 bool ts_baseline_new_salt(struct ts_baseline *ret_baseline, struct ts_baseline_error *ret_error);
 
-/* The salt that a scan must use so that its ids match the baseline: the baseline's own salt, or if it has
- * none, the given salt of the project. */
+/* Returns the salt that a scan must use so that its ids match the baseline: the baseline's own salt, or if
+ * the baseline has none, the project's salt. */
 struct ts_bytes ts_baseline_salt(const struct ts_baseline *baseline, struct ts_bytes project_salt);
 
 /* Returns whether ids made with this key can match the baseline. */
@@ -71,7 +72,7 @@ bool ts_baseline_fits(const struct ts_baseline *baseline, const struct ts_findin
                       struct ts_baseline_error *ret_error);
 
 /* Marks every finding as new or known, counts the known ones, and lists entries that were not found. The
- * baseline owns that list, so release it after the report. */
+ * baseline owns the list, so release it after the report. */
 void ts_baseline_apply(struct ts_baseline *baseline, struct ts_report *report);
 
 /* Writes the findings of a report as a baseline, with the salt of `baseline`, which may be NULL, and the key

@@ -4,7 +4,7 @@
 
 #include "baseline.h"
 
-/* Sorts by id and removes duplicates. Returns how many remain. */
+/* Sorts the entries by id and removes duplicates. Returns how many entries remain. */
 size_t report__baseline_sort(struct ts_report_gone *entries, size_t count);
 
 /* A short hash of the key: enough to distinguish keys, and useless without the key. */

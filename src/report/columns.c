@@ -46,8 +46,8 @@ static bool is_ascii_group(const char *pattern) {
     return false;
 }
 
-/* 0 when the bytes are not UTF-8, because readers count such bytes differently. Otherwise the number of
- * characters plus one, so that an empty text is not 0. */
+/* Returns the number of characters plus one, so that an empty text is not 0. Returns 0 when the bytes are not
+ * UTF-8, because readers count such bytes differently. */
 static uint64_t behind_characters(struct ts_bytes bytes) {
     uint64_t column = 1;
     while (bytes.len > 0) {
@@ -61,8 +61,8 @@ static uint64_t behind_characters(struct ts_bytes bytes) {
     return column;
 }
 
-/* The part of the line before the secret. Returns false when the excerpt does not contain all of it
- * unchanged. */
+/* Finds the part of the line before the secret. Returns false when the excerpt does not contain all of that
+ * part unchanged. */
 static bool find_before(const struct ts_report *report, const struct ts_report_finding *finding,
                         struct ts_bytes *ret_before) {
     const struct ts_report_occurrence *first = &finding->occurrences[0];

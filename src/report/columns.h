@@ -8,13 +8,13 @@
 
 #include "report.h"
 
-/* From 1, in code points, without a byte order mark; 0: unknown. */
+/* Columns, counted from 1 in code points, without a byte order mark; 0: unknown. */
 struct report_columns {
     uint64_t start;
     uint64_t end; /* column after the last character */
 };
 
-/* For one of the finding's listed occurrences. */
+/* Returns the columns of one of the finding's listed occurrences. */
 struct report_columns report__columns_of(const struct ts_report *report,
                                          const struct ts_report_finding *finding,
                                          const struct ts_report_occurrence *occurrence);

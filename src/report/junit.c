@@ -6,7 +6,7 @@
 #include "markup.h"
 #include "whereabouts.h"
 
-/* Faults of the scan as a whole, not of one target. */
+/* Whether there are faults of the scan as a whole, not of one target. */
 static bool has_common_trouble(const struct ts_report *report) {
     return report->is_stopped || report->limits_hit > 0 || report->fault_total > report->fault_count;
 }
@@ -18,7 +18,7 @@ static bool has_fault(const struct ts_report *report, size_t target) {
     return false;
 }
 
-/* A finding that does not fail the scan is a test that was skipped, with the same text. */
+/* Whether the finding fails the scan. If not, its test is reported as skipped, with the same text. */
 static bool fails(const struct report_job *job, const struct ts_report_finding *finding) {
     return finding->confidence >= job->options->fails_from;
 }

@@ -14,7 +14,7 @@
 
 enum { FIELDS = 5, FIELDS_MIN = 4 };
 
-/* line 0: the file as a whole. */
+/* Writes the error, and returns false. Line 0 stands for the file as a whole. */
 static bool fail(struct ts_labels_error *ret_error, const char *path, size_t line, const char *reason) {
     char file[200];
     (void)ts_text_escape(ts_bytes_of_cstring(path), file, sizeof file);
@@ -38,7 +38,7 @@ static int compare(const void *a, const void *b) {
     return order != 0 ? order : ts_label_place_compare(x->from, y->from);
 }
 
-/* "12:15" */
+/* Reads a place such as "12:15". Returns false if the text is not a place. */
 static bool read_place(const char *text, struct ts_label_place *ret) {
     const char *colon = strchr(text, ':');
     return colon != NULL &&

@@ -31,7 +31,7 @@ struct ts_label {
     struct ts_label_place from;
     struct ts_label_place to; /* place after the last byte */
     const char *family;       /* for a false positive: its kind, without '!' */
-    const char *rule;         /* "": any */
+    const char *rule;         /* rule that should find the secret; "": any rule */
     bool is_secret;
 };
 
@@ -46,11 +46,11 @@ struct ts_labels_error {
     char text[400]; /* one line: what happened, why, and the fix; safe to print */
 };
 
-/* On failure there is nothing to release. */
+/* Reads the labels. On failure there is nothing to release. */
 bool ts_labels_read(const char *path, struct ts_labels *ret_labels, struct ts_labels_error *ret_error);
 void ts_labels_release(struct ts_labels *labels);
 
-/* Below 0, 0 or above 0. */
+/* Compares two places. Returns below 0, 0 or above 0, like memcmp. */
 int ts_label_place_compare(struct ts_label_place a, struct ts_label_place b);
 
 #endif

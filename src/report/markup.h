@@ -13,7 +13,7 @@ void report__put_markup(struct ts_out *out, struct ts_bytes bytes, enum report_b
 /* Writes a fixed text, or one that is safe to print. */
 void report__put_markup_text(struct ts_out *out, const char *text);
 
-/* Where an occurrence is, with line and column. */
+/* Writes where an occurrence is, with line and column. */
 void report__put_markup_place(struct ts_out *out, const struct ts_report_occurrence *occurrence);
 
 #endif

@@ -92,17 +92,17 @@ struct ts_report_occurrence {
 struct ts_report_finding {
     struct ts_finding_id id;
     const struct ts_rule *rule;
-    enum ts_confidence confidence; /* the highest of its occurrences */
+    enum ts_confidence confidence; /* the highest confidence of its occurrences */
     bool is_new;                   /* not in the baseline; always true without a baseline */
     const char *redacted;          /* "ghp_…9f3a", for a line of text */
     struct ts_bytes secret;        /* empty unless the scan keeps secrets */
     struct ts_bytes excerpt; /* line of the first occurrence, shortened; secrets are masked unless shown */
     uint8_t depth;           /* number of encodings of its first occurrence, from the outside in */
     enum ts_encoding encodings[TS_ENCODING_DEPTH];
-    /* The place in HEAD, the first one by path; NULL: not in HEAD, or not known. */
+    /* The place in HEAD, the first one by path; NULL: the finding is not in HEAD, or this is not known. */
     const struct ts_report_occurrence *head;
     uint64_t head_count; /* places in HEAD */
-    /* The full names of some branches and tags that reach it. */
+    /* The full names of some branches and tags that reach a commit that added the secret. */
     const char *refs[TS_REPORT_REFS];
     size_t ref_listed;
     uint64_t ref_count;
@@ -121,7 +121,7 @@ struct ts_report_fault {
 struct ts_report_target {
     struct ts_bytes name; /* as on the command line */
     enum ts_report_target_kind kind;
-    /* unless SCANNED, one of the faults says why, and the fields below are unused */
+    /* if the outcome is not SCANNED, one of the faults says why, and the fields below are unused */
     enum ts_report_target_outcome outcome;
     uint64_t commits;
     uint64_t trees;
@@ -193,7 +193,7 @@ struct ts_report {
     size_t unlisted_count;
     struct ts_report_fault *faults; /* the first faults; fault_total counts all */
     size_t fault_count;
-    uint64_t fault_total; /* above 0: incomplete */
+    uint64_t fault_total; /* number of all faults; above 0: the scan is incomplete */
     struct ts_report_suppression *suppressions;
     size_t suppression_count;
     struct ts_report_rule_change *rule_changes; /* changes by targets come first */
@@ -241,15 +241,18 @@ struct ts_report_totals ts_report_totals(const struct ts_report *report);
 /* Returns whether something that should have been scanned was not scanned. */
 bool ts_report_is_incomplete(const struct ts_report *report);
 
-/* The summary in one line: "2 findings: 1 critical, 1 high; 3 occurrences (0.1 s)". Safe to print. */
+/* Room for any verdict, with its terminator. */
 #define TS_REPORT_VERDICT_SIZE 320
+/* Writes the summary in one line: "2 findings: 1 critical, 1 high; 3 occurrences (0.1 s)". Safe to print. */
 const char *ts_report_verdict(const struct ts_report *report, char ret_line[static TS_REPORT_VERDICT_SIZE]);
 
 /* Returns whether a target removed rules that would have been used. */
 bool ts_report_is_rule_lost(const struct ts_report_rule_change *change);
 
-/* "1 built-in rule replaced by team.yml of the target: github-pat". One line, safe to print. */
+/* Room for the text of any change of rules, with its terminator. */
 #define TS_REPORT_LINE_SIZE 1200
+/* Writes one line about a change of rules: "1 built-in rule replaced by team.yml of the target: github-pat".
+ * Safe to print. */
 const char *ts_report_rule_change_text(const struct ts_report *report,
                                        const struct ts_report_rule_change *change,
                                        char ret_line[static TS_REPORT_LINE_SIZE]);
@@ -263,9 +266,10 @@ enum ts_report_head {
 enum ts_report_head ts_report_head_of(const struct ts_report *report,
                                       const struct ts_report_finding *finding);
 
-/* The URL of an occurrence with its line, or of its commit: printable ASCII without quotes, <, > and &. Returns
- * false if there is none. */
+/* Room for any link, with its terminator. */
 #define TS_REPORT_LINK_SIZE 4096
+/* Writes the URL of an occurrence with its line, or of its commit: printable ASCII without quotes, <, > and
+ * &. Returns false if there is none. */
 bool ts_report_link(const struct ts_report *report, const struct ts_report_occurrence *occurrence,
                     char ret_link[static TS_REPORT_LINK_SIZE]);
 

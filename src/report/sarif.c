@@ -41,7 +41,7 @@ static const char *level_of(enum ts_severity severity) {
     return "none";
 }
 
-/* The severity on the scale of CVSS, by which code hosts sort alerts. */
+/* Returns the severity on the scale of CVSS, by which code hosts sort alerts. */
 static const char *security_severity_of(enum ts_severity severity) {
     switch (severity) {
     case TS_SEVERITY_CRITICAL:
@@ -119,7 +119,7 @@ static int compare_rules(const void *left, const void *right) {
     return strcmp(a->rule->id, b->rule->id);
 }
 
-/* The rules that found something. Returns false when memory runs out. */
+/* Collects the rules that found something. Returns false when memory runs out. */
 static bool rules_init(const struct report_job *job, struct rules *ret) {
     const struct ts_report *report = job->report;
     *ret = (struct rules){0};
@@ -148,7 +148,8 @@ static size_t rule_index(const struct rules *rules, const struct ts_rule *rule) 
     return (size_t)(found - rules->rules);
 }
 
-/* A text of a rule as Markdown in a JSON string. It is escaped, so that untrusted text stays plain text. */
+/* Writes a text of a rule as Markdown in a JSON string. The text is escaped, so that untrusted text stays
+ * plain text. */
 static void put_markdown_part(struct ts_out *out, const char *text) {
     while (*text != '\0') {
         size_t plain = strcspn(text, "\\`*_{}[]()<>#|!~&");
@@ -162,7 +163,7 @@ static void put_markdown_part(struct ts_out *out, const char *text) {
     }
 }
 
-/* Instructions for a finding of the rule. */
+/* Writes the instructions for a finding of the rule. */
 static void put_help(struct ts_out *out, const struct ts_rule *rule) {
     ts_out_put_cstring(out, "}, \"help\": {\"text\": \"");
     ts_out_put_json_part(out, ts_bytes_of_cstring(rule->name));
@@ -208,7 +209,7 @@ static void put_rule(struct ts_out *out, const struct ts_rule *rule) {
     ts_out_put_cstring(out, "}}");
 }
 
-/* As a semantic version, "0.1.0.dev53+g01234" is "0.1.0-dev53+g01234". */
+/* Writes a version as a semantic version: "0.1.0.dev53+g01234" as "0.1.0-dev53+g01234". */
 static void put_semantic_version(struct ts_out *out, const char *version) {
     char semantic[100];
     snprintf(semantic, sizeof semantic, "%s", version);
@@ -343,7 +344,8 @@ static void put_invocation(const struct report_job *job) {
 
 /* --- results --- */
 
-/* A missing column is the first or last of its line. */
+/* Writes the lines and columns of an occurrence. For readers, a missing column is the first or last one of
+ * its line. */
 static void put_region(const struct report_job *job, const struct ts_report_finding *finding,
                        const struct ts_report_occurrence *occurrence, const struct ts_bytes *excerpt) {
     struct ts_out *out = job->out;
@@ -399,7 +401,7 @@ static void put_physical(const struct report_job *job, const struct ts_report_fi
     ts_out_put_cstring(out, "}, ");
 }
 
-/* Commit and place, which are the only location of a finding outside a file. */
+/* Writes commit and place. For a finding outside a file they are the only location. */
 static void put_logical(const struct report_job *job, const struct ts_report_occurrence *occurrence) {
     struct ts_out *out = job->out;
     const struct ts_report_commit *commit = report__commit_of(job->report, occurrence);

@@ -31,7 +31,7 @@ double ts_score_precision(const struct ts_score_row *row) {
     return reported == 0 ? 1 : (double)row->found / (double)reported;
 }
 
-/* The row of this name, created if it is new; there is room for all names. */
+/* Returns the row of this name, created if it is new; there is room for all names. */
 static struct ts_score_row *row_of(struct rows *rows, const char *name) {
     for (size_t i = 0; i < rows->count; i++)
         if (strcmp(rows->items[i].name, name) == 0)
@@ -40,7 +40,7 @@ static struct ts_score_row *row_of(struct rows *rows, const char *name) {
     return &rows->items[rows->count++];
 }
 
-/* "cloud" of "rules/cloud.yml". */
+/* Returns the family of a rule: "cloud" for a rule of "rules/cloud.yml". */
 static const char *family_of(struct scoring *scoring, const struct ts_rule *rule) {
     const char *slash = strrchr(rule->file, '/');
     const char *base = slash != NULL ? slash + 1 : rule->file;
@@ -55,7 +55,7 @@ static const char *family_of(struct scoring *scoring, const struct ts_rule *rule
     return name;
 }
 
-/* The index of the first label of the path, or where it would be inserted. */
+/* Returns the index of the first label of the path, or where such a label would be inserted. */
 static size_t first_of(const struct ts_labels *labels, struct ts_bytes path) {
     size_t low = 0;
     size_t high = labels->count;
@@ -75,7 +75,7 @@ static bool touches(const struct ts_label *label, const struct ts_report_occurre
     return ts_label_place_compare(label->from, to) < 0 && ts_label_place_compare(from, label->to) < 0;
 }
 
-/* The label of a secret that the occurrence touches; if there is none, the label of a false positive;
+/* Returns the label of a secret that the occurrence touches; if there is none, the label of a false positive;
  * otherwise NULL. */
 static const struct ts_label *label_of(const struct ts_labels *labels,
                                        const struct ts_report_occurrence *occurrence) {

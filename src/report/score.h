@@ -36,7 +36,7 @@ struct ts_score {
     struct ts_score_row all;
     uint64_t negatives; /* labels of false positives */
     uint64_t doubles;
-    uint64_t by_another_rule; /* secrets that the labelled rule did not find, but another one did */
+    uint64_t by_another_rule; /* secrets found only by rules other than the labelled one */
     struct ts_score_row by_confidence[TS_REPORT_CONFIDENCE_COUNT]; /* findings of exactly this confidence */
     /* sorted by name; the family of a rule is the name of its file */
     struct ts_score_row *families;
@@ -50,13 +50,13 @@ struct ts_score {
     void *memory;
 };
 
-/* The report must list all occurrences. The score borrows texts of the report and the labels. Returns false
- * when memory runs out. */
+/* Compares a report with the labels. The report must list all occurrences. The score borrows texts of the
+ * report and the labels. Returns false when memory runs out. */
 bool ts_score_make(const struct ts_labels *labels, const struct ts_report *report,
                    enum ts_confidence least_confidence, struct ts_score *ret_score);
 void ts_score_release(struct ts_score *score);
 
-/* Returns 1 if the divisor is 0. */
+/* Return recall and precision; 1 if the divisor is 0. */
 double ts_score_recall(const struct ts_score_row *row);
 double ts_score_precision(const struct ts_score_row *row);
 

@@ -21,7 +21,7 @@
 
 enum { SHORT_OID_LEN = 10, ROOM_OF_DETAILS = 100, NAME_CELLS_MIN = 8, AUTHOR_CELLS_MIN = 16 };
 
-/* The position of needle in bytes, or an empty span at the end. */
+/* Returns the position of needle in bytes, or an empty span at the end. */
 static struct ts_span find(struct ts_bytes bytes, struct ts_bytes needle) {
     for (size_t from = 0; needle.len > 0 && needle.len <= bytes.len && from <= bytes.len - needle.len; from++)
         if (memcmp(bytes.data + from, needle.data, needle.len) == 0)
@@ -130,7 +130,7 @@ static void put_first_place(const struct report_job *job, const struct ts_report
     ts_out_put_char(out, '\n');
 }
 
-/* The key id that belongs to the secret. */
+/* Writes the key id that belongs to the secret. */
 static void put_pair(const struct report_job *job, const struct ts_report_finding *finding) {
     struct text_flow flow;
     char position[48];

@@ -27,19 +27,19 @@ enum text_style {
     TEXT_LOW,
 };
 
-/* Starts a style, and ends it with TEXT_PLAIN; nothing without colour. */
+/* Starts a style, or ends it with TEXT_PLAIN. Writes nothing without colour. */
 void report__text_style(const struct report_job *job, enum text_style style);
 
-/* A text of our own in a style. */
+/* Writes a text of our own in a style. */
 void report__text_put(const struct report_job *job, enum text_style style, const char *text);
 
 /* Writes the margin, with a heading or "". */
 void report__text_margin(const struct report_job *job, enum text_style style, const char *heading);
 
-/* Cells left in a line after the margin; SIZE_MAX when lines are not wrapped. */
+/* Returns the number of cells in a line after the margin; SIZE_MAX when lines are not wrapped. */
 size_t report__text_room(const struct report_job *job);
 
-/* How many cells the bytes take when shown. */
+/* Returns how many cells the bytes take when shown. */
 size_t report__text_cells(struct ts_bytes bytes, enum report_backslash backslash);
 
 /* Shows at most `room` cells of bytes; the last one is "…" when there are more. */
@@ -61,7 +61,7 @@ struct text_flow {
     char word[240]; /* the part of the word that is not written yet */
 };
 
-/* If has_margin, the caller has written the margin of the first line. */
+/* Begins a flow. If has_margin, the caller has written the margin of the first line. */
 void report__flow_begin(struct text_flow *flow, const struct report_job *job, bool has_margin);
 void report__flow_style(struct text_flow *flow, enum text_style style);
 void report__flow_put(struct text_flow *flow, const char *text);

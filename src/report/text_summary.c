@@ -191,7 +191,8 @@ static void put_left_out_one(const struct report_job *job, bool *is_first, const
     *is_first = false;
 }
 
-/* Parts that were not available. The faults say whether that makes the report incomplete. */
+/* Writes the parts that were not available. The faults say whether the missing parts make the report
+ * incomplete. */
 static void put_left_out(const struct report_job *job) {
     struct ts_report_target sum = {.missing_by_design = 0};
     bool is_first = true;
@@ -227,7 +228,7 @@ static void put_left_out(const struct report_job *job) {
                          " neither file, folder nor link");
 }
 
-/* How many of the listed findings are likely false positives. */
+/* Writes how many of the listed findings are likely false positives. */
 static void put_confidence(const struct report_job *job) {
     uint64_t low = 0;
     for (size_t i = 0; i < job->report->finding_count; i++)

@@ -57,8 +57,8 @@ static bool put_path(char *link, size_t *len, struct ts_bytes path) {
     return true;
 }
 
-/* The URL parts of a code host: before the commit of a file, before its line, and before a commit alone. On some,
- * the path precedes the commit. */
+/* The URL parts of a code host: before the commit of a file, before its line, and before a commit alone. On
+ * some code hosts, the path precedes the commit. */
 struct form {
     const char *file;
     const char *line;

@@ -6,14 +6,14 @@
 
 #include "writer.h"
 
-/* The place to look at first: the place in HEAD, or if there is none, the first occurrence. */
+/* Returns the place to look at first: the place in HEAD, or if there is none, the first occurrence. */
 const struct ts_report_occurrence *report__main_place(const struct ts_report_finding *finding);
 
-/* The place of the key id that belongs to the finding: the one near the finding's first occurrence, or if
- * there is none, its first occurrence. The finding must have a pair. */
+/* Returns the place of the key id that belongs to the finding: the place near the finding's first occurrence,
+ * or if there is none, the key id's first occurrence. The finding must have a pair. */
 const struct ts_report_occurrence *report__pair_place(const struct ts_report_finding *finding);
 
-/* The short form of a full ref name: "main", "origin/main", "v1.0". */
+/* Returns the short form of a full ref name: "main", "origin/main", "v1.0". */
 const char *report__ref_short(const char *ref);
 
 #endif

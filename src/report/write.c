@@ -189,7 +189,7 @@ struct ts_bytes report__trimmed(struct ts_bytes line) {
     return line;
 }
 
-/* The name of the file in 'FILE:LINE'; empty if the source is not a line of a file. */
+/* Returns the name of the file in 'FILE:LINE'; empty if the source is not a line of a file. */
 static struct ts_bytes file_of(const struct ts_report_suppression *by) {
     const char *colon = strrchr(by->source, ':');
     bool is_line = colon != NULL && colon[1] >= '0' && colon[1] <= '9';
@@ -221,7 +221,7 @@ bool report__looked_at_nothing(const struct ts_report *report) {
     return true;
 }
 
-/* The civil time at an offset from UTC; false outside the years 0 to 9999. */
+/* Sets *ret to the civil time at an offset from UTC. Returns false outside the years 0 to 9999. */
 static bool civil_time(int64_t time_s, int32_t zone_minutes, struct tm *ret) {
     const int64_t year_0_s = -62167219200;
     const int64_t year_10000_s = 253402300800;

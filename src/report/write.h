@@ -59,7 +59,7 @@ struct ts_report_options {
     unsigned width;                /* text only: width in columns; 0: lines are not wrapped */
 };
 
-/* `out` keeps the first error; the caller flushes it. */
+/* Writes the report. `out` keeps the first error; the caller flushes it. */
 void ts_report_write(const struct ts_report *report, const struct ts_report_options *options,
                      struct ts_out *out);
 

@@ -23,28 +23,28 @@ TS_REPORT_FORMATS(REPORT_WRITER_DECLARE)
 
 bool report__is_listed(const struct report_job *job, const struct ts_report_finding *finding);
 
-/* The listed findings as a JSON array, one per line, indented by four blanks. */
 typedef void report_put_finding(const struct report_job *job, const struct ts_report_finding *finding);
+/* Writes the listed findings as a JSON array, one per line, indented by four blanks. */
 void report__put_json_list(const struct report_job *job, report_put_finding *put);
 
-/* The first commit of an occurrence, or NULL. */
+/* Returns the first commit of an occurrence, or NULL if it has no commit. */
 const struct ts_report_commit *report__commit_of(const struct ts_report *report,
                                                  const struct ts_report_occurrence *occurrence);
 
-/* The secret if the report shows secrets, otherwise its redacted form. */
+/* Returns the secret if the report shows secrets, otherwise its redacted form. */
 struct ts_bytes report__secret_of(const struct ts_report *report, const struct ts_report_finding *finding);
 
 enum report_backslash { REPORT_BACKSLASH_DOUBLED, REPORT_BACKSLASH_KEPT };
 
-/* Writes one character in its shown form; see write.h. A tab in an excerpt becomes a blank. Returns its
- * number of bytes. */
+/* Writes one character in its shown form; see write.h. A tab in an excerpt becomes a blank. Returns the
+ * number of bytes of the character. */
 size_t report__show_one(struct ts_bytes bytes, enum report_backslash backslash,
                         char ret_piece[static TS_TEXT_PIECE_MAX], size_t *ret_piece_len);
 
 /* Characters that some format escapes: \\ " & < > ' */
 extern const bool report__is_special[256];
 
-/* How many bytes from the start every format shows unchanged; usually most of them. */
+/* Returns how many bytes from the start every format shows unchanged; usually most of the bytes. */
 static inline size_t report__plain_len(struct ts_bytes bytes) {
     size_t len = 0;
     while (len < bytes.len && bytes.data[len] >= ' ' && bytes.data[len] < 0x7f &&
@@ -66,8 +66,8 @@ struct report_place {
 };
 struct report_place report__place_of(const struct ts_report_occurrence *occurrence);
 
-/* For people: "1,234", "1,234 blobs" and "1 blob", and the contents of a target: "12 commits, 1,234 blobs,
- * 91.4 MB". */
+/* Texts for people. report__grouped makes "1,234", report__count makes "1,234 blobs" or "1 blob", and
+ * report__content makes "12 commits, 1,234 blobs, 91.4 MB". */
 struct report_words {
     char text[120];
 };
@@ -77,8 +77,8 @@ struct report_words report__content(const struct ts_report_target *target);
 void report__put_grouped(struct ts_out *out, uint64_t number);
 void report__put_count(struct ts_out *out, uint64_t count, const char *one, const char *many);
 
-/* For people: the suppressions from `first` on that are lines of the same file, such as .gitleaksignore. If
- * there are many, only the first ones are shown, and one sentence counts the rest. */
+/* Consecutive suppressions that are lines of the same file, such as .gitleaksignore. If there are many, only
+ * the first suppressions are shown, and one sentence counts the rest. */
 struct report_suppressions {
     size_t count;
     size_t shown;
@@ -88,23 +88,24 @@ struct report_suppressions {
 struct report_suppressions report__suppressions_from(const struct ts_report *report, size_t first);
 #define REPORT_SUPPRESSIONS_REST ", which a JSON report lists"
 
-/* A line without blanks and line breaks at its ends. */
+/* Returns the line without blanks and line breaks at its ends. */
 struct ts_bytes report__trimmed(struct ts_bytes line);
 
-/* Returns whether a target has nothing to scan, and whether this is true of all targets. */
+/* Return whether a target has nothing to scan, and whether no target has anything to scan. */
 bool report__is_empty(const struct ts_report_target *target);
 bool report__looked_at_nothing(const struct ts_report *report);
 
 /* Room for any date. */
 #define REPORT_DATE_SIZE 32
 
-/* "2024-03-01T14:22:07+01:00", in the author's zone. NULL for a time outside the years 0 to 9999. */
+/* Writes a date such as "2024-03-01T14:22:07+01:00", in the author's zone. Returns NULL for a time outside
+ * the years 0 to 9999. */
 const char *report__date_iso(const struct ts_report_commit *commit, char ret_text[static REPORT_DATE_SIZE]);
 
-/* "2024-03-01 13:22 UTC". */
+/* Writes a date such as "2024-03-01 13:22 UTC". */
 const char *report__date_utc(const struct ts_report_commit *commit, char ret_text[static REPORT_DATE_SIZE]);
 
-/* "2024-03-01T13:22:07", in UTC; a time outside the years 0 to 9999 is 1970-01-01. */
+/* Writes a time such as "2024-03-01T13:22:07", in UTC; 1970-01-01 for a time outside the years 0 to 9999. */
 const char *report__time_utc(int64_t time_s, char ret_text[static REPORT_DATE_SIZE]);
 
 #endif

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The store that FNV-1a chooses: only 16 bits of the hash count. count > 0. */
+/* Returns the store that FNV-1a chooses: only 16 bits of the hash count. count > 0. */
 static inline uint32_t route__fnv1a_store(uint64_t id, uint32_t count) {
     return (uint32_t)(ts_fnv1a64_of_id(id) & 0xffff) % count;
 }
@@ -45,13 +45,14 @@ static inline uint32_t route__jump_store(uint64_t id, uint32_t count) {
     return (uint32_t)bucket;
 }
 
-/* The reciprocal for route__modulo; count > 0. */
+/* Returns the reciprocal for route__modulo; count > 0. */
 static inline uint64_t route__reciprocal(uint32_t count) {
     return UINT64_MAX / count;
 }
 
 /*
- * value % count, with a multiplication in place of the division. Exact for every value: with m = floor((2^64
+ * Returns value % count, with a multiplication in place of the division. Exact for every value: with m =
+ * floor((2^64
  * - 1) / count), 2^64 - m * count is from 1 to count, so value / count - value * m / 2^64 is from 0 to value
  * / 2^64 < 1, and the quotient below is right or one too small.
  */

@@ -53,7 +53,7 @@ static bool parse_end(const char *text, struct part part, uint64_t *ret_end) {
     return ts_u64_parse(bytes_of(text, part), ret_end) == TS_NUMBER_OK;
 }
 
-/* On failure *ret_wrong is the part of the text to quote. */
+/* Parses one item. On failure *ret_wrong is the part of the text to quote. */
 static enum ts_router_list_error parse_item(const char *text, struct part item,
                                             struct ts_router_range *ret_range, struct part *ret_wrong) {
     *ret_wrong = item;

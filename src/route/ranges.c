@@ -40,7 +40,7 @@ struct arrays {
     uint32_t *by_start;
 };
 
-/* The size was checked, so all arrays lie inside. */
+/* Divides the memory into the arrays. The caller has checked that the memory is large enough. */
 static struct arrays lay_out(void *memory, size_t count) {
     unsigned char *at = memory;
     at += -(uintptr_t)at % ROUTE__LINE_BYTES;
@@ -55,7 +55,8 @@ static struct arrays lay_out(void *memory, size_t count) {
     return arrays;
 }
 
-/* Compares numbers, or the ranges at these positions. Equal starts are ordered by position. */
+/* Compares the numbers a and b, or, if there are ranges, the ranges at positions a and b. Ranges with the
+ * same start are ordered by position. */
 static bool before(const struct ts_router_range *ranges, uint32_t a, uint32_t b) {
     if (ranges == NULL || ranges[a].start == ranges[b].start)
         return a < b;
@@ -112,14 +113,14 @@ static enum ts_router_error check_not_empty(const struct ts_router_range *ranges
     return TS_ROUTER_OK;
 }
 
-/* Returns the first position, starting at `from`, that names the store. There is always one. */
+/* Returns the first position, starting at `from`, that names the store. The store must occur there. */
 static size_t position_of(const struct ts_router_range *ranges, size_t from, uint32_t store) {
     while (ranges[from].store.v != store)
         from++;
     return from;
 }
 
-/* Fills all_stores. */
+/* Fills all_stores, and checks that no store occurs twice. */
 static enum ts_router_error check_stores_unique(const struct ts_router_range *ranges, size_t count,
                                                 uint32_t *all_stores,
                                                 struct ts_router_error_detail *ret_detail) {
@@ -140,7 +141,8 @@ static enum ts_router_error check_stores_unique(const struct ts_router_range *ra
     return TS_ROUTER_OK;
 }
 
-/* Fills by_start. A position fits 32 bits: stores are unique here, so there are at most 2^32 ranges. */
+/* Fills by_start, and checks that the ranges cover every id once. A position fits 32 bits: stores are unique
+ * here, so there are at most 2^32 ranges. */
 static enum ts_router_error check_partition(const struct ts_router_range *ranges, size_t count,
                                             uint32_t *by_start, struct ts_router_error_detail *ret_detail) {
     for (size_t i = 0; i < count; i++)

@@ -61,7 +61,7 @@ static size_t count_of(const char *text, const char *part) {
     return count;
 }
 
-/* A template with the secret inserted; NULL when memory runs out. */
+/* Returns a template with the secret inserted; NULL when memory runs out. */
 static char *fill(const char *template, struct ts_bytes secret, enum place place) {
     static const size_t secret_len = sizeof TS_RULE_SECRET - 1, basic_len = sizeof TS_RULE_BASIC - 1;
     size_t places = count_of(template, TS_RULE_SECRET) + count_of(template, TS_RULE_BASIC);

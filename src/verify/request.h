@@ -34,21 +34,21 @@ enum ts_verify_made {
     TS_VERIFY_NO_MEMORY,
 };
 
-/* The caller releases a request that is made. */
+/* Makes a request with the secret. If the request is made, the caller releases it. */
 enum ts_verify_made ts_verify_request_make(const struct ts_rule_request *rule, struct ts_bytes secret,
                                            struct ts_verify_request *ret_request);
 
-/* The request as text for people, with the redacted secret in place of the secret. */
+/* Makes a request as text for people, with the redacted secret in place of the secret. */
 enum ts_verify_made ts_verify_request_show(const struct ts_rule_request *rule, const char *redacted,
                                            struct ts_verify_request *ret_request);
 
 /* Overwrites the secrets in memory. Accepts a request that was never made ({0}). */
 void ts_verify_request_release(struct ts_verify_request *request);
 
-/* The host of a rule's URL, with its port if there is one. */
+/* Returns the host of a rule's URL, with its port if there is one. */
 struct ts_bytes ts_verify_host(const struct ts_rule_request *rule);
 
-/* The meaning of an answer. The body may be truncated; a text after the cut is not found. */
+/* Returns the meaning of an answer. The body may be truncated; a text after the cut is not found. */
 enum ts_verdict ts_verify_judge(const struct ts_rule_request *rule, long status, struct ts_bytes body);
 
 #endif

@@ -26,12 +26,13 @@ struct ts_verify_result {
     char why[96]; /* for UNKNOWN: the reason, safe to print; otherwise "" */
 };
 
-/* A client with the limits for asking issuers; the caller ends it with ts_http_free. Returns NULL when the HTTP
- * library cannot be loaded or memory runs out. Copies the options, but borrows what they point to. */
+/* Makes a client with the limits for asking issuers; the caller ends it with ts_http_free. Returns NULL when
+ * the HTTP library cannot be loaded or memory runs out. Copies the options, but borrows what they point
+ * to. */
 struct ts_http *ts_verifier_new(const struct ts_verifier_options *options, struct ts_http_error *ret_error);
 
-/* Waits until the host may be asked, and asks. If the issuer asks for a pause, waits and asks once more. The
- * caller decides whether to trust the rule. */
+/* Waits until the host may be asked, and asks. If the issuer asks for a pause, waits and asks again, once.
+ * The caller decides whether to trust the rule. */
 struct ts_verify_result ts_verifier_ask(struct ts_http *http, const struct ts_rule_request *rule,
                                         struct ts_bytes secret);
 
