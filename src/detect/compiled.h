@@ -62,9 +62,9 @@ struct ts_detector {
     struct detect_entries keywords;
     hs_database_t *databases[DETECT_DATABASES]; /* NULL if the database would be empty */
     enum ts_detector_cache cache_state;
-    uint32_t short_before, short_after; /* short rules: maximum of ts_rule_before, ts_rule_after */
-    uint32_t long_before, long_after;   /* long rules: maximum of ts_rule_before, ts_rule_after; 0 if no rule is long */
-    uint32_t token_before, token_after; /* gate token: maximum of ts_rule_before, ts_rule_after */
+    uint32_t short_before, short_after; /* rules that are not long: maximum of before, after */
+    uint32_t long_before, long_after;   /* long rules: maximum of before, after; or 0 */
+    uint32_t token_before, token_after; /* rules with the gate token: maximum of before, after */
     /* Rules with the gate token: the maximum distance before a run at which a match may begin. */
     uint32_t distance_max;
     uint32_t gate_width; /* length of the longest text of a gate */

@@ -52,9 +52,8 @@ static inline uint64_t route__reciprocal(uint32_t count) {
 
 /*
  * Returns value % count, with a multiplication in place of the division. Exact for every value: with m =
- * floor((2^64
- * - 1) / count), 2^64 - m * count is from 1 to count, so value / count - value * m / 2^64 is from 0 to value
- * / 2^64 < 1, and the quotient below is right or one too small.
+ * floor((2^64 - 1) / count), 2^64 - m * count is from 1 to count, so value / count - value * m / 2^64 is
+ * from 0 to value / 2^64 < 1, and the quotient below is right or one too small.
  */
 static inline uint32_t route__modulo(uint64_t value, uint32_t count, uint64_t reciprocal) {
 #ifdef __SIZEOF_INT128__
