@@ -25,8 +25,8 @@ static bool is_there(const char *path) {
     return stat(path, &status) == 0 || errno != ENOENT;
 }
 
-/* Returns the baseline with the salt of the ids: the old one if it has a salt, or the drawn one if the key of
- * the report comes from its salt. Returns NULL if the ids have the project's salt. */
+/* Returns the baseline with the salt of the ids: `old` if it has a salt, or `drawn` if the key of the report
+ * was made from the salt of `drawn`. Returns NULL if the ids have the project's salt. */
 static const struct ts_baseline *salt_of(const struct ts_baseline *old, const struct ts_baseline *drawn,
                                          const struct ts_report *report) {
     if (old->salt_len > 0)
@@ -35,7 +35,8 @@ static const struct ts_baseline *salt_of(const struct ts_baseline *old, const st
     return memcmp(key.key, report->key.key, sizeof key.key) == 0 ? drawn : NULL;
 }
 
-/* With --allow-missing, a finding that was not found may be in a missing object. */
+/* Returns the number of missing objects that --allow-missing accepts. A finding of the old baseline may be in
+ * one of these objects. */
 static uint64_t count_missing(const struct ts_report *report) {
     uint64_t missing = 0;
     for (size_t i = 0; i < report->target_count; i++)

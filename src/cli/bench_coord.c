@@ -29,7 +29,8 @@ struct request {
     uint32_t seconds;
 };
 
-/* Reads a whole number from least to most; without the option, *value keeps its default. */
+/* Reads the value of an option, a whole number within the limits. Without the option, *value keeps its
+ * default. */
 static enum cli_exit read_number(const struct cli_arguments *arguments, size_t option, const char *name,
                                  struct ts_span limits, uint64_t *value) {
     const char *text = arguments->values[option];

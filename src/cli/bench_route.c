@@ -29,7 +29,7 @@ static uint64_t ids[IDS];
 /* Receives the sums, so that the compiler must compute them. */
 static volatile uint64_t sink;
 
-/* Sorted starts of a range list, for the bare loop. */
+/* The starts of the ranges in ascending order, which bare_search searches. */
 struct sorted_starts {
     const uint64_t *starts;
     size_t count;
@@ -85,7 +85,7 @@ static uint64_t bare_jump(const void *context) {
     return sum;
 }
 
-/* Binary search as in textbooks. */
+/* Returns the sum of the results of a textbook binary search for each id. */
 static uint64_t bare_search(const void *context) {
     const struct sorted_starts *sorted = context;
     uint64_t sum = 0;
@@ -119,7 +119,7 @@ static double best_ns(sum_of_answers *run, const void *context) {
 struct figure {
     const char *name;
     size_t ranges;
-    double aim_ns; /* 0 for none */
+    double aim_ns; /* 0: no aim */
     const char *beside;
     sum_of_answers *bare;
     double ns;
@@ -149,7 +149,8 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Ranges of random sizes: borders drawn like ids, which is the hardest case for the branch predictor. */
+/* Measures ranges of random sizes. Their borders are drawn like ids, which is the hardest case for the branch
+ * predictor. */
 static bool measure_ranges(struct figure *figure, struct ts_prng *prng) {
     size_t count = figure->ranges;
     size_t memory_size = ts_router_range_memory(count);

@@ -1,7 +1,7 @@
 /*
- * turnstone bench xs: transactions over the stores of a cluster, by the scenarios of the specification, with
- * its figures and acceptance criteria. It also checks that the accounts of an earlier run still have their
- * total.
+ * turnstone bench xs: runs transactions over the stores of a cluster in the scenarios of the specification,
+ * and reports the specification's figures and acceptance criteria. It also checks that the accounts of an
+ * earlier run still have their total.
  */
 #include "bench_xs.h"
 
@@ -41,7 +41,7 @@ enum {
 
 struct request {
     const char *urls;
-    bool in_memory; /* the stores are made for this run */
+    bool in_memory; /* the stores are in memory, and only for this run */
     struct ts_cluster_options cluster;
     struct ts_txn_config config;
     enum bench_scenario scenario;
@@ -50,7 +50,7 @@ struct request {
     bool check;
 };
 
-/* Seconds with up to three decimal places, as milliseconds. */
+/* Reads seconds with up to three decimal places. *ret_ms is in milliseconds. */
 static bool parse_seconds(const char *text, uint64_t *ret_ms) {
     const char *point = strchr(text, '.');
     size_t whole_len = point ? (size_t)(point - text) : strlen(text);
@@ -125,7 +125,8 @@ static enum cli_exit read_request(const struct cli_arguments *arguments, struct 
     return status;
 }
 
-/* Opens the stores of the list, the first two with fault injection. The caller owns the opened ones. */
+/* Opens the stores of the list, and adds fault injection to the first two stores. The caller owns the opened
+ * stores. */
 static enum ts_store_result open_faulty(const struct request *request, struct bench_faults *ret_faults,
                                         struct ts_store **ret_stores, size_t *ret_count,
                                         struct ts_store_error *ret_error) {
@@ -188,7 +189,7 @@ static enum cli_exit open_cluster(const struct request *request, struct bench_fa
     return result == TS_STORE_OK ? CLI_EXIT_DONE : cli__complain_store("bench xs", &error);
 }
 
-/* Everything that a run needs besides the cluster, released in one place. */
+/* What a run needs in addition to the cluster. release_setup releases all parts. */
 struct setup {
     struct bench_plan plan;
     struct bench_bank bank;
@@ -202,7 +203,7 @@ static void release_setup(struct setup *setup) {
     bench__bank_release(&setup->bank);
 }
 
-/* Prepares everything before the clock starts. */
+/* Prepares the stores for the scenario before the clock starts. */
 static enum cli_exit prepare_stores(struct setup *setup) {
     if (setup->plan.scenario == BENCH_BANK) {
         struct bench_bank_error error;
@@ -245,8 +246,9 @@ static enum cli_exit make_plan(const struct request *request, const struct ts_cl
     return CLI_EXIT_DONE;
 }
 
-/* By default a transaction waits for locks until the total timeout. So it may retry as often as the pauses
- * before retries fit into that time. One more retry has no pause: the one after an attempt that gave way. */
+/* Returns the highest number of retries of a transaction. By default a transaction waits for locks until the
+ * total timeout, and the pauses before its retries must fit into that time. One retry is added, because a
+ * retry after an attempt that gave way has no pause. */
 static uint32_t most_retries(const struct ts_txn_config *config) {
     struct ts_txn_retry_config waits = config->retry;
     struct ts_prng unused;
@@ -287,8 +289,8 @@ static void judge(const struct request *request, const struct setup *setup, stru
     report->check_count = bench__accept(&evidence, report->checks);
 }
 
-/* How long a refused client waits: as long as before a retry. If an open breaker is part of the scenario,
- * long enough to be refused only a few times. */
+/* Returns how long a client waits after a refusal: as long as before a retry. If the scenario has open
+ * breakers, the pause is so long that a breaker refuses the client only a few times. */
 static uint64_t pause_of(const struct request *request) {
     uint64_t backoff_us = request->config.retry.initial_backoff_us;
     uint64_t breaker_us = request->config.breaker.recovery_timeout_us / 4;
@@ -337,7 +339,7 @@ static enum cli_exit check_bank(const struct setup *setup, bool as_json) {
 }
 
 static enum cli_exit run_bench_xs(const struct cli_arguments *arguments) {
-    static struct bench_xs_report report; /* some hundred kilobytes */
+    static struct bench_xs_report report; /* static, because it has some hundred kilobytes */
     struct request request;
     struct setup setup = {0};
     struct ts_cluster *cluster = NULL;

@@ -18,7 +18,7 @@ struct bench_xs_report {
     uint32_t threads;
     size_t stores;
     struct bench_run_result result;
-    struct bench_bank_look look; /* bank only */
+    struct bench_bank_look look; /* only in the scenario bank */
     struct bench_metrics before; /* metrics before the run */
     struct bench_metrics metrics;
     uint64_t faults_struck;
@@ -29,8 +29,8 @@ struct bench_xs_report {
 
 void cli__bench_xs_print(const struct bench_xs_report *report, bool as_json);
 
-/* Prints whether the accounts add up, and the difference. Returns false when they do not. No accounts count
- * as correct. */
+/* Prints whether the sum of the accounts is the expected total, and the difference. Returns false if the sum
+ * is wrong. A cluster without accounts is correct. */
 bool cli__bench_xs_print_bank(const struct bench_bank_look *look, bool as_json);
 
 #endif

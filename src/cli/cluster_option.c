@@ -31,7 +31,7 @@ const char *cli__cluster_urls(const char *verb, const struct cli_arguments *argu
     return urls;
 }
 
-/* Starts with the defaults, and applies the file, then every --set. */
+/* Reads the configuration: the defaults, changed by the file of --config and then by every --set. */
 static enum cli_exit read_config(const char *verb, const struct cli_arguments *arguments,
                                  struct ts_txn_config *ret_config) {
     const char **overrides = calloc(arguments->given_count + 1, sizeof *overrides);
@@ -75,7 +75,7 @@ enum cli_exit cli__cluster_options(const char *verb, const struct cli_arguments 
     return status;
 }
 
-/* The exit status for a store's answer. */
+/* Returns the exit status for the answer of a store. */
 static enum cli_exit exit_of(enum ts_store_result result) {
     switch (ts_store_result_meaning(result)->fault) {
     case TS_STORE_FAULT_NONE:

@@ -1,5 +1,5 @@
 /*
- * The options of every verb on a cluster, and opening that cluster.
+ * The options that every verb on a cluster has, and functions that open the cluster.
  */
 #ifndef TS_CLI_CLUSTER_OPTION_H
 #define TS_CLI_CLUSTER_OPTION_H
@@ -33,39 +33,39 @@ enum { CLUSTER_URLS, CLUSTER_WAIT, CLUSTER_JSON, CLUSTER_CONFIG, CLUSTER_SET, CL
         .many = true,                                                                                        \
         .help = "override one setting of the configuration, such as timeouts.prepare=2s; may be repeated"}
 
-/* The variable that replaces --cluster. */
+/* The environment variable that names the stores if --cluster is absent. */
 #define CLI_CLUSTER_VARIABLE                                                                                 \
     { "TURNSTONE_CLUSTER", "the stores, if there is no --cluster; keeps passwords out of the process list" }
 enum { CLI_CLUSTER_VARIABLES = 1 };
 extern const struct cli_variable cli__cluster_variables[CLI_CLUSTER_VARIABLES];
 
-/* The list of URLs. Returns NULL, after an error message, when there is none, or when its stores are only in
- * memory. */
+/* Returns the list of the stores' URLs. Prints an error and returns NULL if there is no list, or if the
+ * stores of the list are only in memory. */
 const char *cli__cluster_urls(const char *verb, const struct cli_arguments *arguments);
 
 /*
- * Reads the configuration (defaults, then the file, then every --set), and how to open the cluster with it
- * and --wait: connecting takes at most timeouts.shard_rpc, like every other call without locks. Prints an
- * error when something is wrong.
+ * Reads the configuration (defaults, then the file, then every --set). Sets *ret_options from the
+ * configuration and from --wait: connecting takes at most timeouts.shard_rpc, like every other call without
+ * locks. Prints an error when a setting is wrong.
  */
 enum cli_exit cli__cluster_options(const char *verb, const struct cli_arguments *arguments,
                                    struct ts_txn_config *ret_config, struct ts_cluster_options *ret_options);
 
 /*
- * How much of the cluster must be available. OPEN: at least one store must answer; those that answer must be
- * open, and calls to the others fail. ALL: all stores must answer, in any step of changing the epoch. SOME:
- * at least one store must answer, in any step. COPY: all stores must answer, in any step; copies are
- * accepted.
+ * How much of the cluster must be available. OPEN: at least one store must answer. Every store that answers
+ * must be open, and calls to silent stores fail. ALL: all stores must answer, in any step of changing the
+ * epoch. SOME: at least one store must answer, in any step. COPY: all stores must answer, in any step; copies
+ * are accepted.
  */
 enum cluster_need { CLUSTER_NEED_OPEN, CLUSTER_NEED_ALL, CLUSTER_NEED_SOME, CLUSTER_NEED_COPY };
 
-/* Reads the configuration and opens the cluster, or prints why not. ret_error gets the store's own error, and
- * may be NULL. */
+/* Reads the configuration and opens the cluster. On failure prints the reason; ret_error, which may be NULL,
+ * gets the error of the store. */
 enum cli_exit cli__cluster_open(const char *verb, const struct cli_arguments *arguments,
                                 enum cluster_need need, struct ts_txn_config *ret_config,
                                 struct ts_cluster **ret_cluster, struct ts_store_error *ret_error);
 
-/* A store's timeout for a call without locks, rounded up. */
+/* Returns the timeout of a store for a call without locks, rounded up to milliseconds. */
 uint64_t cli__call_timeout_ms(const struct ts_txn_config *config);
 
 /* Prints a store's error, and returns the exit status for it. */

@@ -14,10 +14,12 @@
 __attribute__((format(printf, 2, 3))) enum cli_exit cli__complain(enum cli_exit status, const char *format,
                                                                   ...);
 
-/* The last message of cli__complain, for answers that repeat it; "" before the first. */
+/* Returns the last message of cli__complain, for answers that repeat the message; "" before the first
+ * message. */
 const char *cli__last_complaint(void);
 
-/* A value for a message: printable, at most about eighty characters; of a URL only the scheme. */
+/* A value as messages show it: printable, and cut to about eighty characters. Only the scheme of a URL is
+ * shown. */
 struct cli_quoted {
     char text[96];
 };

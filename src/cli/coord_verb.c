@@ -21,13 +21,14 @@
 
 static const char default_tenant[] = "default";
 
-/* For an operation that was refused or whose outcome is unknown: the op id to repeat it with. */
+/* Writes the op id with which the user can repeat an operation that was refused or whose outcome
+ * is unknown. */
 static void put_op_id(struct cli_coord *coord) {
     if (coord->op_id)
         cli__member_number(coord, "op_id", coord->op_id->v);
 }
 
-/* The op id as the text output shows it. */
+/* The op id as the text output shows it: " (op id 17)". */
 struct op_id_shown {
     char text[40];
 };
@@ -48,7 +49,7 @@ static void put_backend_error(struct cli_coord *coord, enum ts_infra_kind kind, 
     cli__object_end(coord);
 }
 
-/* The timeout for asking a store for its time, which is only shown to people. */
+/* The timeout of a request for a store's time. The time is only shown to people, so a failure is harmless. */
 enum { ASK_TIME_MAX_MS = 1000 };
 
 /* How far --now may be ahead of the machine's time: a store's time never goes back, so a mistake would be
@@ -99,7 +100,8 @@ static enum cli_exit open_cluster(struct cli_coord *coord, const struct cli_argu
     return CLI_EXIT_DONE;
 }
 
-/* --waterfall: one line for each transaction, on standard error, so that answers stay unchanged. */
+/* Prints the line of --waterfall for a transaction on standard error, so that the answer on standard output
+ * does not change. */
 static void tell_transaction(void *context, const struct ts_txn_result *result) {
     char waterfall[TS_TXN_WATERFALL_SIZE];
     ts_txn_latency_waterfall(&result->latency, waterfall);
@@ -204,7 +206,7 @@ enum cli_exit cli__op_id(const char *verb, const struct cli_arguments *arguments
     if (!ts_entropy_fill(drawn, sizeof drawn))
         return cli__complain(CLI_EXIT_INFRASTRUCTURE,
                              "%s: no random numbers from the system; give --op-id ID", verb);
-    /* Below 2^53, so that JSON readers with doubles keep it exactly. */
+    /* An op id is below 2^53, so that JSON readers that use doubles read it exactly. */
     ret_op_id->v = ts_le64_load(drawn) >> 11;
     return CLI_EXIT_DONE;
 }
@@ -284,7 +286,8 @@ struct cli_duration cli__show_ms(uint64_t ms) {
     return shown;
 }
 
-/* The difference between a time and the stores' time: " (in 29.9 s)". Empty when no store returns its time. */
+/* Returns the distance of a time from the stores' time, as " (in 29.9 s)"; empty if the store does not
+ * answer. */
 static struct cli_duration show_distance(const struct cli_coord *coord, struct ts_logical_time time) {
     struct cli_duration shown = {0};
     struct ts_store *store = ts_cluster_store(coord->cluster, 0);
@@ -362,7 +365,8 @@ static enum cli_exit exit_of(enum ts_error_variant variant, const struct ts_coor
     return detail->infra.kind == TS_INFRA_UNKNOWN ? CLI_EXIT_UNKNOWN : CLI_EXIT_INFRASTRUCTURE;
 }
 
-/* For a refusal that names a time to retry: how far away that time is. */
+/* If a refusal names a time to retry, returns the distance of that time from the stores' time; otherwise
+ * empty. */
 static struct cli_duration show_wait(const struct cli_coord *coord, const struct ts_error_field *fields,
                                      size_t count) {
     static const char *const times[] = {"lease_deadline", "earliest_deadline", "retry_after"};

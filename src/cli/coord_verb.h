@@ -3,8 +3,8 @@
  * answers.
  *
  * With --json an answer is one line on standard output, also when an operation is refused:
- * {"error":"StaleFence","presented":3,"current":4,"op_id":17}. Without it, a refusal is a line on standard
- * error only.
+ * {"error":"StaleFence","presented":3,"current":4,"op_id":17}. Without --json, a refusal is only a line on
+ * standard error.
  */
 #ifndef TS_CLI_COORD_VERB_H
 #define TS_CLI_COORD_VERB_H
@@ -51,10 +51,10 @@ struct cli_coord {
     bool is_clock_frozen;
     bool waterfall;
     const char *metrics;           /* destination of the metrics, or NULL */
-    cli_metrics_put *more_metrics; /* metrics of the verb, or NULL */
+    cli_metrics_put *more_metrics; /* writes the metrics of the verb; or NULL */
     struct ts_txn_config config;
     bool has_tenant;              /* the tenant comes from an option, not from the default */
-    const struct ts_op_id *op_id; /* the operation's id; NULL if it has none */
+    const struct ts_op_id *op_id; /* id of the operation, or NULL */
     struct ts_tenant_id tenant;
     struct ts_cluster *cluster;
     struct ts_coordinator *coordinator;
@@ -64,17 +64,19 @@ struct cli_coord {
 };
 
 /*
- * Opens everything, or prints why not. After DONE the caller ends with cli__coord_close. Keeps the pointer to
- * the op id (may be NULL), because every refusal prints it, so that the call can be repeated.
+ * Opens the cluster and its coordination, or prints why not. After CLI_EXIT_DONE the caller must call
+ * cli__coord_close. Keeps the pointer op_id, which may be NULL: every refusal prints the op id, so that the
+ * user can repeat the call.
  */
 enum cli_exit cli__coord_open(const char *verb, const struct cli_arguments *arguments,
                               const struct ts_op_id *op_id, struct cli_coord *ret_coord);
 
-/* Returns the exit status. */
+/* Writes the metrics and closes the cluster. Returns `status`, or another status if standard output fails. */
 enum cli_exit cli__coord_close(struct cli_coord *coord, enum cli_exit status);
 
-/* Reads a number that is required, optional, or random if missing. Each function prints an error when the
- * number is wrong. */
+/* Each function reads a number, and prints an error when the number is wrong. If the option is absent,
+ * cli__number_required prints an error, cli__number_optional keeps *value, and cli__op_id draws a
+ * random id. */
 enum cli_exit cli__number_required(const char *verb, const struct cli_arguments *arguments, size_t option,
                                    const char *name, uint64_t *ret_value);
 enum cli_exit cli__number_optional(const char *verb, const struct cli_arguments *arguments, size_t option,
@@ -82,29 +84,30 @@ enum cli_exit cli__number_optional(const char *verb, const struct cli_arguments 
 enum cli_exit cli__op_id(const char *verb, const struct cli_arguments *arguments, size_t option,
                          struct ts_op_id *ret_op_id);
 
-/* Reads a pin: 64 hexadecimal digits. Without the option, *ret_pin is unchanged. */
+/* Reads a pin: 64 hexadecimal digits. Without the option, *pin is unchanged. */
 enum cli_exit cli__pin_optional(const char *verb, const struct cli_arguments *arguments, size_t option,
                                 struct ts_pin *pin);
 
-/* Prints a refusal and returns the exit status: 3, or 5 or 6 for results of the stores. */
+/* Prints a refusal and returns the exit status: 3, or for errors of the stores 5 (outcome unknown) or 6. */
 enum cli_exit cli__coord_refuse(struct cli_coord *coord, enum ts_error_variant variant,
                                 const struct ts_coord_detail *detail);
 
-/* Call it after an answer that omits damaged records: prints how many, and returns the exit status, 6. */
+/* Call it after an answer that omits damaged records: prints the number of these records, and returns status
+ * 6. */
 enum cli_exit cli__complain_damaged(struct cli_coord *coord, uint64_t count);
 
-/* An answer as a JSON object, one member after the other. */
+/* These functions write an answer as a JSON object, one member after the other. */
 void cli__object_begin(struct cli_coord *coord);
-void cli__object_end(struct cli_coord *coord); /* with a line feed */
+void cli__object_end(struct cli_coord *coord); /* also writes a line feed */
 void cli__member(struct cli_coord *coord, const char *name);
 void cli__member_number(struct cli_coord *coord, const char *name, uint64_t value);
 void cli__member_text(struct cli_coord *coord, const char *name, const char *text);
 void cli__member_bool(struct cli_coord *coord, const char *name, bool value);
 void cli__member_null(struct cli_coord *coord, const char *name);
 void cli__member_key(struct cli_coord *coord, const char *name,
-                     struct ts_bytes bytes); /* text, or 0x digits */
+                     struct ts_bytes bytes); /* writes text, or 0x and digits */
 
-/* printf to standard output. */
+/* Like printf, to standard output. */
 __attribute__((format(printf, 2, 3))) void cli__say(struct cli_coord *coord, const char *format, ...);
 
 /* A key for people: quoted text or 0x and digits, cut if it is long. */

@@ -91,7 +91,7 @@ static void print_text(struct cli_coord *coord, const struct ts_found *found) {
 
 static void print_found(void *context, const struct ts_found *found) {
     struct listing *listing = context;
-    /* The last id of a page is printed again below it, as the start of the next page. */
+    /* print_more prints the last id of a page again, as the start of the next page. */
     listing->last = found->id;
     listing->count++;
     if (listing->coord->json)
@@ -100,7 +100,7 @@ static void print_found(void *context, const struct ts_found *found) {
         print_text(listing->coord, found);
 }
 
-/* How to get the next page. */
+/* Prints how the user gets the next page. */
 static void print_more(struct cli_coord *coord, const struct listing *listing) {
     const struct cli_finding_shown last = cli__show_finding(&listing->last);
     if (!coord->json) {
@@ -151,7 +151,7 @@ static enum cli_exit run_list(const struct cli_arguments *arguments) {
 
 /* ---- triage ---- */
 
-/* The name of the person who decides: from --by, or the user's name in the environment. */
+/* Reads the options of a decision. The person who decides is named by --by, or by USER in the environment. */
 static enum cli_exit read_decision(const char *verb, const struct cli_arguments *arguments,
                                    struct ts_fleet_triage *ret_triage) {
     const char *const *values = arguments->values;

@@ -1,5 +1,5 @@
 /*
- * Shared by the verbs on findings: the options that choose findings, ids, and failures.
+ * Shared by the verbs on findings: the options that select findings, the ids of findings, and failures.
  */
 #ifndef TS_CLI_FINDINGS_FILTER_H
 #define TS_CLI_FINDINGS_FILTER_H
@@ -8,7 +8,7 @@
 
 #include "runtime/durable/findings.h"
 
-/* These options follow those of coordination in a verb's table. */
+/* In a verb's table, these options follow the options of coordination. */
 enum {
     FINDINGS_RULE = COORD_OPTIONS,
     FINDINGS_SEVERITY,
@@ -41,15 +41,15 @@ enum {
                              .help = "only findings of this target, by the id that "                         \
                                      "'turnstone targets' prints for the same selection"}
 
-/* Reads the options. Prints an error when one is wrong. */
+/* Reads the options that select findings. Prints an error when an option is wrong. */
 enum cli_exit cli__findings_filter(const char *verb, const struct cli_arguments *arguments,
                                    struct ts_findings_filter *ret_filter);
 
-/* Reads the id of a finding: 32 hexadecimal digits. `what` names it in the error. */
+/* Reads the id of a finding: 32 hexadecimal digits. `what` names the id in the error. */
 enum cli_exit cli__finding_id(const char *verb, const char *what, const char *text,
                               struct ts_fleet_finding *ret_finding);
 
-/* The id as people write it. */
+/* The id of a finding as people write it. */
 struct cli_finding_shown {
     char text[2 * TS_FLEET_FINDING_LEN + 1];
 };

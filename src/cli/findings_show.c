@@ -27,7 +27,8 @@ static void say_triage(struct cli_coord *coord, const struct ts_fleet_triage *tr
     cli__say(coord, "\n");
 }
 
-/* Text output: prints the decision of a person; the report follows. */
+/* Prints what a person has decided about a finding, for the text output. The report of the
+ * finding follows. */
 static enum cli_exit say_decision(struct cli_coord *coord, const struct ts_fleet_finding *finding) {
     const struct ts_triage_query query = {coord->tenant, *finding};
     struct ts_triage_room room;
@@ -59,7 +60,7 @@ static void write_report(struct cli_coord *coord, const struct ts_report *report
     ts_report_write(report, &options, coord->out);
 }
 
-/* "config/prod.yml:3:15  4f2a91c0de  file", and whether the source allows it. */
+/* Prints a place: "config/prod.yml:3:15  4f2a91c0de", and whether the source allows the finding there. */
 static void say_place(struct cli_coord *coord, const struct ts_report *report,
                       const struct ts_report_occurrence *place) {
     enum { COMMIT_DIGITS = 10 };
@@ -74,7 +75,7 @@ static void say_place(struct cli_coord *coord, const struct ts_report *report,
     cli__say(coord, "%s\n", place->is_allowed ? "  allowed in source" : "");
 }
 
-/* Prints every place, grouped by the address of its repository. */
+/* Prints a finding and its listed places, grouped by the address of their repository. */
 static void say_finding(struct cli_coord *coord, const struct ts_report *report,
                         const struct ts_report_finding *finding) {
     cli__say(coord, "%s, %s severity, %s confidence: ", finding->id.text,

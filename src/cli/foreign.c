@@ -23,7 +23,7 @@
 #define ENTRIES_MAX ((size_t)4 << 20)
 
 struct reader {
-    const char *file; /* escaped */
+    const char *file; /* name of the file, escaped */
     struct cli_foreign *foreign;
     struct cli_foreign_error *error;
     size_t number; /* number of the entry, from 1 */
@@ -104,7 +104,7 @@ static bool read_gitleaks(struct reader *reader, const json_t *item) {
 
 /* ---- TruffleHog ---- */
 
-/* The place in the only member of Data: Git, Filesystem, Github and so on. */
+/* Reads the place of a secret from the only member of Data: Git, Filesystem, Github and so on. */
 static void read_source(const json_t *item, struct cli_foreign_entry *entry) {
     json_t *data = json_object_get(json_object_get(item, "SourceMetadata"), "Data");
     const json_t *source = json_object_iter_value(json_object_iter(data));
@@ -171,7 +171,7 @@ static bool read_detect_secrets_all(struct reader *reader, json_t *results) {
 
 /* ---- recognising the tool ---- */
 
-/* A line of TruffleHog's log, which users redirect into the same file. */
+/* Whether the value is a line of TruffleHog's log, which users redirect into the same file as the report. */
 static bool is_log(const json_t *item) {
     return json_object_get(item, "level") && json_object_get(item, "msg");
 }
@@ -203,7 +203,7 @@ static bool read_items(struct reader *reader, const json_t *items) {
     return true;
 }
 
-/* `values` are the values of the file, one after another. */
+/* Reads the report. `values` are the JSON values of the file, one after another. */
 static bool read_values(struct reader *reader, const json_t *values) {
     json_t *first = json_array_get(values, 0);
     if (json_array_size(values) != 1 || !first)
@@ -244,7 +244,7 @@ static struct ts_bytes skip_blanks(struct ts_bytes text, size_t *line) {
     return text;
 }
 
-/* The values of a text: one, or one for each line. */
+/* Returns the JSON values of a text: one value, or one for each line. Returns NULL after an error. */
 static json_t *load(struct reader *reader, struct ts_bytes text) {
     json_t *values = json_array();
     size_t line = 1;

@@ -25,7 +25,7 @@ struct cli_foreign_entry {
     uint64_t line;          /* from 1; 0 if absent */
     uint8_t hash[CLI_FOREIGN_HASH_SIZE];
     bool has_hash;
-    bool is_met; /* a finding matched it */
+    bool is_met; /* a finding matched this entry */
 };
 
 struct cli_foreign {
@@ -38,22 +38,24 @@ struct cli_foreign {
 };
 
 struct cli_foreign_error {
-    bool is_memory; /* memory ran out: the file is not to blame */
+    bool is_memory; /* memory ran out; the file is not wrong */
     char text[300]; /* one line without secrets */
 };
 
 /* Returns whether a text is JSON rather than a baseline of turnstone. */
 bool cli__foreign_is_json(struct ts_bytes text);
 
-/* `file` is the name for messages. On failure there is nothing to release. */
+/* Parses a report. `file` is the name of the report in messages. On failure sets *ret_error, and there is
+ * nothing to release. */
 bool cli__foreign_parse(const char *file, struct ts_bytes text, struct cli_foreign *ret_foreign,
                         struct cli_foreign_error *ret_error);
 void cli__foreign_release(struct cli_foreign *foreign);
 
-/* The last part of a path, by which entries are searched for. */
+/* Returns the last part of a path. Entries are searched by the last part of their path. */
 struct ts_bytes cli__foreign_name(struct ts_bytes path);
 
-/* Marks every finding as new or known, and counts findings and entries. The report must have its secrets (keeps_secrets). */
+/* Marks every finding as new or known, and counts the known findings and the matched entries. The report must
+ * contain the secrets (keeps_secrets). */
 void cli__foreign_apply(struct cli_foreign *foreign, struct ts_report *report);
 
 #endif

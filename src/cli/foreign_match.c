@@ -13,7 +13,7 @@
 #include <nettle/sha1.h>
 #include <string.h>
 
-/* If a secret is shorter than this, another one may contain it by chance. */
+/* A secret that is shorter than this may be a part of another secret by chance. */
 #define PART_MIN 8
 
 static struct ts_bytes trimmed(struct ts_bytes text) {
@@ -58,7 +58,7 @@ static bool is_equal(const struct question *question, const struct cli_foreign_e
     return entry->has_hash && memcmp(entry->hash, question->hash, sizeof entry->hash) == 0;
 }
 
-/* Compares an entry that has the same path as the occurrence. */
+/* Whether an entry with the path of the occurrence means the same secret. */
 static bool is_here(const struct question *question, const struct cli_foreign_entry *entry,
                     const struct ts_report_occurrence *occurrence) {
     if (entry->secret.len > 0)
@@ -69,7 +69,7 @@ static bool is_here(const struct question *question, const struct cli_foreign_en
            is_same_commit(question->report, entry, occurrence);
 }
 
-/* Marks the entries that an occurrence matches. Returns whether there are any. */
+/* Marks the entries in the occurrence's file that match the occurrence. Returns whether any entry matches. */
 static bool meet_occurrence(struct cli_foreign *foreign, const struct question *question,
                             const struct ts_report_occurrence *occurrence) {
     struct ts_bytes name = cli__foreign_name(occurrence->path);

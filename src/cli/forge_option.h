@@ -1,5 +1,5 @@
 /*
- * The options of verbs that send requests: to forges, for repositories, or to issuers.
+ * The options of verbs that send requests: to forges, which list repositories, or to issuers of secrets.
  */
 #ifndef TS_CLI_FORGE_OPTION_H
 #define TS_CLI_FORGE_OPTION_H
@@ -12,7 +12,8 @@
 
 enum { CLI_TIMEOUT_MAX_S = 300, CLI_RATE_MAX = 100 };
 
-/* A count from 1 to max; unchanged if the text is NULL. Prints an error when it is wrong. */
+/* Reads a count from 1 to max. If the text is NULL, *count is unchanged. Prints an error when the text is
+ * wrong. */
 enum cli_exit cli__count_read(const char *verb, const char *name, const char *text, uint32_t max,
                               uint32_t *count);
 
@@ -67,7 +68,7 @@ enum {
         "HTTPS_PROXY", "the proxy for requests to forges (default: none)"                                    \
     }
 
-/* Reads the options, or prints what is wrong. Borrows the arguments. */
+/* Reads the options, or prints what is wrong. ret_options points into the arguments. */
 enum cli_exit cli__forge_options_read(const char *verb, const struct cli_arguments *arguments, size_t first,
                                       struct ts_discover_options *ret_options);
 

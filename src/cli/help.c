@@ -48,7 +48,7 @@ static void print_wrapped(const char *text, int indent, int column) {
     putchar('\n');
 }
 
-/* Bytes that only continue a character take no column. */
+/* Returns the width of a text in columns. Bytes that only continue a character take no column. */
 static int columns(const char *text) {
     int count = 0;
     for (; *text; text++)
@@ -56,7 +56,7 @@ static int columns(const char *text) {
     return count;
 }
 
-/* "--strategy NAME", as in lists. Returns its width. */
+/* Prints an option as lists show it: "--strategy NAME". Returns the width of the printed text. */
 static int print_option(const struct cli_option *option) {
     const char *takes = option->choices ? option->choices : option->argument;
     char letter[] = {'-', option->letter, ',', ' ', '\0'};
@@ -103,7 +103,7 @@ static void print_exit_statuses(void) {
 #undef PRINT_EXIT
 }
 
-/* The heading of the group that begins with this verb; NULL inside a group. */
+/* Returns the heading of the group that begins with this verb; NULL if no group begins with it. */
 static const char *heading_of(const struct cli_verb *verb) {
     static const struct {
         const struct cli_verb *first;
@@ -118,7 +118,7 @@ static const char *heading_of(const struct cli_verb *verb) {
     return NULL;
 }
 
-/* A verb in a list of verbs. The summaries of all lists begin in the same column. */
+/* Prints a verb and its summary for a list of verbs. In all lists the summaries begin in the same column. */
 static void print_summary(const struct cli_verb *verb) {
     int longest = 0;
     for (size_t i = 0; i < cli__verb_count; i++) {

@@ -8,7 +8,8 @@
 
 #include <stdio.h>
 
-/* Help for a verb or a group of verbs, by the words of its name; without words, the overview. */
+/* Prints the help for a verb or a group of verbs; `words` are its name. Without words, prints
+ * the overview. */
 enum cli_exit cli__help_text(size_t count, const char *const *words);
 
 enum cli_exit cli__help_verb(const struct cli_verb *verb);

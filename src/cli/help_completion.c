@@ -17,7 +17,7 @@ static void put_first_words(FILE *out) {
     }
 }
 
-/* The second words of a group, for a `case` of the shell. */
+/* Writes a branch of a shell's `case` for each group: the second words of its verbs. */
 static void put_groups(FILE *out) {
     for (size_t i = 0; i < cli__verb_count; i++) {
         size_t length = cli__verb_first_word(cli__verbs[i]);
@@ -39,7 +39,7 @@ static void put_groups(FILE *out) {
     fputs("\" ;;\n", out);
 }
 
-/* The values of options with a fixed list of values. */
+/* Writes a branch of a shell's `case` for each option that has a fixed list of values. */
 static void put_choices(FILE *out) {
     for (size_t i = 0; i < cli__verb_count; i++) {
         for (size_t j = 0; j < cli__verbs[i]->option_count; j++) {

@@ -90,7 +90,7 @@ static void put_verb(FILE *out, const struct cli_verb *verb) {
     }
 }
 
-/* Every variable, with the verb that reads it. */
+/* Writes every environment variable of every verb, with the name of the verb. */
 static void put_variables(FILE *out) {
     fputs(".SH ENVIRONMENT\n", out);
     for (size_t i = 0; i < cli__verb_count; i++) {

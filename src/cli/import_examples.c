@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPLIT     "~~" /* removed when an example is read; other scanners do not find the secret then */
+#define SPLIT     "~~" /* splits secrets of examples, so that other scanners do not find them */
 #define SPLIT_MIN 8    /* shorter secrets are not split */
 
 /* Keeps the secret of the first match. */
@@ -25,7 +25,8 @@ static struct ts_span find(struct ts_scanner *scanner, const char *text) {
     return found;
 }
 
-/* Writes a text as JSON, which is a text in double quotes of YAML, too. Returns false if YAML cannot have it. */
+/* Writes `before`, and the text as a JSON string, which is also a string of YAML. Returns false, and writes
+ * nothing, if YAML cannot contain the text. */
 static bool put_text(FILE *to, const char *before, const char *text, size_t len) {
     json_t *value = json_stringn(text, len);
     char *json = value != NULL ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
@@ -60,7 +61,7 @@ static bool put_match(FILE *to, const char *text, const struct ts_span *found) {
     return done;
 }
 
-/* Writes one list of examples. Returns how many are left out. */
+/* Writes one list of examples. Returns how many examples it omits. */
 static size_t put_list(FILE *to, struct ts_scanner *scanner, const json_t *list, bool is_match) {
     size_t i;
     size_t put = 0;

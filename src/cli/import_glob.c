@@ -42,7 +42,7 @@ static void add(struct reader *r, struct cli_import_globs *globs, const char *te
         memcpy(globs->texts[globs->count++], text, strlen(text) + 1);
 }
 
-/* Joins every text of the first with every text of the second. */
+/* Replaces each text of `first` by the text followed by each text of `second`. */
 static void multiply(struct reader *r, struct cli_import_globs *first,
                      const struct cli_import_globs *second) {
     struct cli_import_globs *all = calloc(1, sizeof *all);
@@ -89,7 +89,7 @@ static void read_literal(struct reader *r, char c, char ret_text[static 8]) {
     ret_text[len] = '\0';
 }
 
-/* A class without escapes, which path patterns write the same way. */
+/* Reads a character class without escapes. Path patterns have the same syntax, except that [!…] negates. */
 static void read_class(struct reader *r, char *ret_text, size_t size) {
     const char *end = strchr(r->at, ']');
     size_t len = end != NULL ? (size_t)(end - r->at) : 0;
@@ -110,7 +110,7 @@ static void read_class(struct reader *r, char *ret_text, size_t size) {
 
 static void read_choice(struct reader *r, struct cli_import_globs *ret_globs);
 
-/* Reads a part and its repeat; `ret_part` has its texts. */
+/* Reads one part of the expression and its repeat. `ret_part` gets the texts that the part matches. */
 static void read_part(struct reader *r, struct cli_import_globs *ret_part) {
     char text[CLI_IMPORT_GLOB_SIZE] = "";
     ret_part->count = 1;
@@ -183,8 +183,8 @@ static void read_choice(struct reader *r, struct cli_import_globs *ret_globs) {
     free(one);
 }
 
-/* An expression matches anywhere in a path. A pattern must match the whole path, or, if it has no slash, a
- * name in it. */
+/* Adds stars where the expression has no anchor: an expression matches anywhere in a path, but a pattern must
+ * match the whole path or, if the pattern has no slash, a name in the path. */
 static void open_ends(struct reader *r, struct cli_import_globs *globs, bool is_start, bool is_name,
                       bool is_end) {
     size_t count = globs->count;

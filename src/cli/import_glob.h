@@ -17,7 +17,8 @@ struct cli_import_globs {
     char texts[CLI_IMPORT_GLOBS_MAX][CLI_IMPORT_GLOB_SIZE];
 };
 
-/* Returns false if the expression has something that path patterns do not have. */
+/* Converts an expression. Returns false if path patterns cannot express it, if there are too many patterns,
+ * or if memory runs out. */
 bool cli__import_globs(const char *regex, struct cli_import_globs *ret_globs);
 
 #endif

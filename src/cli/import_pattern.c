@@ -25,7 +25,8 @@
 
 enum {
     DEPTH_MAX = 100,
-    /* A repeat counts as at most this many bytes, because it only matters whether there are many. */
+    /* Repeats, and the varying bytes that they repeat, count up to this number: it only matters whether there
+     * are many. */
     VARIED_REPEAT_MAX = 16,
     /* A secret has at least this many bytes that vary. */
     VARIED_MIN = 4,
@@ -34,17 +35,17 @@ enum {
 /* A group of the original pattern. Its positions are positions in the result. */
 struct group {
     size_t parent;
-    size_t from;     /* of its opening parenthesis */
-    size_t body;     /* after the parenthesis and the flags */
-    size_t end;      /* after its repeat, if it has one */
-    size_t body_to;  /* before the closing parenthesis */
-    uint32_t number; /* of a capturing group, from 1; otherwise 0 */
+    size_t from;     /* position of the opening parenthesis */
+    size_t body;     /* position after the parenthesis and the flags */
+    size_t end;      /* position after the group and its repeat */
+    size_t body_to;  /* position of the closing parenthesis */
+    uint32_t number; /* number of a capturing group, from 1; 0: the group does not capture */
     uint32_t min;
     uint32_t max;
     uint32_t varied;      /* bytes of the current alternative that vary */
     uint32_t varied_most; /* the highest `varied` of its alternatives so far */
-    bool has_choice;      /* alternatives */
-    bool has_flags;       /* (?i) inside, which holds up to the end of the group */
+    bool has_choice;      /* the group has alternatives */
+    bool has_flags;       /* the group has (?i), which holds up to the end of the group */
 };
 
 struct walk {
@@ -55,13 +56,13 @@ struct walk {
     struct group *groups; /* the first stands for the whole pattern */
     size_t group_count;
     size_t group_size;
-    size_t current; /* group */
+    size_t current; /* index of the current group */
     unsigned depth;
-    bool is_extended[DEPTH_MAX + 1]; /* (?x), by depth */
+    bool is_extended[DEPTH_MAX + 1]; /* whether (?x) holds, indexed by depth */
     bool is_atom;                    /* the last element can be repeated */
     bool is_first;                   /* only flags and removable parts precede the last atom */
     uint32_t varied;                 /* bytes of the last atom that vary */
-    size_t closed;                   /* index of the group that is the last atom; 0: it is no group */
+    size_t closed;                   /* index of the group that is the last atom; 0: the atom is no group */
     size_t lead_from;                /* start of the removable parts at the beginning */
     size_t lead_to;                  /* end of the removable parts */
     bool no_memory;
@@ -120,14 +121,14 @@ static void begin_atom(struct walk *w, uint32_t varied) {
     w->is_atom = true;
 }
 
-/* Flags, assertions and beginnings of groups cannot be repeated. */
+/* Marks that the last element cannot be repeated: flags, an assertion or the beginning of a group. */
 static void end_atom(struct walk *w) {
     settle_atom(w);
     w->is_atom = false;
     w->is_first = false;
 }
 
-/* Returns false when memory runs out. */
+/* Adds a group. Returns false when memory runs out. */
 static bool open_group(struct walk *w, uint32_t number) {
     if (w->no_memory || !TS_GROW(w->groups, w->group_size, w->group_count + 1)) {
         w->no_memory = true;
@@ -147,7 +148,7 @@ static void end_alternative(struct group *group) {
 
 /* ---- parts ---- */
 
-/* The length of an escape: \d, \x4f, \x{4f}, \p{L}. */
+/* Returns the length of an escape, such as \d, \x4f, \x{4f} or \p{L}. */
 static size_t escape_len(const struct walk *w) {
     size_t left = (size_t)(w->end - w->at);
     if (left < 2)
@@ -199,7 +200,7 @@ static void walk_class(struct walk *w) {
         return;
     }
     w->at++;
-    begin_atom(w, w->at - from > 3 ? 1 : 0); /* [x] is one text */
+    begin_atom(w, w->at - from > 3 ? 1 : 0); /* [x] matches only one text */
     put(w, from, (size_t)(w->at - from));
 }
 
@@ -213,7 +214,7 @@ static const uint8_t *read_count(const uint8_t *at, const uint8_t *end, uint32_t
     return at > from ? at : NULL;
 }
 
-/* {3}, {3,} or {3,9}. Returns where it ends, or NULL if the brace is a literal. */
+/* Reads {3}, {3,} or {3,9}. Returns the end of the repeat, or NULL if the brace is a literal. */
 static const uint8_t *read_braces(const struct walk *w, uint32_t *ret_min, uint32_t *ret_max) {
     const uint8_t *at = read_count(w->at + 1, w->end, ret_min);
     *ret_max = *ret_min;
@@ -227,7 +228,7 @@ static const uint8_t *read_braces(const struct walk *w, uint32_t *ret_min, uint3
     return at != NULL && at < w->end && *at == '}' ? at + 1 : NULL;
 }
 
-/* Bytes of an optional part do not count, because it may be absent. */
+/* Returns how many bytes vary in a repeated part. An optional part counts as 0, because it may be absent. */
 static uint32_t varied_repeat(uint32_t varied, uint32_t min, uint32_t max) {
     uint32_t times = min == 0 ? 0 : max < VARIED_REPEAT_MAX ? max : VARIED_REPEAT_MAX;
     uint32_t most = varied < VARIED_REPEAT_MAX ? varied : VARIED_REPEAT_MAX;
@@ -244,7 +245,7 @@ static void note_repeat(struct walk *w, uint32_t min, uint32_t max) {
     group->max = max;
 }
 
-/* Returns false if there is no repeat here. */
+/* Reads a repeat, and writes it with a limit. Returns false if there is no repeat here. */
 static bool walk_repeat(struct walk *w) {
     uint32_t min = *w->at == '+' ? 1 : 0;
     uint32_t max = *w->at == '?' ? 1 : UINT32_MAX;
@@ -290,7 +291,7 @@ static void enter(struct walk *w, uint32_t number, const char *text) {
     current(w)->body = w->to->len;
 }
 
-/* (?i), (?x-i:  and the like; `at` is after the question mark. */
+/* Reads flags: (?i), (?x-i: and so on. `at` is after the question mark. */
 static void walk_flags(struct walk *w) {
     char flags[16];
     size_t len = 0;
@@ -460,7 +461,8 @@ static bool is_inside(const struct walk *w, size_t group, size_t outer) {
     return group == outer;
 }
 
-/* Whether the group contains a secret, and is not inside another group that does. */
+/* Whether the group may be the secret: it is the requested group, or (if no group is requested) an outermost
+ * capturing group with enough bytes that vary. */
 static bool is_candidate(const struct walk *w, size_t group) {
     const struct group *at = &w->groups[group];
     if (w->request->group > 0)
@@ -473,7 +475,7 @@ static bool is_candidate(const struct walk *w, size_t group) {
     return true;
 }
 
-/* Whether every match of `outer` has the group. */
+/* Whether the group takes part in every match of `outer`. */
 static bool is_required(const struct walk *w, size_t group, size_t outer) {
     bool is_there = true;
     for (; group != outer; group = w->groups[group].parent)
@@ -481,7 +483,7 @@ static bool is_required(const struct walk *w, size_t group, size_t outer) {
     return is_there;
 }
 
-/* The smallest part that contains the part and the group. */
+/* Returns the smallest part that contains both `part` and the group. */
 static struct part join(const struct walk *w, struct part part, size_t group) {
     size_t outer = part.group;
     while (!is_inside(w, group, outer))
@@ -497,7 +499,7 @@ static struct part join(const struct walk *w, struct part part, size_t group) {
     return (struct part){outer, first.from, last.to > first.to ? last.to : first.to};
 }
 
-/* Extends a part until every match contains it exactly once. */
+/* Returns the part, extended until every match contains it exactly once. */
 static struct part widen(const struct walk *w, struct part part) {
     for (size_t group = part.group;; group = w->groups[group].parent) {
         const struct group *at = &w->groups[group];
@@ -522,7 +524,8 @@ static void insert(struct walk *w, size_t at, const char *text) {
     memcpy(to->text + at, text, len);
 }
 
-/* The part that is the secret in every match. */
+/* Returns the part that is the secret in every match. *ret_count is the number of candidates, and *ret_group
+ * the last candidate. */
 static struct part choose_part(const struct walk *w, size_t *ret_count, size_t *ret_group) {
     struct part part = body_of(w, 0);
     bool has_required = false;

@@ -14,11 +14,11 @@
 struct cli_import_request {
     struct ts_bytes pattern;
     uint32_t group; /* the secret's group, from 1; 0: chosen by what the groups can match */
-    uint32_t bound; /* the limit for repeats that have none */
+    uint32_t bound; /* the limit for repeats without a limit */
 };
 
 enum cli_import_secret {
-    CLI_IMPORT_GROUP, /* a group of the original */
+    CLI_IMPORT_GROUP, /* a group of the original pattern */
     CLI_IMPORT_PART,  /* a part of the match that contains several groups */
     CLI_IMPORT_MATCH,
 };
@@ -29,12 +29,12 @@ struct cli_import_pattern {
     size_t size;
     uint32_t groups; /* number of capturing groups in the original */
     enum cli_import_secret secret;
-    uint32_t secret_group; /* with CLI_IMPORT_GROUP: its number */
-    bool is_bounded;       /* a repeat had no limit */
-    const char *wrong;     /* why it cannot be translated; NULL if it can */
+    uint32_t secret_group; /* with CLI_IMPORT_GROUP: the number of that group */
+    bool is_bounded;       /* a repeat had no limit, and got one */
+    const char *wrong;     /* why the pattern cannot be translated; NULL if it can */
 };
 
-/* Returns false when memory runs out. Otherwise the caller releases it. */
+/* Translates a pattern. Returns false when memory runs out. Otherwise the caller releases *ret_pattern. */
 bool cli__import_pattern(const struct cli_import_request *request, struct cli_import_pattern *ret_pattern);
 void cli__import_pattern_release(struct cli_import_pattern *pattern);
 

@@ -46,7 +46,8 @@ static json_t *convert_mapping(struct converter *c, const yaml_node_t *node) {
     return object;
 }
 
-/* Returns NULL when memory runs out, or the tree is too large. Every scalar is a text. */
+/* Returns a node as a JSON value, in which every scalar is a text. Returns NULL if memory runs out or the
+ * tree is too large. */
 static json_t *convert(struct converter *c, yaml_node_t *node) {
     json_t *value = NULL;
     if (c->depth >= DEPTH_MAX || c->nodes++ >= NODES_MAX) {

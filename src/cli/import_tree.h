@@ -13,7 +13,7 @@ struct cli_import_tree_error {
     char text[200];
 };
 
-/* Returns the tree, which the caller releases; NULL with an error. */
+/* Returns the tree, which the caller releases. On failure returns NULL and sets *ret_error. */
 json_t *cli__import_tree(struct ts_bytes text, struct cli_import_tree_error *ret_error);
 
 #endif

@@ -11,7 +11,7 @@ static bool is_hex(const char *text, size_t length) {
     return length >= 2 && text[0] == '0' && text[1] == 'x';
 }
 
-/* There are few limits, and each has its own text. */
+/* Returns the message for a limit. There are few limits, and each has its own message. */
 static const char *too_long(size_t max) {
     switch (max) {
     case 1024:

@@ -36,7 +36,7 @@ bool cli__key_is_text(struct ts_bytes key);
 /* Writes the key as text, or as 0x and digits, as a JSON string. Empty bytes are an empty string. */
 void cli__put_key_json(struct ts_out *out, struct ts_bytes key);
 
-/* The text of a key, or 0x and its digits. */
+/* A key as text, or as 0x and its digits. */
 struct cli_key_text {
     char text[2 * TS_STORE_KEY_MAX + 3];
 };

@@ -52,7 +52,7 @@ static void put_capacity(struct cli_coord *coord, const struct ts_capacity_hint 
     ts_out_put_char(coord->out, '}');
 }
 
-/* The parent of the shard, and the shards that were split off. */
+/* Prints the parent of the shard, and the shards that were split off from the shard. */
 static void put_family(struct cli_coord *coord, const struct ts_shard_snapshot_view *shard) {
     const size_t spawned = ts_spawned_count(shard->spawned);
     if (coord->json) {
@@ -182,8 +182,8 @@ static enum cli_exit run_acquire(const struct cli_arguments *arguments) {
 
 /* ---- with a lease ---- */
 
-/* Opens everything and reads the lease. The lease names the tenant, unless an option does. For the op id see
- * cli__coord_open. */
+/* Opens the cluster and reads the lease. The tenant is that of the option or, without the option, that of the
+ * lease. For op_id see cli__coord_open. */
 static enum cli_exit open_lease(const char *verb, const struct cli_arguments *arguments,
                                 const struct ts_op_id *op_id, struct cli_coord *ret_coord,
                                 struct ts_lease_op *ret_by) {
@@ -212,7 +212,7 @@ static enum cli_exit open_with_lease(const char *verb, const struct cli_argument
     return status == CLI_EXIT_DONE ? open_lease(verb, arguments, &ret_by->op_id, ret_coord, ret_by) : status;
 }
 
-/* The answer of an operation without other results. */
+/* Prints the answer of an operation that has no results except its outcome. */
 static void print_outcome(struct cli_coord *coord, const struct ts_coord_outcome *outcome,
                           struct ts_op_id op_id) {
     if (coord->json) {
@@ -255,8 +255,7 @@ static enum cli_exit run_renew(const struct cli_arguments *arguments) {
     return cli__coord_close(&coord, status);
 }
 
-/* The bytes in an option's value; NULL if the option is absent. The caller's memory is one byte longer than
- * the text. */
+/* Reads the bytes in the text of an option. *ret_bytes points into *ret_memory, which the caller frees. */
 static enum cli_exit read_bytes(const char *verb, const char *name, const char *text,
                                 struct ts_bytes *ret_bytes, uint8_t **ret_memory) {
     size_t length = strlen(text);
@@ -361,7 +360,7 @@ static enum cli_exit run_release(const struct cli_arguments *arguments) {
     struct cli_coord coord = {0};
     struct ts_release_op op = {.blame = TS_BLAME_SHARD};
     const char *blame = arguments->values[RELEASE_BLAME];
-    /* The parser accepts only these names. */
+    /* The parser accepts only names of enum ts_blame. */
     if (blame)
         (void)ts_blame_from_name(ts_bytes_of_cstring(blame), &op.blame);
     enum cli_exit status = open_with_lease("lease release", arguments, &coord, &op.by);
@@ -441,7 +440,8 @@ static void copy_metadata(void *context, const struct ts_coord_shard_view *view)
         memcpy(inherited->memory, view->record->spec.metadata.data, inherited->len);
 }
 
-/* The operation itself reports a shard that does not exist or belongs to another tenant. */
+/* Copies the metadata of the parent. If the parent does not exist or belongs to another tenant, returns
+ * CLI_EXIT_DONE, because the operation itself reports that. */
 static enum cli_exit inherit_metadata(struct cli_coord *coord, const struct ts_lease_op *by,
                                       struct inherited *inherited) {
     const struct ts_coord_shard_ref parent = {by->tenant, ts_lease_shard(&by->lease)};

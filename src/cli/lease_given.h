@@ -19,8 +19,8 @@ enum { CLI_LEASE_SIZE = 2 * TS_LEASE_TOKEN_SIZE };
 enum { CLI_LEASE_VARIABLES = CLI_CLUSTER_VARIABLES + 1 };
 extern const struct cli_variable cli__lease_variables[CLI_LEASE_VARIABLES];
 
-/* The lease as text. Returns NULL after an error message when there is none. `given` is the value of the
- * option, or NULL. */
+/* Copies the lease to ret_text. Prints an error if there is no lease. `given` is the value of the option, or
+ * NULL. */
 enum cli_exit cli__lease_given(const char *verb, const char *given, char ret_text[static CLI_LEASE_SIZE]);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * A line about work in progress. It is drawn on standard error, only if that is a terminal, redrawn a few
+ * A line that shows the progress of work. If standard error is a terminal, the line is drawn there a few
  * times a second, and removed at the end.
  */
 #ifndef TS_CLI_LIVE_LINE_H

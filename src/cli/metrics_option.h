@@ -16,15 +16,15 @@
 
 #include <stdio.h>
 
-/* Checks that the file can be written, before anything irreversible is done. Prints an error when it cannot.
- */
+/* Checks that the file can be written; call it before anything irreversible is done. Prints an error if the
+ * file cannot be written. */
 enum cli_exit cli__metrics_check(const char *verb, const char *path);
 
-/* Metrics of a verb in addition to those of its coordinator. */
+/* Writes the metrics of a verb, in addition to those of its coordinator. */
 typedef void cli_metrics_put(FILE *file);
 
-/* Writes the metrics to the file, or to standard output for "-"; nothing without a path. `more` may be NULL. Prints
- * an error on failure. */
+/* Writes the metrics to the file, or to standard output if `path` is "-". Does nothing if `path` is NULL.
+ * `more` may be NULL. Prints an error on failure. */
 enum cli_exit cli__metrics_write(const char *verb, const char *path, struct ts_coordinator *coordinator,
                                  cli_metrics_put *more);
 

@@ -15,7 +15,7 @@ static enum cli_exit refuse(const char *verb, const char *name, const char *valu
                          cli__quote_text(value).text);
 }
 
-/* Makes the path absolute, because git is not started in the current folder. */
+/* Sets the folder of the mirrors, as an absolute path, because git is not started in the current folder. */
 static enum cli_exit read_root(const char *verb, const char *given, struct cli_mirrors *mirrors) {
     const char *cache = getenv("XDG_CACHE_HOME");
     const char *home = getenv("HOME");
@@ -54,7 +54,7 @@ static enum cli_exit read_credentials(const char *verb, const char *given, struc
     return CLI_EXIT_DONE;
 }
 
-/* Commas become colons, as git wants them. */
+/* Reads the list of protocols, and replaces its commas by colons, as git expects them. */
 static enum cli_exit read_protocols(const char *verb, const char *given, struct cli_mirrors *mirrors) {
     static const char *const known[] = {"https", "ssh", "http", "git"};
     const char *text = given != NULL ? given : "https,ssh";

@@ -9,7 +9,7 @@
 
 #include "runtime/mirror/mirror.h"
 
-/* The options of a verb, beginning at `base` in its table. */
+/* These options are consecutive in a verb's option table; the first has the index `base`. */
 enum {
     MIRROR_OPTION_ROOT,
     MIRROR_OPTION_QUOTA,
@@ -64,7 +64,8 @@ struct cli_mirrors {
     char root[4096];
 };
 
-/* `base` is the number of the first option. Reads the file of credentials once, for its errors. */
+/* Reads the options, of which the first has the index `base`. Reads the file of credentials once, to report
+ * its errors. */
 enum cli_exit cli__mirrors_read(const char *verb, const struct cli_arguments *arguments, size_t base,
                                 struct cli_mirrors *ret_mirrors);
 

@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 
-/* The nearest candidate, or NULL when none is near enough. */
+/* Returns the candidate that is nearest to the word, or NULL if no candidate is near enough. */
 const char *cli__nearest(struct ts_bytes word, const char *const *candidates, size_t count);
 
 #endif

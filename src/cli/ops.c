@@ -13,10 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The names of operations, by enum ts_op_kind, and which members each takes in addition to "op". */
+/* The names of operations, indexed by enum ts_op_kind, and the members that each operation takes in addition
+ * to "op". */
 static const struct {
     const char *name;
-    const char *members; /* with a space after each */
+    const char *members; /* names, each with a space after it */
 } kinds[] = {
     [TS_OP_CHECK] = {"check", "key version "},     [TS_OP_BEFORE] = {"before", "time_ms "},
     [TS_OP_PUT] = {"put", "key value value_hex "}, [TS_OP_DEL] = {"del", "key "},
@@ -89,7 +90,7 @@ static enum cli_exit read_kind(const struct reader *reader, const json_t *object
                  cli__quote(word).text);
 }
 
-/* An unknown member is an error, and is not ignored. */
+/* Prints an error for a member that the operation does not take. */
 static enum cli_exit check_members(const struct reader *reader, json_t *object, enum ts_op_kind kind) {
     const char *name;
     json_t *value;

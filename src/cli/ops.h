@@ -18,12 +18,12 @@
 
 #include <stdio.h>
 
-/* Zero-initialise it; release it. */
+/* The operations that were read. The caller zero-initialises the struct and releases it. */
 struct cli_ops {
     struct ts_op *ops;
     size_t count;
     size_t capacity;
-    uint64_t *lines; /* line of each operation */
+    uint64_t *lines; /* line number of each operation */
     size_t line_capacity;
     void **memory; /* what keys and values point to */
     size_t memory_count;

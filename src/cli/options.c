@@ -78,7 +78,8 @@ static bool choice_holds(const struct cli_verb *verb, const struct cli_option *o
     return false;
 }
 
-/* `word` begins with a dash. `next` is the following word, or NULL. Reports whether `next` was used. */
+/* Parses one option. `word` begins with a dash. `next` is the following word, or NULL. Sets *ret_used_next to
+ * whether `next` is the value of the option. */
 static enum cli_parse parse_option(const struct cli_verb *verb, const char *word, const char *next,
                                    struct cli_given *given, struct cli_arguments *arguments,
                                    bool *ret_used_next) {

@@ -16,7 +16,7 @@ enum cli_exit cli__finish_stdout(enum cli_exit status);
 /* Writes a whole text of unknown origin, such as a path, on one printable line. */
 void cli__put_escaped(struct ts_out *out, struct ts_bytes text);
 
-/* A cell of a table: the text, blanks up to the width, and two more. */
+/* Writes a cell of a table: the text, blanks up to the width, and two more blanks. */
 void cli__put_padded(struct ts_out *out, const char *text, size_t width);
 
 #endif

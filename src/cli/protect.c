@@ -60,7 +60,8 @@ static const char *variable(const char *name) {
     return value && value[0] ? value : NULL;
 }
 
-/* Uses the variables that git sets for hooks, which run at the top of the work tree. */
+/* Returns the repository to scan: that of the operand, or that of the variables that git sets for hooks, or
+ * the current folder. Hooks run at the top of the work tree. */
 static struct ts_scan_target choose_target(const struct cli_arguments *arguments) {
     struct ts_scan_target target = {.path = "."};
     if (arguments->operand_count > 0 && !arguments->values[FILES]) {
@@ -72,7 +73,8 @@ static struct ts_scan_target choose_target(const struct cli_arguments *arguments
     return target;
 }
 
-/* Prints nothing when there is nothing to report, because commits are frequent. */
+/* Prints the result and returns the exit status. Prints nothing if there is nothing to report, because
+ * commits are frequent. */
 static enum cli_exit tell(struct cli_scan_options *options, const struct ts_report *report) {
     enum cli_exit status = cli__scan_status(options, report);
     if (status == CLI_EXIT_INCOMPLETE)

@@ -1,9 +1,9 @@
 /*
- * turnstone route: which store holds an id, or whether a store owns it.
+ * turnstone route: prints which store holds an id, or whether a store owns the id.
  *
  * The command line is first turned into a plan (a router, and the kind of answer), so that nothing is printed
- * before all arguments are checked. Ids on standard input are answered as they come: before the program waits
- * for input, it writes out its answers, so that another program can wait for each of them.
+ * before all arguments are checked. Before the program waits for an id on standard input, it writes all
+ * answers so far. So another program can wait for each answer.
  */
 #include "complain.h"
 #include "output.h"
@@ -36,7 +36,7 @@ static void plan_release(struct plan *plan) {
     free(plan->range_memory);
 }
 
-/* A 32-bit number, at least `least`, from the named option or variable. */
+/* Reads a 32-bit number that is at least `least`. `name` is the option or variable, for messages. */
 static enum cli_exit read_u32(const char *name, const char *text, uint32_t least, uint32_t *ret_value) {
     uint32_t value;
     if (ts_u32_parse(ts_bytes_of_cstring(text), &value) != TS_NUMBER_OK || value < least)
@@ -46,7 +46,7 @@ static enum cli_exit read_u32(const char *name, const char *text, uint32_t least
     return CLI_EXIT_DONE;
 }
 
-/* Index and count of --own env. */
+/* Reads the environment of --own env: the index of the store and the count of stores. */
 static enum cli_exit read_environment(uint32_t *ret_index, uint32_t *ret_count) {
     const char *index = getenv("TURNSTONE_STORE_INDEX");
     const char *count = getenv("TURNSTONE_STORE_COUNT");
@@ -111,7 +111,7 @@ static enum cli_exit plan_hash(const struct cli_arguments *arguments, enum ts_ro
     return status;
 }
 
-/* The router, from --strategy and the options that belong to it. */
+/* Sets the plan's router from --strategy and the options of that strategy. */
 static enum cli_exit plan_router(const struct cli_arguments *arguments, struct plan *plan) {
     const char *name = arguments->values[ROUTE_STRATEGY];
     enum ts_router_strategy strategy = TS_ROUTER_STRATEGY_DEFAULT;
@@ -148,7 +148,8 @@ static enum cli_exit plan_router(const struct cli_arguments *arguments, struct p
     return cli__complain(CLI_EXIT_USAGE, "route: unknown strategy");
 }
 
-/* The store to ask about: from --own INDEX, or already set from the environment together with the router. */
+/* Sets the store to ask about, from --own INDEX. With --own env the store was set together with
+ * the router. */
 static enum cli_exit plan_owner(const struct cli_arguments *arguments, struct plan *plan) {
     const char *own = arguments->values[ROUTE_OWN];
     if (!own)
@@ -182,7 +183,7 @@ static const char *why_not_an_id(enum ts_number_error error) {
 
 static void put_answer(const struct plan *plan, struct ts_bytes text, uint64_t id, struct ts_out *out) {
     if (plan->json) {
-        /* JSON has no leading zeros; the sign stays as the user wrote it. */
+        /* JSON has no leading zeros. The sign is the one that the user wrote. */
         ts_out_put_cstring(out, "{\"id\":");
         if (text.data[0] == '-')
             ts_out_put_i64(out, (int64_t)id);
@@ -241,7 +242,7 @@ static enum cli_exit answer_standard_input(const struct plan *plan, struct ts_ou
         }
         put_answer(plan, token.bytes, id, out);
         if (ts_out_error(out))
-            return CLI_EXIT_DONE; /* the caller reports it */
+            return CLI_EXIT_DONE; /* the caller reports the error */
     }
 }
 

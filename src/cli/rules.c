@@ -30,7 +30,7 @@ static void put_number(const char *name, uint64_t value) {
     ts_out_put_u64(&out, value);
 }
 
-/* The built-in rules, unless they are disabled, and those of every --rules. */
+/* Loads the built-in rules (if with_builtin is true), and the rules of every --rules. */
 static enum cli_exit load(const struct cli_arguments *arguments, size_t rules_option, bool with_builtin,
                           struct ts_ruleset *rules) {
     struct ts_detect_error error;
@@ -60,7 +60,7 @@ static void put_json_texts(const char *name, const struct ts_rule_texts *texts) 
     ts_out_put_char(&out, ']');
 }
 
-/* The examples, as in a rule file: matching texts with their secret, then texts that must not match. */
+/* Writes the examples as in a rule file: matching texts with their secret, then texts that must not match. */
 static void put_json_examples(const struct ts_rule *rule) {
     ts_out_put_cstring(&out, ",\"examples\":{\"match\":[");
     for (size_t i = 0; i < rule->match_count; i++) {
@@ -79,7 +79,7 @@ static void put_json_examples(const struct ts_rule *rule) {
     ts_out_put_cstring(&out, "]}");
 }
 
-/* The names of the fields that the rule's file omits, and that were derived from its pattern. */
+/* Writes the names of the fields that the rule file omits and that were derived from the rule's pattern. */
 static void put_json_derived(const struct ts_rule *rule) {
     const char *names[3];
     struct ts_rule_texts derived = {.texts = names};
@@ -102,7 +102,7 @@ static void put_json_answer(const char *name, const struct ts_rule_answer *answe
     ts_out_put_char(&out, '}');
 }
 
-/* The request of turnstone verify, or null. */
+/* Writes the request that turnstone verify sends for the rule, or null. */
 static void put_json_verify(const struct ts_rule_request *request) {
     ts_out_put_cstring(&out, ",\"verify\":");
     if (!request) {
@@ -232,7 +232,7 @@ static void put_verdict(const char *name, size_t rules, const struct told *told)
     ts_out_put_char(&out, '\n');
 }
 
-/* One file, or the built-in rules when it is NULL. Adds to the number of problems. */
+/* Checks one file, or the built-in rules if `path` is NULL. Adds the number of its problems to *problems. */
 static enum cli_exit check_file(const char *path, bool json, size_t *problems) {
     struct ts_ruleset rules;
     struct ts_detect_error error;
@@ -279,7 +279,8 @@ static void put_line(const char *label, const char *text) {
     put_bytes(label, ts_bytes_of_cstring(text));
 }
 
-/* Written as in the file, because escaping would double backslashes, which are frequent in patterns. */
+/* Prints a pattern with its backslashes as in the file. Escaping would double them, and patterns
+ * have many. */
 static void put_pattern(const char *label, const char *pattern) {
     cli__put_padded(&out, label, 12);
     const char *rest = pattern;

@@ -28,7 +28,7 @@
 
 #define FILE_MAX ((size_t)64 << 20)
 
-/* A rule of another tool. Texts are borrowed from the tree, and "" if absent. */
+/* A rule of another tool. Its texts are borrowed from the parsed tree. A missing text is "". */
 struct rule {
     char id[TS_RULE_ID_MAX + 1];
     const char *name;
@@ -38,16 +38,16 @@ struct rule {
     uint32_t group;
     json_t *keywords; /* NULL if absent */
     double entropy;
-    const json_t *paths; /* regular expressions: it reports only on these paths; or NULL */
+    const json_t *paths; /* regular expressions: the rule reports only on these paths; or NULL */
     const json_t *not_paths;
     const json_t *examples;    /* texts with a secret; or NULL */
-    const json_t *no_examples; /* texts without one; or NULL */
+    const json_t *no_examples; /* texts without a secret; or NULL */
 };
 
-/* One way to import a rule. */
+/* The parameters of one try to import a rule. */
 struct attempt {
     uint32_t bound;
-    uint32_t distance; /* 0: without keywords */
+    uint32_t distance; /* distance of keywords; 0: without keywords */
 };
 
 struct import {
@@ -55,7 +55,7 @@ struct import {
     size_t count;
     size_t translated;
     bool failed;   /* memory ran out */
-    char why[400]; /* the last problem of a try */
+    char why[400]; /* why a try failed: its first problem */
 };
 
 static struct ts_out out;
@@ -107,7 +107,7 @@ static void put_keywords(FILE *to, const json_t *keywords, uint32_t distance) {
     fprintf(to, "    distance: %u\n", distance);
 }
 
-/* Writes the expressions that can be path patterns; `tell_paths` reports the others. */
+/* Writes the expressions that can be path patterns; `tell_paths` reports the other expressions. */
 static void put_paths(FILE *to, const char *name, const json_t *paths) {
     size_t i;
     json_t *path;
@@ -127,7 +127,7 @@ static void put_paths(FILE *to, const char *name, const json_t *paths) {
     free(globs);
 }
 
-/* A whole rule; the caller frees it. NULL when memory runs out. */
+/* Returns the text of a whole rule, which the caller frees. Returns NULL when memory runs out. */
 static char *write_rule(const struct rule *rule, const struct attempt *attempt, const char *pattern,
                         size_t *ret_len) {
     char *text = NULL;
@@ -157,7 +157,8 @@ static char *write_rule(const struct rule *rule, const struct attempt *attempt, 
 
 /* ---- trying a rule ---- */
 
-/* Missing examples are accepted. */
+/* Keeps the first problem of a rule. Ignores undecided checks and problems of examples, such as
+ * missing ones. */
 static void note_problem(void *context, const struct ts_detect_error *problem) {
     struct import *import = context;
     if (problem->kind == TS_DETECT_UNDECIDED || strcmp(problem->field, "examples") == 0 ||
@@ -167,7 +168,7 @@ static void note_problem(void *context, const struct ts_detect_error *problem) {
     snprintf(import->why, sizeof import->why, "%s", reason != NULL ? reason + 3 : problem->text);
 }
 
-/* Returns whether the rule can be used; import->why says why not. */
+/* Returns whether the rule can be used. If not, import->why has the reason. */
 static bool is_usable(struct import *import, const char *text, size_t len) {
     struct ts_ruleset one;
     struct ts_detect_error error;
@@ -211,8 +212,8 @@ static char *try_once(struct import *import, const struct rule *rule, const stru
     return text;
 }
 
-/* Finds the largest limit for repeats without one. Tries without keywords first, because other tools use
- * keywords only to skip files. */
+/* Returns the text of the rule with the largest limit that works for its unlimited repeats, or NULL if no
+ * limit works. Tries without keywords first, because other tools use keywords only to skip files. */
 static char *try_all(struct import *import, const struct rule *rule, struct attempt *ret_attempt,
                      size_t *ret_len, struct cli_import_pattern *ret_pattern) {
     static const uint32_t bounds[] = {4096, 1024, 256, 64, 16};
@@ -236,7 +237,7 @@ static char *try_all(struct import *import, const struct rule *rule, struct atte
     return NULL;
 }
 
-/* Reports a choice that a person would want to check. */
+/* If the importer has chosen the secret among groups, reports the choice, so that a person can check it. */
 static void tell_secret(const struct rule *rule, const struct cli_import_pattern *pattern) {
     if (pattern->groups == 0 || rule->group > 0)
         return;
@@ -252,7 +253,8 @@ static void tell_secret(const struct rule *rule, const struct cli_import_pattern
         tell(rule->id, "has %u groups; group %u is the secret", pattern->groups, pattern->secret_group);
 }
 
-/* Adds the examples of the original to the rule, and takes over its text. */
+/* Returns the text of the rule with the examples of the original rule, or `text` if they cannot be used.
+ * Takes ownership of `text`. */
 static char *add_examples(struct import *import, const struct rule *rule, char *text, size_t *len) {
     char *with = NULL;
     char *file = NULL;
@@ -309,7 +311,8 @@ static void translate(struct import *import, const struct rule *rule) {
 
 /* ---- rules of other tools ---- */
 
-/* Lower-case letters, digits and '-'. */
+/* Sets the id of the rule: lower-case letters, digits and '-'. Prints an error and returns false if `from` is
+ * empty. */
 static bool take_id(struct import *import, const char *from, struct rule *rule) {
     size_t len = 0;
     for (; *from != '\0' && len < TS_RULE_ID_MAX; from++) {
@@ -345,8 +348,8 @@ static void tell_paths(const char *id, const char *field, const json_t *paths) {
     free(globs);
 }
 
-/* The paths of an allowlist that has only paths, or for which one condition is enough. Everything else is
- * reported. */
+/* Returns the paths of an allowlist that has only paths, or for which one condition is enough; otherwise
+ * NULL. Reports the conditions that are not translated. */
 static const json_t *take_allowlist(const json_t *list, const char *id) {
     static const char *const others[] = {"regexes", "stopwords", "commits"};
     bool has_others = false;
@@ -364,7 +367,7 @@ static const json_t *take_allowlist(const json_t *list, const char *id) {
     return paths;
 }
 
-/* All paths of the rule's allowlists, owned by the caller. */
+/* Returns all paths of the rule's allowlists. The caller owns the array. */
 static json_t *take_allowlists(const json_t *item, const char *id) {
     size_t i;
     json_t *list;

@@ -70,7 +70,7 @@ void cli__scorer_free(struct cli_scorer *scorer) {
     free(scorer);
 }
 
-/* The secret is valid only during the call. */
+/* Keeps a match with a copy of its secret, because the secret is valid only during the call. */
 static void on_match(void *context, const struct ts_match *match) {
     struct cli_scorer *scorer = context;
     bool has_room = TS_GROW(scorer->matches, scorer->capacity, scorer->count + 1);
@@ -100,7 +100,7 @@ static void put_feature(void *context, const char *feature, int32_t weight) {
         ts_out_put_cstring(scorer->out, text);
 }
 
-/* "12:15", from 1, of a place in the text. */
+/* Prints the line and the column of a place in the text, both from 1: "12:15". */
 static void put_place(struct cli_scorer *scorer, struct ts_bytes text, size_t at) {
     uint64_t line = 1;
     size_t from = 0;
@@ -185,7 +185,7 @@ bool cli__scorer_explain(struct cli_scorer *scorer, const char *path, struct ts_
     scorer->no_memory = false;
     forget_matches(scorer);
     bool done = ts_scanner_scan(scorer->scanner, &scan, on_match, scorer) && !scorer->no_memory;
-    /* Settling moves matches to the front; the rest must still be freed. */
+    /* Settles a copy, because settling moves matches to the front, and all secrets must be freed later. */
     struct ts_match *settled = done ? malloc((scorer->count + 1) * sizeof *settled) : NULL;
     if (!settled)
         return false;

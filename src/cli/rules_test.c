@@ -40,7 +40,8 @@ static void put_row(const struct ts_score_row *row) {
         ts_score_precision(row));
 }
 
-/* Does not print recall, because it is unknown which secrets a rule should have found. */
+/* Prints the figures of a rule, but not its recall, because it is unknown which secrets the rule should have
+ * found. */
 static void put_rule(const struct ts_score_row *row) {
     put("%-*s %8s %8llu %8llu %9s %9.4f\n", NAME_WIDTH, row->name, "", (unsigned long long)row->found,
         (unsigned long long)row->false_positives, "", ts_score_precision(row));
@@ -51,7 +52,7 @@ static void put_head(const char *title) {
         "precision");
 }
 
-/* "missed  path:12:15  cloud  aws-key": for missed secrets and for false positives. */
+/* Prints missed secrets or false positives, one per line: "missed  path:12:15  cloud  aws-key". */
 static void put_misses(const char *what, const struct ts_score_miss *items, size_t count) {
     for (size_t i = 0; i < count; i++) {
         char path[400];

@@ -75,7 +75,8 @@ static void put_shard_ids(struct cli_coord *coord, const struct registration *re
     ts_out_put_char(coord->out, ']');
 }
 
-/* A registration makes its run active; after a repetition, the run may be in any state. */
+/* Prints the result of a registration. A new registration makes its run active. After a repeated
+ * registration, the run may be in any state. */
 static enum cli_exit print_registered(struct cli_coord *coord, const struct registration *registration,
                                       const struct ts_coord_outcome *outcome) {
     const bool is_new = outcome->outcome == TS_OUTCOME_EXECUTED;
@@ -179,8 +180,8 @@ static enum cli_exit read_config(const char *verb, const struct cli_arguments *a
         status = cli__pin_optional(verb, arguments, CREATE_PIN, &config.pin);
     if (status != CLI_EXIT_DONE)
         return status;
-    /* A value that is too large for the field is too large for the run, too, and the check of the run reports
-     * it. */
+    /* A value that is too large for the field is replaced by the field's maximum, which the check of the run
+     * refuses. */
     config.attempts = attempts < UINT32_MAX ? (uint32_t)attempts : UINT32_MAX;
     const char *semantics = arguments->values[CREATE_SEMANTICS];
     if (semantics)
@@ -305,7 +306,7 @@ static enum cli_exit run_register(const struct cli_arguments *arguments) {
     return status;
 }
 
-/* The list, and how many runs cannot be read. */
+/* The state of listing runs. `damaged` is the number of runs that cannot be read. */
 struct listing {
     struct cli_coord coord;
     uint64_t damaged;
@@ -367,7 +368,7 @@ static enum cli_exit run_list(const struct cli_arguments *arguments) {
     return cli__coord_close(coord, status);
 }
 
-/* Prints how a run has ended. A run that is done with parked shards has failures: status 1. */
+/* Prints how a run has ended, and returns the exit status: 1 if the run is done but has parked shards. */
 static enum cli_exit print_ended(struct cli_coord *coord, const struct ts_end_run_op *op,
                                  const struct ts_coord_outcome *outcome, enum ts_run_status status) {
     const struct ts_coord_run_query query = {.tenant = op->tenant, .run = op->run};

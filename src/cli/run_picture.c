@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The token of a unit's cursor: an attempt, and then its number of parts. */
+/* The token of a unit's cursor has an attempt, and at this offset the number of its parts. */
 enum { TOKEN_PARTS = 28 };
 
 struct looking {
@@ -113,7 +113,7 @@ struct naming {
     size_t count;
 };
 
-/* Returns an empty text when memory runs out. */
+/* Copies a text into the arena of the picture. Returns an empty text when memory runs out. */
 static struct ts_bytes copy(struct naming *naming, struct ts_bytes text) {
     const char *copied = ts_arena_copy(&naming->picture->arena, text);
     return copied ? ts_bytes_of(copied, text.len) : (struct ts_bytes){0};
@@ -194,7 +194,8 @@ static uint64_t count_workers(const struct cli_picture *picture) {
     return count;
 }
 
-/* Sorts the longest leases first: those that were seen first, and then those with the most parts. */
+/* Orders leases by their age: first the lease that was seen earlier, or the lease with more parts if both
+ * were seen at the same time. */
 static int compare_busy(const void *a, const void *b) {
     const struct cli_item *one = a, *other = b;
     if (one->since_ms != other->since_ms)

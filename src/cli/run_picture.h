@@ -12,13 +12,14 @@
 #include "runtime/core/target.h"
 #include "runtime/durable/diff.h"
 
-/* The maximum number of items of each kind that get a name. */
+/* CLI_NAMED_MAX: the maximum number of items of each kind that get a name. CLI_IDS_MAX: the maximum number of
+ * listed ids of stuck shards, and of damaged shards. */
 enum { CLI_NAMED_MAX = 1000, CLI_IDS_MAX = 10 };
 
 /* A shard that people ask about. */
 struct cli_item {
     struct ts_shard_id shard;
-    bool is_target; /* otherwise it is a shard of another kind, which has no name */
+    bool is_target; /* false: a shard of another kind, which has no name */
     struct ts_target_id target;
     bool is_leased;
     bool is_stuck; /* acquired more than once without progress, and not ended */
@@ -27,12 +28,12 @@ struct cli_item {
     uint64_t fence;
     uint32_t attempts;
     struct ts_worker_id worker;
-    uint64_t left_ms;        /* until the end of the lease */
-    uint32_t parts;          /* parts that are stored, over all leases */
+    uint64_t left_ms;        /* time until the end of the lease */
+    uint32_t parts;          /* number of stored parts, over all leases */
     uint64_t since_ms;       /* when this lease was seen first, by the clock of the store */
-    struct ts_bytes address; /* empty: no name */
+    struct ts_bytes address; /* address of the target; empty: no name */
     struct ts_bytes label;   /* label of the last trouble; empty: none */
-    uint64_t troubles;       /* how often it was parked or handed back */
+    uint64_t troubles;       /* how often the shard was parked or handed back */
     /* The last troubles, the newest first; NULL: none, or memory has run out. */
     const struct ts_fleet_decisions *decisions;
 };
@@ -51,18 +52,18 @@ struct cli_picture {
     uint64_t free;
     uint64_t digest; /* changes when a shard changes its state or its owner */
     bool is_of_targets;
-    size_t stuck_count; /* number of listed ids */
+    size_t stuck_count; /* number of ids in `stuck` */
     struct ts_shard_id stuck[CLI_IDS_MAX];
     uint64_t damaged;
-    struct ts_shard_id damaged_shards[CLI_IDS_MAX]; /* the first of them */
+    struct ts_shard_id damaged_shards[CLI_IDS_MAX]; /* ids of the first damaged shards */
     struct cli_items busy, struggling, parked;
     uint64_t workers; /* processes that hold leases */
     struct ts_diff_sums changes;
     struct ts_arena arena;
 };
 
-/* Reads everything. `before` may be NULL: the last picture of the same run, which shows since when leases are
- * held. On failure prints why, and returns the exit status. */
+/* Reads the picture of a run. `before` is the last picture of the same run, which shows since when leases are
+ * held; it may be NULL. On failure prints the reason, and returns the exit status. */
 enum cli_exit cli__picture_read(struct cli_coord *coord, struct ts_run_id run,
                                 const struct cli_picture *before, struct cli_picture *picture);
 void cli__picture_release(struct cli_picture *picture);
@@ -70,10 +71,11 @@ void cli__picture_release(struct cli_picture *picture);
 /* Returns whether nothing is left to do, although some shards could not be completed. */
 bool cli__picture_has_failures(const struct cli_picture *picture);
 
-/* Shards that have ended: done, split or parked. */
+/* Returns the number of shards that have ended: done, split or parked. */
 uint64_t cli__picture_ended(const struct cli_picture *picture);
 
-/* Each state gets its share of the bar. A state with shards gets at least one character. `bar` has room for width + 1. */
+/* Draws a bar in which each state has a width in proportion to its shards. A state with shards has at least
+ * one character. `bar` has room for width + 1 characters. */
 void cli__picture_bar(const struct cli_picture *picture, size_t width, char *bar);
 
 /* The name of a worker process: without the number of its job. */
@@ -82,10 +84,11 @@ struct cli_worker_name {
 };
 struct cli_worker_name cli__worker_process(const struct ts_worker_id *worker, bool is_of_targets);
 
-/* Why it was parked, or what happened last: a sentence. Empty: nothing is known. */
+/* Returns a sentence that says why the shard was parked, or what happened last; empty if nothing is known. */
 const char *cli__item_reason(const struct cli_item *item);
 
-/* The members of the JSON object of a picture. With a log, stuck and parked targets have the last decisions about them. */
+/* Writes the members of the JSON object of a picture. With with_log, stuck and parked targets have the last
+ * decisions about them. */
 void cli__picture_members(struct cli_coord *coord, const struct cli_picture *picture, bool with_log);
 
 #endif

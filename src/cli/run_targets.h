@@ -6,13 +6,13 @@
 
 #include "coord_verb.h"
 
-/* The options of this file, by their indexes in the verb's table. */
+/* The arguments, and the indexes of this file's options in the verb's table. */
 struct cli_run_targets {
     const struct cli_arguments *arguments;
-    size_t targets; /* indexes of options */
+    size_t targets; /* index of --targets */
     size_t select;
     size_t format;
-    size_t forge; /* the first option for forges */
+    size_t forge; /* index of the first option for forges */
 };
 
 /* Reads the targets, pins the rules of this program, submits, and prints the result. */

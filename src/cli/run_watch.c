@@ -45,7 +45,7 @@ struct watching {
 
 /* ---- rates ---- */
 
-/* Uses the last half minute, or the time since the run was created if the watch has just begun. */
+/* Measures the rate over the last half minute or, if the watch has just begun, since the run was created. */
 static void measure(struct watching *watching, const struct cli_picture *picture) {
     const uint64_t at_ms = picture->run.ended_at.ms != 0 ? picture->run.ended_at.ms : picture->now.ms;
     const struct sample now = {at_ms, cli__picture_ended(picture)};
@@ -55,7 +55,8 @@ static void measure(struct watching *watching, const struct cli_picture *picture
     const uint64_t elapsed_ms = now.at_ms > first.at_ms ? now.at_ms - first.at_ms : 0;
     if (elapsed_ms > 0 && now.ended >= first.ended)
         watching->rate = (double)(now.ended - first.ended) * 1000.0 / (double)elapsed_ms;
-    /* The last targets, which may hang, and a run that nobody works on take as long as they take. */
+    /* The remaining time is unknown when only the last targets are left, which may hang, or when no worker is
+     * active. */
     watching->has_remaining = watching->rate > 0 && picture->free > 0 && picture->workers > 0;
     if (watching->has_remaining)
         watching->remaining_ms =
@@ -70,7 +71,7 @@ static void measure(struct watching *watching, const struct cli_picture *picture
 
 /* ---- lines ---- */
 
-/* "2.1 targets/s, about 14 s left"; empty if nothing is known. */
+/* Writes "2.1 targets/s, about 14 s left"; empty if the rate is unknown. */
 static void put_rate(const struct watching *watching, const struct cli_picture *picture, char *text,
                      size_t size) {
     const char *what = picture->is_of_targets ? " targets" : " shards";
@@ -82,7 +83,7 @@ static void put_rate(const struct watching *watching, const struct cli_picture *
         snprintf(text, size, "%.*f%s/s", watching->rate < 10 ? 1 : 0, watching->rate, what);
 }
 
-/* Bytes that are safe on a terminal: control characters become '?'. */
+/* Replaces control characters by '?', so that the text is safe on a terminal. */
 static void make_printable(char *text) {
     for (; *text != '\0'; text++) {
         if ((unsigned char)*text < 0x20 || *text == 0x7f)
@@ -136,7 +137,8 @@ static void look_at_terminal(size_t *ret_columns, size_t *ret_rows) {
         *ret_rows = size.ws_row;
 }
 
-/* The lines of the picture so far. Lines are cut to the width, and omitted when the screen is full. */
+/* A picture that is being drawn; `used` is the number of lines so far. Lines are cut to the width, and
+ * omitted when the screen is full. */
 struct canvas {
     struct watching *watching;
     const struct cli_picture *picture;
@@ -157,7 +159,7 @@ static void draw_line(struct canvas *canvas, const char *text) {
     canvas->used++;
 }
 
-/* A text below a name, broken at blanks. */
+/* Draws a text below a name, and breaks its lines at blanks. */
 static void draw_wrapped(struct canvas *canvas, const char *text) {
     enum { INDENT = 4 };
     const size_t room = canvas->columns - INDENT - 1;
@@ -266,7 +268,7 @@ static void draw(struct watching *watching, const struct cli_picture *picture) {
     struct canvas canvas = {.watching = watching, .picture = picture};
     char bar[BAR_MAX + 1], line[BAR_MAX + 16];
     look_at_terminal(&canvas.columns, &canvas.rows);
-    /* Lines of another width may have wrapped: begin on an empty screen. */
+    /* If the width has changed, the lines on the screen may have wrapped: clear the screen. */
     if (watching->drawn > 0 && canvas.columns != watching->columns)
         cli__say(watching->coord, "\033[H\033[J");
     else if (watching->drawn > 0)
@@ -345,7 +347,7 @@ static void print_object(const struct watching *watching, const struct cli_pictu
 
 /* ---- watching ---- */
 
-/* Returns whether the output would be the same. */
+/* Returns whether the output would be the same for both pictures. */
 static bool looks_the_same(const struct cli_picture *a, const struct cli_picture *b) {
     return a->run.status == b->run.status && a->digest == b->digest && a->damaged == b->damaged &&
            a->progress.expired == b->progress.expired && a->progress.struggling == b->progress.struggling &&
@@ -355,7 +357,7 @@ static bool looks_the_same(const struct cli_picture *a, const struct cli_picture
                           ts_fixed_buf_read(&b->progress.watermark));
 }
 
-/* There is nothing more to watch: the run has ended, or all its shards have. */
+/* Whether nothing is left to watch: the run has ended, or all its shards have ended. */
 static bool is_over(const struct cli_picture *picture) {
     return ts_run_status_is_terminal(picture->run.status) ||
            (picture->total > 0 && picture->progress.counts.active == 0);

@@ -137,7 +137,7 @@ static enum cli_exit refuse(const char *verb, size_t option, const char *value, 
 
 /* ---- values ---- */
 
-/* Days from 1970-01-01, in the Gregorian calendar. */
+/* Returns the days from 1970-01-01 to a date of the Gregorian calendar. */
 static int64_t days_of(int64_t year, int64_t month, int64_t day) {
     year -= month <= 2;
     int64_t era = (year >= 0 ? year : year - 399) / 400;
@@ -150,7 +150,7 @@ static int64_t days_of_month(int64_t year, int64_t month) {
     return month < 12 ? days_of(year, month + 1, 1) - days_of(year, month, 1) : 31;
 }
 
-/* Reads exactly `count` digits at *at, and moves *at past them. Returns -1 if there are fewer. */
+/* Reads exactly `count` digits at *at, and moves *at past them. Returns -1 if there are fewer digits. */
 static int64_t digits(const char **at, int count) {
     int64_t value = 0;
     for (int i = 0; i < count; i++, (*at)++) {
@@ -333,7 +333,7 @@ static enum cli_exit read_numbers(const struct cli_arguments *arguments, struct 
     return CLI_EXIT_DONE;
 }
 
-/* How often the option occurs; if value is not NULL, with this value. */
+/* Returns how often the option occurs; if `value` is not NULL, how often it occurs with this value. */
 static size_t count_given(const struct cli_arguments *arguments, size_t option, const char *value) {
     size_t count = 0;
     for (size_t i = 0; i < arguments->given_count; i++)
@@ -349,7 +349,7 @@ static bool has_input(const struct cli_arguments *arguments) {
     return false;
 }
 
-/* Options that exclude each other. */
+/* Prints an error if there are options that exclude each other. */
 static enum cli_exit check_together(const char *verb, const struct cli_arguments *arguments) {
     static const size_t extents[] = {SCAN_DIR, SCAN_STAGED, SCAN_WORKING_TREE};
     static const size_t history[] = {SCAN_REF,   SCAN_BRANCH, SCAN_COMMIT,
@@ -400,7 +400,7 @@ static enum cli_exit check_together(const char *verb, const struct cli_arguments
     return CLI_EXIT_DONE;
 }
 
-/* All values of an option that may occur several times. They are stored in `texts`, starting at *at. */
+/* Returns all values of an option that may occur several times. Stores them in `texts`, starting at *at. */
 static const char *const *collect(const struct cli_arguments *arguments, size_t option, const char **texts,
                                   size_t *at, size_t *ret_count) {
     size_t first = *at;
@@ -435,7 +435,7 @@ static void read_texts(const struct cli_arguments *arguments, struct cli_scan_op
     scan->ceilings = getenv("GIT_CEILING_DIRECTORIES");
 }
 
-/* The folder of the user's state, or NULL if there is none. */
+/* Returns the folder of the user's state, which the caller frees, or NULL if there is no such folder. */
 static char *find_state_folder(void) {
     const char *state = getenv("XDG_STATE_HOME");
     const char *home = getenv("HOME");
@@ -488,7 +488,7 @@ static void read_flags(const struct cli_arguments *arguments, struct cli_scan_op
         (void)ts_report_format_parse(ts_bytes_of_cstring(values[SCAN_FORMAT]), &options->format);
 }
 
-/* If the name of a file does not determine the format, the format is text. */
+/* Reads every --output. The format is that of --format, or that of the file's name; by default it is text. */
 static void read_outputs(const struct cli_arguments *arguments, struct cli_scan_options *options) {
     for (size_t i = 0; i < arguments->given_count; i++) {
         if (arguments->given[i].option != SCAN_OUTPUT)

@@ -54,10 +54,10 @@ enum {
 
 extern const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT];
 
-/* For turnstone baseline, which has another output. */
+/* The options of turnstone baseline: those that it shares with turnstone scan. */
 extern const struct cli_option cli__baseline_option_table[SCAN_COMMON_COUNT];
 
-/* The rules of a scan, which other verbs have, too. */
+/* The options for the rules of a scan, which other verbs have, too. */
 #define CLI_RULES_OPTION                                                                                     \
     {                                                                                                        \
         .name = "rules", .argument = "FILE",                                                                 \
@@ -72,10 +72,11 @@ extern const struct cli_option cli__baseline_option_table[SCAN_COMMON_COUNT];
                 .help = "use this configuration file instead of the .turnstone.yml of the target"},          \
     [no_repo_config] = {.name = "no-repo-config", .help = "ignore the .turnstone.yml of the target"}
 
-/* Prints an error if both of the last two options are given. The values are their texts, or NULL. */
+/* Prints an error if both --config and --no-repo-config are given. `config` and `no_repo_config` are their
+ * values, or NULL. */
 enum cli_exit cli__scan_config_check(const char *verb, const char *config, const char *no_repo_config);
 
-/* The limits of a scan, which other verbs have, too. */
+/* The options for the limits of a scan, which other verbs have, too. */
 #define CLI_SCAN_LIMIT_OPTIONS(memory, max_time, max_ratio, archives, max_archive)                           \
     [memory] = {.name = "memory",                                                                            \
                 .argument = "SIZE",                                                                          \
@@ -106,13 +107,13 @@ enum cli_exit cli__scan_config_check(const char *verb, const char *config, const
                 "this and --fail-on must hold"                                                               \
     }
 
-/* A number of bytes, with K, M, G or T after it. */
+/* Reads a number of bytes, which may end with K, M, G or T. Returns false if the text is wrong. */
 bool cli__size_parse(const char *text, uint64_t *ret_bytes);
 
-/* A number and ms, s, m or h; at most a year. */
+/* Reads a number followed by ms, s, m or h; at most a year. Returns false if the text is wrong. */
 bool cli__duration_parse(const char *text, uint64_t *ret_ms);
 
-/* The texts of these options, or NULL. */
+/* The values of the options for limits, or NULL. */
 struct cli_scan_limits {
     const char *memory;
     const char *max_time;
@@ -123,7 +124,7 @@ struct cli_scan_limits {
 enum cli_exit cli__scan_limits_read(const char *verb, const struct cli_scan_limits *texts,
                                     struct ts_scan_options *scan);
 
-/* Where the report is written to. */
+/* A file to which the report is written. */
 struct cli_scan_output {
     const char *path; /* "-": standard output */
     enum ts_report_format format;
@@ -133,15 +134,15 @@ struct cli_scan_options {
     struct ts_scan_options scan;
     const char *verb;                /* for messages */
     enum ts_report_format format;    /* format on standard output */
-    struct cli_scan_output *outputs; /* owned; none: standard output */
+    struct cli_scan_output *outputs; /* owned; without any: standard output */
     size_t output_count;
-    const char *baseline; /* NULL: none */
+    const char *baseline; /* file of known findings; NULL: none */
     bool lists_gone;
     enum ts_severity fail_on;
     enum ts_confidence fail_on_confidence;
     const char **texts; /* owned; `scan` points to them */
     struct ts_scan_target *targets;
-    char *state_folder; /* owned; the user's own */
+    char *state_folder; /* the user's default folder, owned; or NULL */
     bool no_progress;
     bool quiet; /* no summary on standard error */
 };
@@ -151,7 +152,8 @@ struct cli_scan_options {
 enum cli_exit cli__scan_check_confidence(const struct cli_scan_options *options,
                                          const char *fail_on_confidence);
 
-/* Returns CLI_EXIT_DONE; otherwise an error was printed, and there is nothing to release. */
+/* Reads the options. Returns CLI_EXIT_DONE. Otherwise an error was printed, and there is nothing
+ * to release. */
 enum cli_exit cli__scan_options_read(const char *verb, const struct cli_arguments *arguments,
                                      struct cli_scan_options *ret_options);
 void cli__scan_options_release(struct cli_scan_options *options);

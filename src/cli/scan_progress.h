@@ -8,7 +8,7 @@
 
 #include "scan/scan.h"
 
-/* Draws until cli__live_line_end. */
+/* Shows the progress of a scan as a live line, until cli__live_line_end. */
 void cli__scan_progress_begin(struct cli_live_line *line, struct ts_scan_progress *progress);
 
 /* The state that the line shows. */

@@ -62,7 +62,8 @@ enum cli_exit cli__scan_run(struct cli_scan_options *options, struct ts_report *
                          options->verb, error.text);
 }
 
-/* The status of a target that could not be scanned, which takes precedence over findings in others. */
+/* Returns the exit status if a target could not be scanned; otherwise CLI_EXIT_DONE. This status takes
+ * precedence over findings in other targets. */
 static enum cli_exit status_of_targets(const struct ts_report *report) {
     enum cli_exit status = CLI_EXIT_DONE;
     for (size_t i = 0; i < report->target_count; i++) {
@@ -96,7 +97,7 @@ static enum cli_exit parse_baseline(struct cli_scan_options *options, struct ts_
         return ts_baseline_parse(options->baseline, text, &ret_baseline->own, &error)
                    ? CLI_EXIT_DONE
                    : cli__complain(CLI_EXIT_USAGE, "%s: %s", options->verb, error.text);
-    /* Another tool's entries are compared by the secrets. */
+    /* The entries of another tool are compared by their secrets. */
     options->scan.keeps_secrets = true;
     if (cli__foreign_parse(options->baseline, text, &ret_baseline->foreign, &foreign_error))
         return CLI_EXIT_DONE;
@@ -192,7 +193,7 @@ static bool wants_colour(int fd) {
            strcmp(terminal, "dumb") != 0;
 }
 
-/* Only the user may read a report with secrets. */
+/* Returns the mode of a report's file. Only the user may read a report with secrets. */
 static mode_t mode_of(const struct cli_scan_options *options) {
     return options->scan.shows_secrets ? 0600 : 0666;
 }
@@ -207,14 +208,14 @@ static bool is_stdout(const struct cli_scan_output *output) {
     return strcmp(output->path, "-") == 0;
 }
 
-/* Reads the variable of reproducible builds. Returns false when it is not set; an invalid value was refused
- * before. */
+/* Reads SOURCE_DATE_EPOCH, the time for reproducible output. Returns false if the variable is not set.
+ * check_source_date has refused an invalid value. */
 static bool source_date(uint64_t *ret_s) {
     const char *text = getenv("SOURCE_DATE_EPOCH");
     return text && ts_u64_parse(ts_bytes_of_cstring(text), ret_s) == TS_NUMBER_OK;
 }
 
-/* The times of a scan that has just ended. */
+/* Sets the start and the end of a scan that has just ended. */
 static void take_times(const struct ts_report *report, struct ts_report_options *ret_how) {
     uint64_t end_s;
     uint64_t took_s = report->took_ns / 1000000000;
@@ -244,7 +245,8 @@ enum cli_exit cli__scan_check_outputs(const struct cli_scan_options *options) {
         return status;
     for (size_t i = 0; i < options->output_count; i++) {
         struct ts_replace file;
-        /* Does not open a pipe before there is something to write, because opening may wait for its reader. */
+        /* A pipe is not opened before there is something to write, because opening may wait for the pipe's
+         * reader. */
         if (is_stdout(&options->outputs[i]) || ts_replace_is_direct(options->outputs[i].path))
             continue;
         if (!ts_replace_open(&file, options->outputs[i].path, mode_of(options)))
@@ -286,7 +288,7 @@ static enum cli_exit write_file(const struct cli_scan_options *options, const st
                : complain_unwritable(options, CLI_EXIT_INFRASTRUCTURE, output->path, errno);
 }
 
-/* Repeats on standard error which targets were not scanned, for users of a wrong command. */
+/* Repeats on standard error which targets were not scanned, because the command is probably wrong. */
 static void complain_unscanned(const char *verb, const struct ts_report *report) {
     for (size_t i = 0; i < report->fault_count; i++)
         if (report->targets[report->faults[i].target].outcome != TS_REPORT_TARGET_SCANNED)

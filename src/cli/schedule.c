@@ -38,7 +38,7 @@ struct adding {
     struct ts_fleet_schedule schedule; /* without its list and times */
     uint64_t of_day_ms;                /* with --daily: time of the day, UTC */
     struct cli_target_request request; /* targets of the list */
-    size_t next;                       /* the next one to store */
+    size_t next;                       /* index of the next target to store */
 };
 
 /* ---- how often ---- */
@@ -52,7 +52,7 @@ static bool two_digits(const char **text, unsigned max, unsigned *ret_number) {
     return *ret_number <= max;
 }
 
-/* HH:MM, or HH:MM+HH:MM with the offset from UTC. */
+/* Parses HH:MM, or HH:MM+HH:MM with the offset from UTC. */
 static bool parse_daily(const char *text, uint64_t *ret_of_day_ms) {
     unsigned hours, minutes, zone_hours = 0, zone_minutes = 0;
     if (!two_digits(&text, 23, &hours) || *text++ != ':' || !two_digits(&text, 59, &minutes))
@@ -208,8 +208,8 @@ static bool next_unit(void *context, struct ts_fleet_unit *ret_unit) {
     return true;
 }
 
-/* Makes the new record. It keeps the runs so far and, if the interval and the time of day are the same, the
- * due times. */
+/* Returns the new record of a schedule. It has the runs of the existing record and, if the interval and the
+ * time of day are unchanged, its due times. */
 static struct ts_fleet_schedule merge(const struct adding *adding, const struct ts_schedule_seen *seen) {
     const struct ts_fleet_schedule *old = &seen->schedule;
     struct ts_fleet_schedule next = adding->schedule;

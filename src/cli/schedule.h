@@ -18,7 +18,7 @@ enum cli_exit cli__schedule_name(const char *verb, const struct cli_arguments *a
 /* What a verb needs of a schedule. */
 enum cli_schedule_need {
     CLI_SCHEDULE_ANY,   /* the schedule may be absent or damaged */
-    CLI_SCHEDULE_THERE, /* it may be damaged */
+    CLI_SCHEDULE_THERE, /* the schedule may be damaged, but not absent */
     CLI_SCHEDULE_VALID,
 };
 
@@ -26,7 +26,7 @@ enum cli_schedule_need {
 enum cli_exit cli__schedule_read(struct cli_coord *coord, const struct ts_schedule_name *name,
                                  enum cli_schedule_need need, struct ts_schedule_seen *ret_seen);
 
-/* "daily at 02:30 UTC", or "every 6 h". */
+/* How often a schedule runs: "daily at 02:30 UTC", or "every 6 h". */
 struct cli_rhythm {
     char text[48];
 };

@@ -45,7 +45,7 @@ enum cli_exit cli__schedule_read(struct cli_coord *coord, const struct ts_schedu
     return CLI_EXIT_DONE;
 }
 
-/* The time of the day of a daily schedule. */
+/* Returns the time of day of a daily schedule: "02:30". */
 static struct cli_moment show_daily(const struct ts_fleet_schedule *schedule) {
     struct cli_moment shown;
     const uint64_t minutes = schedule->first_ms % TS_SCHEDULE_DAY_MS / 60000;
@@ -84,7 +84,8 @@ static struct ts_run_id run_of(const struct ts_schedule_seen *seen, uint64_t due
     return ts_schedule_run(&seen->ref.tenant, &seen->ref.name, due_ms);
 }
 
-/* The time of the next start: that of a due time that is not started yet, or the next one. */
+/* Returns the due time of the next start: the earlier due time whose run is not completely started, if there
+ * is one; otherwise the next due time. */
 static uint64_t next_of(const struct ts_schedule_seen *seen) {
     const struct ts_fleet_schedule *schedule = &seen->schedule;
     const uint64_t due_ms =
@@ -293,7 +294,8 @@ static enum cli_exit schedule_show(const struct cli_arguments *arguments) {
 
 enum change { PAUSE, RESUME, REMOVE };
 
-/* Deletes the begun run if not all of its shards are registered, because nobody would register the others. */
+/* If not all shards of the begun run are registered, deletes the run, because nobody would register the other
+ * shards. */
 static enum cli_exit drop_begun(struct cli_coord *coord, const struct ts_schedule_seen *seen) {
     const struct ts_coord_run_query query = {.tenant = coord->tenant,
                                              .run = run_of(seen, seen->schedule.begun_due_ms)};

@@ -61,7 +61,7 @@ static void print_json(struct cli_coord *coord, const struct ts_coord_shard_view
     cli__object_end(coord);
 }
 
-/* "leased, 12.3 s left", "free", "Done", "Parked: Poisoned", … */
+/* Prints the state of a shard: "leased, 12.3 s left", "free", "Done", "Parked: Poisoned", … */
 static void say_state(struct cli_coord *coord, const struct ts_coord_shard_view *view) {
     const struct ts_shard_record *record = view->record;
     if (record->has_park_reason)

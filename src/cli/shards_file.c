@@ -44,7 +44,7 @@ static uint8_t *keep(struct cli_shards *shards, size_t size) {
     return bytes;
 }
 
-/* Accepts any length: the coordination operation checks it. */
+/* Reads bytes of any length: the operation of coordination checks the length. */
 static enum cli_exit read_bytes(const struct reader *reader, const char *name, const json_t *value,
                                 struct ts_bytes *ret_bytes) {
     if (!json_is_string(value))
@@ -63,8 +63,8 @@ static enum cli_exit read_bytes(const struct reader *reader, const char *name, c
     return CLI_EXIT_DONE;
 }
 
-/* A number, or its digits as a string. A number with bit 63 is parsed as a real and keeps only that bit. Such
- * ids are not allowed, and coordination reports them. */
+/* Reads an id: a number, or its digits as a string. The JSON parser reads a number with bit 63 as a real, and
+ * *ret_id then has only this bit. Coordination refuses such ids. */
 static bool read_id(const json_t *value, uint64_t *ret_id) {
     if (json_is_string(value))
         return ts_u64_parse(ts_bytes_of((const uint8_t *)json_string_value(value), json_string_length(value)),

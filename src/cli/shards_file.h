@@ -13,7 +13,7 @@
 
 #include "coord/core/hash.h"
 
-/* Zero-initialise it; release it. */
+/* The shards that were read. The caller zero-initialises the struct and releases it. */
 struct cli_shards {
     struct ts_new_shard *list;
     size_t count;

@@ -1,5 +1,6 @@
 /*
- * turnstone sim: coordination and fleets in simulated worlds, one after the other, until one fails or all have passed.
+ * turnstone sim: runs coordination and fleets in simulated worlds, one after the other, until a world fails
+ * or all worlds have passed.
  */
 #include "complain.h"
 #include "output.h"
@@ -33,9 +34,9 @@ enum {
 enum { STEPS_MAX = 100000000 };
 
 struct request {
-    struct ts_sim_options options; /* its seed is the first one */
+    struct ts_sim_options options; /* the seed in the options is the first seed */
     uint64_t count;
-    const char *plant; /* or NULL */
+    const char *plant; /* name of the rule to break, or NULL */
     bool json;
 };
 
@@ -101,7 +102,7 @@ static bool read_number(const struct cli_arguments *arguments, size_t option, co
 
 #ifdef TS_TEST_BUILD
 
-/* Returns the index of the rule in `names`, or 0 if it is not there. names[0] is empty. */
+/* Returns the index of the rule in `names`, or 0 if `names` does not have the rule. names[0] is empty. */
 static size_t plant_number(const char *name, const char *const *names, size_t count) {
     for (size_t i = 1; i < count; i++) {
         if (strcmp(names[i], name) == 0)
@@ -179,7 +180,7 @@ struct summary {
     uint64_t trace_hash; /* hash of the only seed, or of all seeds together */
     uint64_t took_ns;
     struct ts_sim_counts counts;
-    const struct ts_sim_result *broken; /* or NULL */
+    const struct ts_sim_result *broken; /* the world that failed, or NULL */
 };
 
 static void format_again(const struct request *request, uint64_t seed, char *ret_text, size_t size) {
@@ -262,7 +263,7 @@ static void print_json(const struct request *request, const struct summary *summ
            (unsigned long long)per_second(counts->steps + counts->calm_steps, summary->took_ns));
 }
 
-/* Prints the numbers above 0 on one line. */
+/* Prints a title, and on the same line the numbers above 0 with their names. */
 static void print_numbers(const char *title, const char *const *names, const uint64_t *numbers,
                           size_t count) {
     printf("%s:", title);

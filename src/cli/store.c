@@ -29,7 +29,8 @@ static void print_object(json_t *object) {
     json_decref(object);
 }
 
-/* "xxh64", or "range:LIST"; empty if the user did not select one. */
+/* Writes the routing that the options select: "xxh64" or "range:LIST"; empty if the user did not select a
+ * routing. */
 static enum cli_exit routing_of(const struct cli_arguments *arguments, char *ret_routing, size_t size) {
     const char *strategy = arguments->values[INIT_STRATEGY];
     const char *ranges = arguments->values[INIT_RANGES];
@@ -217,7 +218,7 @@ static enum cli_exit exit_of_error(enum ts_txn_error error) {
     return CLI_EXIT_INFRASTRUCTURE;
 }
 
-/* The result of recover, or of fence if there is an epoch to print. */
+/* Prints the result of recover, or the result of fence if `epoch` is not NULL. */
 static void print_settled(const struct cli_arguments *arguments, const struct ts_txn_settled *settled,
                           const uint64_t *epoch) {
     if (arguments->values[CLUSTER_JSON]) {

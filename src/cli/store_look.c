@@ -24,7 +24,7 @@ enum { PAGE_ROWS = 1000 };
 /* Keys that begin with a zero byte belong to the system, and are shown only on request. */
 static const struct cli_key first_of_users = {.bytes = {1}, .len = 1};
 
-/* The place that --store names, or all places. */
+/* The places to read, from `first` to before `end`: the place that --store names, or all places. */
 struct places {
     size_t first;
     size_t end;
@@ -50,8 +50,7 @@ static enum cli_exit read_key(const char *verb, const char *text, struct cli_key
                : CLI_EXIT_DONE;
 }
 
-/* A value that is valid text in JSON is written as text. Any other value is written as hexadecimal digits
- * under another name. */
+/* Sets "value" if the value is valid text in JSON. Otherwise sets "value_hex" to its hexadecimal digits. */
 static void set_value(json_t *object, struct ts_bytes value) {
     json_t *text = json_stringn((const char *)value.data, value.len);
     if (text) {
@@ -124,7 +123,7 @@ static enum cli_exit run_get(const struct cli_arguments *arguments) {
     return cli__finish_stdout(status);
 }
 
-/* The first key after all keys with the prefix; empty if there is none. */
+/* Returns the first key after all keys with the prefix; empty if there is no such key. */
 static struct ts_bytes end_of_prefix(const struct cli_key *prefix, struct cli_key *end) {
     *end = *prefix;
     while (end->len > 0 && end->bytes[end->len - 1] == 0xff)
@@ -134,8 +133,7 @@ static struct ts_bytes end_of_prefix(const struct cli_key *prefix, struct cli_ke
     return ts_bytes_of(end->bytes, end->len);
 }
 
-/* The least key above this one: with an additional zero byte or, at the maximum length, the next of its
- * length. */
+/* Sets *ret_next to the least key above `key`. Returns false if there is no such key. */
 static bool next_key(struct ts_bytes key, struct cli_key *ret_next) {
     struct cli_key last = {.len = key.len};
     memcpy(last.bytes, key.data, key.len);
@@ -146,7 +144,7 @@ static bool next_key(struct ts_bytes key, struct cli_key *ret_next) {
     return true;
 }
 
-/* Pages through one store. *left is how many rows may still be printed. */
+/* Prints the rows of one store, page by page. *left is how many rows may still be printed. */
 static enum cli_exit scan_store(const struct cli_arguments *arguments, const struct ts_txn_config *config,
                                 struct ts_cluster *cluster, size_t place, const struct cli_key *prefix,
                                 uint64_t *left) {

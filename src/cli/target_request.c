@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* `where` names the operand or the line. The address is not printed, because a refused address may contain a
- * password. */
+/* Prints the error, if there is one, and returns the exit status. `where` names the operand or the line. The
+ * address is not printed, because a refused address may contain a password. */
 static enum cli_exit exit_of(const struct cli_target_request *request, enum ts_target_result result,
                              const char *where, const struct ts_target_error *error) {
     switch (result) {
@@ -37,8 +37,8 @@ static struct ts_bytes trim(struct ts_bytes line) {
     return line;
 }
 
-/* ADDRESS, or ADDRESS, a tab and SELECTION, with blanks around them. Empty lines and those that begin with # are
- * ignored. */
+/* Adds the target of a line: ADDRESS, or ADDRESS, a tab and SELECTION. Blanks around the line are ignored,
+ * and so are empty lines and lines that begin with #. */
 static enum cli_exit add_line(struct cli_target_request *request, const char *where, struct ts_bytes line) {
     line = trim(line);
     if (line.len == 0 || line.data[0] == '#')
@@ -62,7 +62,7 @@ static enum cli_exit add_stream(struct cli_target_request *request, const char *
         (void)snprintf(where, sizeof where, "%s, line %llu", name, ++number);
         struct ts_bytes text = ts_bytes_of(line, (size_t)len);
         if (number == 1 && ts_bytes_starts_with(text, TS_BYTES("\xef\xbb\xbf")))
-            text = ts_bytes_skip(text, 3); /* some editors begin files of UTF-8 with this mark */
+            text = ts_bytes_skip(text, 3); /* some editors begin UTF-8 files with this mark */
         enum cli_exit one = add_line(request, where, text);
         status = one == CLI_EXIT_DONE ? status : one;
         if (one == CLI_EXIT_INFRASTRUCTURE)
@@ -87,7 +87,7 @@ static enum cli_exit add_file(struct cli_target_request *request, const char *pa
     return status;
 }
 
-/* Adds the repositories of a folder, or of an owner at a forge. To find none is an error. */
+/* Adds the repositories of a folder, or of an owner at a forge. Prints an error if there are none. */
 static enum cli_exit add_many(struct cli_target_request *request, const char *operand, const char *where,
                               bool is_forge) {
     struct ts_target_error error;

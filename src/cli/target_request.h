@@ -11,14 +11,14 @@
 struct cli_target_request {
     const char *verb; /* for messages */
     struct ts_target_defaults defaults;
-    struct ts_discover_options forge; /* how forges are asked */
+    struct ts_discover_options forge; /* options of requests to forges */
     struct ts_target_list list;
 };
 
 /* Adds the targets of an operand; `number` counts operands from 1, for messages. A folder contains
  * repositories, a file is a list, '-' is a list on standard input, a request to a forge means the
  * repositories that the forge lists, and anything else is an address. Continues after a wrong line, so that
- * all of them are reported. */
+ * all wrong lines are reported. */
 enum cli_exit cli__target_request_add(struct cli_target_request *request, const char *operand, size_t number);
 
 #endif

@@ -52,7 +52,7 @@ static void put_line(struct ts_out *out, const struct ts_target *target) {
     ts_out_put_char(out, '\n');
 }
 
-/* Other addresses have no blanks. */
+/* Prints an error for a path that a list cannot contain. Addresses that are not paths have no blanks. */
 static enum cli_exit check_path(const char *path) {
     const size_t len = strlen(path);
     if (strpbrk(path, "\t\n") == NULL && (len == 0 || strchr(" \r", path[len - 1]) == NULL))

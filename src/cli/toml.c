@@ -66,7 +66,7 @@ static void skip_blanks(struct parser *p) {
         advance(p, 1);
 }
 
-/* Blanks, comments and line ends. */
+/* Skips blanks, comments and line ends. */
 static void skip_lines(struct parser *p) {
     for (;;) {
         skip_blanks(p);
@@ -125,7 +125,7 @@ static void put_code_point(struct parser *p, unsigned digits) {
     (void)put(p, bytes, len);
 }
 
-/* After a backslash. */
+/* Reads an escape after its backslash. is_long: the string is between three quotes. */
 static void read_escape(struct parser *p, bool is_long) {
     static const char names[] = "btnfr\"\\e";
     static const char values[] = "\b\t\n\f\r\"\\\x1b";
@@ -147,7 +147,7 @@ static void read_escape(struct parser *p, bool is_long) {
         put_code_point(p, c == 'u' ? 4 : 8);
 }
 
-/* The text is in p->room. */
+/* Reads a string into p->room. Returns false on an error. */
 static bool read_string(struct parser *p) {
     const char quote = (char)peek(p);
     const char longer[] = {quote, quote, quote, '\0'};
@@ -186,7 +186,7 @@ static bool is_bare(int c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-/* One part of a key, in p->room with a terminator. */
+/* Reads one part of a key into p->room, with a terminating zero. Returns false on an error. */
 static bool read_key(struct parser *p) {
     skip_blanks(p);
     if (peek(p) == '"' || peek(p) == '\'') {
@@ -205,7 +205,8 @@ static bool read_key(struct parser *p) {
     return true;
 }
 
-/* The table under a key, which is created if it is missing; for an array of tables, its last table. */
+/* Returns the table under the key in p->room, and creates a missing table. If the key has an array of tables,
+ * returns the last table of the array. Returns NULL on an error. */
 static json_t *descend(struct parser *p, json_t *table) {
     json_t *child = json_object_get(table, p->room);
     if (child == NULL) {
@@ -252,7 +253,7 @@ static json_t *read_inline_table(struct parser *p) {
     return table;
 }
 
-/* A number, a flag, or a date, which becomes a text. */
+/* Reads a number, a flag, or a date. A date becomes a text. */
 static json_t *read_plain(struct parser *p) {
     char text[64];
     size_t len = 0;
@@ -311,7 +312,7 @@ static json_t *read_value(struct parser *p) {
     return value;
 }
 
-/* a.b = value */
+/* Reads a pair: a.b = value. */
 static void read_pair(struct parser *p, json_t *table) {
     while (!p->failed && table != NULL && read_key(p) && take(p, "."))
         table = descend(p, table);
@@ -335,7 +336,7 @@ static void read_pair(struct parser *p, json_t *table) {
 
 /* ---- tables ---- */
 
-/* [a.b], or [[a.b]], which adds a table to an array. Returns the table. */
+/* Reads [a.b], or [[a.b]], which adds a table to an array. Returns the table. */
 static json_t *read_header(struct parser *p, json_t *root) {
     json_t *table = root;
     bool is_array = take(p, "[[");

@@ -13,10 +13,10 @@
 
 struct cli_toml_error {
     size_t line;    /* from 1; 0: memory ran out */
-    char text[100]; /* what is wrong there; never a part of the file */
+    char text[100]; /* what is wrong in the line; never a part of the file */
 };
 
-/* Returns a JSON object, which the caller releases; NULL with an error. */
+/* Returns a JSON object, which the caller releases. On failure returns NULL and sets *ret_error. */
 json_t *cli__toml_parse(struct ts_bytes text, struct cli_toml_error *ret_error);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * turnstone txn: runs the operations on standard input as one atomic transaction, and shows the status of
- * one.
+ * turnstone txn: runs the operations on standard input as one atomic transaction, and shows the status of a
+ * transaction.
  */
 #include "cluster_option.h"
 #include "complain.h"
@@ -17,7 +17,7 @@
 
 enum { TXN_RECORD = CLUSTER_OPTIONS, TXN_METRICS };
 
-/* The exit status for an outcome. An abort caused by infrastructure is an infrastructure failure. */
+/* Returns the exit status for an outcome. An abort caused by infrastructure is an infrastructure failure. */
 static enum cli_exit exit_of(const struct ts_txn_result *result) {
     switch (result->outcome) {
     case TS_TXN_COMMITTED:
@@ -52,7 +52,8 @@ static json_t *microseconds(uint64_t us) {
     return json_integer((json_int_t)us);
 }
 
-/* Writes every field of the specification by its name; shard_rpc_us is in the order of "stores". */
+/* Returns the latencies as a JSON object. Each member has the name of its field in the specification.
+ * shard_rpc_us is in the order of "stores". */
 static json_t *latency_object(const struct ts_txn_result *result) {
     const struct ts_txn_latency *latency = &result->latency;
     json_t *calls = json_array();

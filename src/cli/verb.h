@@ -14,14 +14,15 @@ enum { CLI_OPTIONS_MAX = 40 };
 
 struct cli_option {
     const char *name;     /* without the dashes */
-    const char *argument; /* name of its value, in capitals, or NULL for a flag */
+    const char *argument; /* name of the option's value, in capitals, or NULL for a flag */
     const char *choices;  /* the only allowed values, "a|b|c", or NULL */
     const char *help;
     bool many;   /* may occur more than once */
-    char letter; /* "-o" for "--output"; 0: none */
+    char letter; /* 'o' if "-o" means "--output"; 0: no letter */
 };
 
-/* The choices of an option from the table of its values: X(SUFFIX, name), or X(SUFFIX, number, name). */
+/* Makes the choices of an option from the table of its values: X(SUFFIX, name), or X(SUFFIX,
+ * number, name). */
 #define CLI_CHOICE(suffix, name)                  "|" name
 #define CLI_NUMBERED_CHOICE(suffix, number, name) "|" name
 #define CLI_CHOICES(table)                        (&table(CLI_CHOICE)[1])
@@ -33,7 +34,7 @@ struct cli_example {
     const char *shows;
 };
 
-/* A variable of the environment that the verb reads. */
+/* An environment variable that the verb reads. */
 struct cli_variable {
     const char *name;
     const char *means;
@@ -46,8 +47,9 @@ struct cli_given {
 };
 
 /*
- * The arguments. Values are in the order of the verb's option table: NULL if the option is absent, "" for a
- * flag. If an option occurs more than once, values has the last one; all of them are in `given`, in order.
+ * The parsed arguments. `values` is in the order of the verb's option table: NULL if the option is absent, ""
+ * for a flag. If an option occurs more than once, `values` has its last value. `given` has all options in the
+ * order of the command line.
  */
 struct cli_arguments {
     const char *values[CLI_OPTIONS_MAX];
@@ -74,13 +76,13 @@ struct cli_verb {
 extern const struct cli_verb *const cli__verbs[];
 extern const size_t cli__verb_count;
 
-/* The verb with exactly this name of one or two words, or NULL. */
+/* Returns the verb with exactly this name of one or two words, or NULL. */
 const struct cli_verb *cli__verb_find(size_t count, const char *const *words);
 
 /* Returns whether there is a group with this name: "bench" for "bench route". */
 bool cli__verb_is_group(const char *word);
 
-/* The length of the first word of a verb's name. */
+/* Returns the length of the first word of a verb's name. */
 size_t cli__verb_first_word(const struct cli_verb *verb);
 
 /* Prints an error about an unknown verb, with all its words. Returns CLI_EXIT_USAGE. */

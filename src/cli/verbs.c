@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In the order in which help lists them. */
+/* All verbs, in the order in which help lists them. */
 const struct cli_verb *const cli__verbs[] = {
     &cli__verb_scan,
     &cli__verb_protect,
@@ -106,7 +106,8 @@ bool cli__verb_is_group(const char *word) {
 
 enum { NAMES_MAX = 64, NAME_SIZE = 32 };
 
-/* The first words of all verbs, or the second words of a group. Returns their number. */
+/* Collects the first words of all verbs, or the second words of the verbs in `group`. Returns the number of
+ * words. */
 static size_t collect_names(const char *group, char (*ret_names)[NAME_SIZE], const char **ret_pointers) {
     size_t count = 0;
     for (size_t i = 0; i < cli__verb_count; i++) {

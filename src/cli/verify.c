@@ -71,7 +71,7 @@ struct job {
     size_t verdicts[TS_VERDICT_UNKNOWN + 1];
     size_t asked;   /* findings asked about; in a dry run: findings whose request was printed */
     size_t silent;  /* findings whose rule has no request */
-    size_t refused; /* findings of rules of the target */
+    size_t refused; /* findings of the target's own rules, which are never asked about */
 };
 
 /* ---- which findings ---- */
@@ -86,7 +86,7 @@ static bool is_wanted(const struct job *job, const struct ts_report_finding *fin
     return false;
 }
 
-/* Every id on the command line must be a finding; a wrong one is an error. */
+/* Prints an error if an id on the command line is not the id of a finding. */
 static enum cli_exit check_findings(const struct cli_arguments *arguments, const struct ts_report *report) {
     for (size_t i = 0; i < arguments->given_count; i++) {
         bool is_found = arguments->given[i].option != FINDING;
@@ -121,7 +121,7 @@ static void put_json_member(const char *name, const char *text) {
     ts_out_put_json(&out, ts_bytes_of_cstring(text));
 }
 
-/* The beginning of an object; the caller closes it. */
+/* Writes the beginning of the JSON object of a finding. The caller writes the rest. */
 static void put_json_finding(const struct ts_report_finding *finding) {
     ts_out_put_cstring(&out, "{\"finding\":");
     ts_out_put_json(&out, ts_bytes_of_cstring(finding->id.text));
@@ -224,10 +224,11 @@ static void ask(struct job *job, const struct ts_report_finding *finding) {
     job->verdicts[result.verdict]++;
     job->asked++;
     put_result(job, finding, &result);
-    (void)ts_out_flush(&out); /* answers may take long */
+    (void)ts_out_flush(&out); /* the next answer may take long */
 }
 
-/* A repository must not choose where its secrets are sent, so requests of its own rules are never sent. */
+/* Asks about all wanted findings. A repository must not choose where its secrets are sent, so requests of its
+ * own rules are never sent. */
 static enum cli_exit ask_all(struct job *job) {
     enum cli_exit status = CLI_EXIT_DONE;
     for (size_t i = 0; i < job->report->finding_count && status == CLI_EXIT_DONE; i++) {

@@ -35,7 +35,7 @@ enum {
     WORKER_LOG,
     WORKER_MEMORY,
     WORKER_PART_MS,
-    WORKER_MIRRORS, /* and the other options for mirrors */
+    WORKER_MIRRORS, /* the first of the options for mirrors */
     WORKER_TOKENS = WORKER_MIRRORS + MIRROR_OPTIONS,
     WORKER_CA,
     WORKER_NOTIFY,
@@ -76,7 +76,7 @@ static void make_line(void *context, uint64_t elapsed_ns, size_t columns,
 struct log {
     struct ts_out out;
     bool is_open;
-    bool has_told_pins; /* was reported already */
+    bool has_told_pins; /* pinned runs were reported already */
     bool has_told_notify;
 };
 
@@ -136,7 +136,7 @@ static void tell_notify(struct log *log, const struct ts_crew_event *event) {
     cli__complain(CLI_EXIT_DONE, "worker: --notify: %s; the notification is sent again later", event->text);
 }
 
-/* Unfinished work is reported on standard error, even without a log. */
+/* Counts and logs an event. Unfinished work is reported on standard error, even without a log. */
 static void tell_event(void *context, const struct ts_crew_event *event) {
     struct log *log = context;
     cli__worker_metrics_add(event);
@@ -187,8 +187,8 @@ struct worker_given {
     struct cli_mirrors mirrors;
 };
 
-/* The default name is unique across machines, because two workers with the same name would share their
- * cooldown. */
+/* Sets the name of the worker. The default name is unique across machines, because two workers with the same
+ * name would share their cooldown. */
 static enum cli_exit read_name(const char *text, struct worker_given *given) {
     char host[17] = "";
     if (text == NULL) {
@@ -259,7 +259,8 @@ static enum cli_exit read_options(const struct cli_arguments *arguments, struct 
 
 #define PLANT_NAME(suffix, name, text) name,
 
-/* Tests break one rule of the protocol, to show that they notice the violation. */
+/* Breaks the rule of the protocol that the environment names. With it, tests show that they notice the
+ * violation. */
 static void plant(void) {
     static const char *const names[] = {"", TS_FLEET_PLANTS(PLANT_NAME)};
     const char *name = getenv("TURNSTONE_FLEET_PLANT"); /* NOLINT(concurrency-mt-unsafe) */

@@ -81,7 +81,7 @@ static void print_json(struct cli_coord *coord, const struct held *held) {
     cli__object_end(coord);
 }
 
-/* Prints each process once, and below it the leases of its jobs. */
+/* Prints one lease. Before the first lease of a process, prints the name of the process. */
 static void print_text(struct cli_coord *coord, const struct held *held, const struct held *before) {
     if (before == NULL || strcmp(held->process.text, before->process.text) != 0) {
         cli__put_escaped(coord->out, ts_bytes_of_cstring(held->process.text));

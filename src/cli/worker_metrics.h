@@ -1,6 +1,6 @@
 /*
- * The metrics of a worker: what became of its targets, and why, in Prometheus' text format. Labels are names from fixed lists
- * (runtime/driver/crew.h, runtime/core/reason.h).
+ * The metrics of a worker in Prometheus' text format: how its targets ended, and why. Labels are names from
+ * fixed lists (runtime/driver/crew.h, runtime/core/reason.h).
  */
 #ifndef TS_CLI_WORKER_METRICS_H
 #define TS_CLI_WORKER_METRICS_H
@@ -9,10 +9,10 @@
 
 #include <stdio.h>
 
-/* Counts an event. One call at a time. */
+/* Counts an event. Only one thread may call it at a time. */
 void cli__worker_metrics_add(const struct ts_crew_event *event);
 
-/* Writes everything that was counted. Called when the worker has ended. */
+/* Writes everything that was counted. Call it when the worker has ended. */
 void cli__worker_metrics_put(FILE *file);
 
 #endif

@@ -13,7 +13,7 @@ enum discover_page_result {
     DISCOVER_PAGE_OTHER,    /* JSON, but not the forge's list */
     DISCOVER_PAGE_NAME,     /* a name that no forge allows */
     DISCOVER_PAGE_OWNER,    /* a repository of another owner */
-    DISCOVER_PAGE_REPEATED, /* it begins with the same name as the previous page */
+    DISCOVER_PAGE_REPEATED, /* the page begins with the same name as the page before */
     DISCOVER_PAGE_NO_MEMORY,
 };
 

@@ -44,7 +44,7 @@ fail(struct ts_discover_error *ret_error, enum ts_discover_result result, const 
     return result;
 }
 
-/* For a status other than 200. */
+/* Returns the error for an answer whose status is not 200. */
 static enum ts_discover_result refused(const struct ts_http_answer *answer, bool has_token,
                                        struct ts_discover_error *ret_error) {
     const char *cure = has_token ? "" : ", or name a file with tokens by --tokens";

@@ -20,17 +20,18 @@ struct ts_discover_options {
     const char *tokens_file; /* lines HOST TOKEN; NULL: only tokens from the environment */
     const char *ca_file;     /* certificates to trust instead of the system's; NULL: the system's */
     unsigned timeout_s;      /* timeout of one request, at least 1 */
-    unsigned per_second;     /* limit of requests, at least 1 */
+    unsigned per_second;     /* limit of requests per second, at least 1 */
     bool no_archived;
     bool no_forks;
     bool ssh;                /* addresses with ssh:// instead of https:// */
-    const atomic_bool *stop; /* ends everything soon after it is set; NULL: never */
+    const atomic_bool *stop; /* ends all requests soon after it is set; NULL: never */
 };
 
 #define TS_DISCOVER_TIMEOUT_S  30u
 #define TS_DISCOVER_PER_SECOND 10u /* GitHub allows 15 */
 
-/* Zero-initialise it; release it. The forge's order is kept. */
+/* The repositories that a forge lists, in the order of the forge. The caller zero-initialises the struct and
+ * releases it. */
 struct ts_discovered {
     const char **addresses;
     size_t count;
@@ -57,7 +58,8 @@ bool ts_discover_is_request(const char *text);
  * sentence that begins with "the request". */
 const char *ts_discover_check(const char *request);
 
-/* Asks a forge page after page, and appends the addresses. On failure the list may contain some of them. */
+/* Asks a forge page after page, and appends the addresses. On failure the list may contain some of the
+ * addresses. */
 enum ts_discover_result ts_discover(const struct ts_discover_options *options, const char *request,
                                     struct ts_discovered *list, struct ts_discover_error *ret_error);
 void ts_discovered_release(struct ts_discovered *list);

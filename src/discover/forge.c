@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Pages are numbered, and sorted by something that does not change, so that few repositories move to another
- * page when others are added or deleted. */
+/* The forges. Their lists are sorted by something that does not change, so that few repositories move to
+ * another page when repositories are added or deleted. */
 static const struct discover_forge forges[] = {
     {.name = "github",
      .own_host = "github.com",
@@ -73,7 +73,8 @@ static bool is_letter_or_digit(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* A host name, or an address in brackets; a port is optional. Converts it to lower case. */
+/* Copies a host name, or an address in brackets, in lower case; a port is optional. Returns false if it is
+ * not valid. */
 static bool put_host(struct ts_bytes host, char ret_host[static DISCOVER_HOST_MAX + 1]) {
     if (host.len == 0 || host.len > DISCOVER_HOST_MAX)
         return false;
@@ -91,7 +92,7 @@ static bool put_host(struct ts_bytes host, char ret_host[static DISCOVER_HOST_MA
     return !is_inside && ret_host[0] != '-' && ret_host[0] != ':';
 }
 
-/* Returns 0 if a part is not valid. */
+/* Returns the number of parts of a path, or 0 if a part is not valid. */
 static size_t count_segments(const char *path) {
     for (size_t count = 1;; count++) {
         size_t len = strcspn(path, "/");
@@ -150,7 +151,7 @@ static void put(struct writer *writer, char c) {
     writer->len++;
 }
 
-/* The only character of an owner's name that must be encoded is the slash. */
+/* Writes a value. In the name of an owner, the slash is the only character that must be encoded. */
 static void put_value(struct writer *writer, const char *value, bool is_owner) {
     for (; *value != '\0'; value++) {
         if (is_owner && *value == '/') {

@@ -14,16 +14,16 @@
 enum { DISCOVER_HOST_MAX = 255, DISCOVER_OWNER_MAX = 255 };
 
 struct discover_forge {
-    const char *name;         /* before "://" in requests */
-    const char *own_host;     /* the public service; NULL: none */
+    const char *name;         /* name of the forge, before "://" in requests */
+    const char *own_host;     /* host of the public service; NULL: none */
     const char *own_api;      /* URL of the public service's API; NULL: `api` */
     const char *api;          /* URL of the API of other hosts */
     const char *variable;     /* environment variable with a token for the public service; NULL: none */
     const char *token_header; /* the header with a token */
-    const char *header;       /* another header; NULL: none */
+    const char *header;       /* an additional header; NULL: none */
     const char *organisation; /* path of a page of an organisation's repositories */
-    const char *user;         /* path of such a page of a user, if no organisation has the name; NULL: none */
-    bool has_groups;          /* an owner can be inside another one: a/b/c */
+    const char *user;         /* path of a page of a user's repositories; NULL: none */
+    bool has_groups;          /* an owner can be inside another owner: a/b/c */
     const char *list;         /* field with the list; NULL: the answer is the list */
     const char *more;         /* field that all pages except the last have; NULL: an empty page is the last */
     const char *repository;   /* field with the name: owner/repository */
@@ -37,17 +37,17 @@ struct discover_request {
     char owner[DISCOVER_OWNER_MAX + 1];
 };
 
-/* The forge of "NAME://…", or NULL. */
+/* Returns the forge of a request "NAME://…", or NULL if no forge has this name. */
 const struct discover_forge *discover__forge_of(const char *text);
 
-/* Returns NULL, or the reason why the text is wrong, which continues a sentence that begins with "the
- * request". */
+/* Parses a request. Returns NULL, or the reason why the text is wrong, which continues a sentence that begins
+ * with "the request". */
 const char *discover__request_parse(const char *text, struct discover_request *ret_request);
 
 /* Whether the name is a path of 2 segments or more that every forge and git can take: letters, digits and -._ */
 bool discover__is_name(const char *name);
 
-/* What replaces the placeholders. NULL for those that the template does not have. */
+/* The values of placeholders. A value is NULL if the template does not have its placeholder. */
 struct discover_values {
     const char *host;
     const char *owner;
@@ -56,7 +56,7 @@ struct discover_values {
     const char *name;
 };
 
-/* Returns false if the result does not fit. */
+/* Fills in the template. Returns false if the result does not fit. */
 bool discover__fill(const char *template, const struct discover_values *values, char *ret_text, size_t size);
 
 #endif

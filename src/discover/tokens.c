@@ -39,7 +39,7 @@ static const char *token_of(const char *line, const char *host) {
     return line + len + strspn(line + len, blanks);
 }
 
-/* The file may be a pipe, such as the shell's <(command). */
+/* Searches the file for the token of the host. The file may be a pipe, such as the shell's <(command). */
 static enum ts_discover_result find_in_file(const char *path, const char *host,
                                             char ret_token[static DISCOVER_TOKEN_MAX + 1],
                                             struct ts_discover_error *ret_error) {

@@ -46,7 +46,7 @@ static bool is_stopped(const struct ts_http *http) {
     return http->options.stop && atomic_load(http->options.stop);
 }
 
-/* Returns false if the wait was stopped. */
+/* Waits until a time. Returns false if the stop flag ended the wait. */
 static bool wait_until(const struct ts_http *http, uint64_t until_ns) {
     for (uint64_t now_ns = ts_clock_monotonic_ns(); now_ns < until_ns; now_ns = ts_clock_monotonic_ns()) {
         if (is_stopped(http))

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 struct ts_http_options {
-    unsigned per_second;     /* limit of requests to one host, at least 1 */
+    unsigned per_second;     /* limit of requests per second to one host, at least 1 */
     unsigned timeout_s;      /* timeout of one request, at least 1 */
     const char *ca_file;     /* certificates to trust instead of the system's; NULL: the system's */
     const atomic_bool *stop; /* ends a request or a wait soon after it is set; NULL: never */

@@ -15,16 +15,16 @@
 
 struct http_pace {
     uint64_t interval_ns;               /* the shortest time between two requests to one host */
-    uint64_t free_ns[HTTP_PACE_PLACES]; /* when the next request may be sent */
+    uint64_t free_ns[HTTP_PACE_PLACES]; /* when the next request may be sent, indexed by slot */
 };
 
 void http__pace_init(struct http_pace *pace, uint64_t interval_ns);
 
-/* Returns when a request to the host may be sent, at the earliest now, and reserves that moment: the next
+/* Returns when a request to the host may be sent, at the earliest now_ns, and reserves that moment: the next
  * request may follow one interval later. */
 uint64_t http__pace_take(struct http_pace *pace, struct ts_bytes host, uint64_t now_ns);
 
-/* Records that the host asked for a pause until then. */
+/* Records that the host asked for a pause until until_ns. */
 void http__pace_hold(struct http_pace *pace, struct ts_bytes host, uint64_t until_ns);
 
 #endif

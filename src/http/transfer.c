@@ -66,7 +66,8 @@ void http__transfer_free(struct http_transfer *transfer) {
 
 /* ---- one request ---- */
 
-/* Ends the transfer when the buffer is full. The answer then says that it is cut. */
+/* Stores a part of the body. Ends the transfer when the buffer is full; the answer then says that its body is
+ * cut. */
 static size_t keep_body(char *data, size_t size, size_t count, void *context) {
     struct http_transfer *transfer = context;
     size_t len = size * count;
@@ -124,7 +125,7 @@ static bool set_request(struct http_transfer *transfer, const struct ts_http_req
            (!is_post || set_text(curl, CURLOPT_POSTFIELDS, request->body));
 }
 
-/* Uses its own texts, because the library's texts may contain the URL. */
+/* Returns the text for an error. The library's own texts are not used, because they may contain the URL. */
 static const char *problem_of(CURLcode code) {
     static const struct {
         CURLcode code;
@@ -154,8 +155,8 @@ static bool read_header(CURL *curl, const char *name, uint64_t *ret_number) {
            ts_u64_parse(ts_bytes_of_cstring(header->value), ret_number) == TS_NUMBER_OK;
 }
 
-/* The pause that the host asks for: Retry-After, or the time at which an exhausted rate limit is reset, in
- * the headers that forges use. */
+/* Returns the pause that the host asks for: Retry-After, or the time until an exhausted rate limit is reset,
+ * in the headers that forges use. */
 static uint64_t pause_of(CURL *curl) {
     static const char *const names[][2] = {{"X-RateLimit-Remaining", "X-RateLimit-Reset"},
                                            {"RateLimit-Remaining", "RateLimit-Reset"}};

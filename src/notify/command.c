@@ -54,7 +54,8 @@ static bool start(const struct ts_notify_sink *sink, const char *id, int input, 
     return good;
 }
 
-/* The process is not reaped before the kill, so its number is not another group's. */
+/* Waits for the command, and then kills its process group. The process is not reaped before the kill, so its
+ * number cannot belong to another group. */
 static struct ts_notify_answer wait_for(const struct ts_notify_sink *sink, const atomic_bool *stop,
                                         pid_t pid) {
     struct ts_notify_answer answer = {.label = NULL};

@@ -19,7 +19,8 @@ struct ts_notify {
     struct ts_http *https[TS_NOTIFY_SINKS]; /* made when first needed */
 };
 
-/* The file is read for every message, so the secret may change at any time. Returns the length of the key; 0: see the error. */
+/* Reads the key of a sink. The file is read for every message, so the secret may change at any time. Returns
+ * the length of the key; 0: see ret_error. */
 static size_t read_key(const struct ts_notify_sink *sink, uint8_t ret_key[static NOTIFY__KEY_MAX],
                        struct ts_private_error *ret_error) {
     struct ts_private_file file;

@@ -35,7 +35,7 @@ struct ts_notify_sink {
     const char *secret_file;
     const char *ca;
     bool allow_http;
-    const char *command; /* shell command */
+    const char *command; /* shell command; NULL: the sink is a webhook */
     enum ts_severity severity;
     enum ts_confidence confidence;
     uint32_t timeout_s;
@@ -43,8 +43,8 @@ struct ts_notify_sink {
 
 struct ts_notify;
 
-/* Reads the file. Returns NULL, and ret_error says why, if it is wrong, or if others can read it. The error has
- * no URL, command or secret. `stop` ends a request or command soon after it is set. */
+/* Reads the file. If the file is wrong, or if other users can read it, returns NULL and sets *ret_error,
+ * which has no URL, command or secret. `stop` ends a request or command soon after it is set. */
 struct ts_notify *ts_notify_new(const char *path, const atomic_bool *stop,
                                 struct ts_private_error *ret_error);
 void ts_notify_free(struct ts_notify *notify); /* accepts NULL */
@@ -64,7 +64,8 @@ struct ts_notify_answer {
     uint64_t retry_after_s; /* the pause that the receiver asks for; 0: none */
 };
 
-/* Blocks until the sink has answered, or its time is over. One thread at a time. */
+/* Sends a message. Blocks until the sink has answered or its timeout has passed. Only one thread may call it
+ * at a time. */
 struct ts_notify_answer ts_notify_send(struct ts_notify *notify, size_t index,
                                        const struct ts_notify_message *message);
 

@@ -1,6 +1,6 @@
 /*
- * Signatures of webhooks, as Standard Webhooks (standardwebhooks.com) defines them: "v1," and the base64 of HMAC-SHA256 over
- * "ID.TIME.BODY". Time is in seconds since 1970.
+ * Signatures of webhooks, as Standard Webhooks (standardwebhooks.com) defines them: "v1," and the base64 of
+ * HMAC-SHA256 over "ID.TIME.BODY". TIME is in seconds since 1970.
  */
 #ifndef TS_NOTIFY_SIGN_H
 #define TS_NOTIFY_SIGN_H
@@ -9,7 +9,8 @@
 
 enum { NOTIFY__SIGNATURE_SIZE = 3 + 44 + 1, NOTIFY__KEY_MAX = 1024 };
 
-/* The key in a file: its first line. After "whsec_" it is base64. Returns the length; 0: it is not valid. */
+/* Reads the key from the first line of a file. After "whsec_" the key is base64. Returns the length of the
+ * key; 0: the key is not valid. */
 size_t notify__key_of(struct ts_bytes file, uint8_t ret_key[static NOTIFY__KEY_MAX]);
 
 struct notify__signed {

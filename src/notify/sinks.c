@@ -54,7 +54,7 @@ static bool add_sink(struct notify__sinks *sinks, const struct ts_private_ini_it
     return true;
 }
 
-/* Returns NULL, or why the value is wrong. */
+/* Sets a field of the sink. Returns NULL, or why the value is wrong. */
 static const char *set(struct ts_notify_sink *sink, const char *key, const char *value) {
     const struct ts_bytes bytes = ts_bytes_of_cstring(value);
     if (strcmp(key, "webhook") == 0)

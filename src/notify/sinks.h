@@ -1,10 +1,10 @@
-/* The operator's file that lists the receivers. */
+/* Reads the operator's file that lists the receivers of messages. */
 #ifndef TS_NOTIFY_SINKS_H
 #define TS_NOTIFY_SINKS_H
 
 #include "notify/notify.h"
 
-/* {0} is empty. */
+/* The sinks of a file. {0} has no sinks. */
 struct notify__sinks {
     struct ts_private_file file; /* the sinks borrow from it */
     struct ts_notify_sink list[TS_NOTIFY_SINKS];
