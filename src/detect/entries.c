@@ -198,10 +198,12 @@ bool detect__databases_compile(struct ts_detector *detector, struct ts_detect_er
                 hs_compile_multi((const char *const *)expressions.texts, expressions.flags, expressions.ids,
                                  expressions.count, HS_MODE_BLOCK, NULL, &detector->databases[i], &why);
             good = status == HS_SUCCESS;
-            if (!good)
+            if (!good && detect__engine_lacks_memory(why))
+                detect__error_set(ret_error, TS_DETECT_NO_MEMORY, (struct detect_place){0}, "out of memory");
+            else if (!good)
                 detect__error_set(ret_error, TS_DETECT_ENGINE, (struct detect_place){0},
                                   "the gates of all rules together do not compile: %s; fewer rules may help",
-                                  why ? why->message : "out of memory");
+                                  why->message);
             (void)hs_free_compile_error(why);
         }
         expressions_release(&expressions);

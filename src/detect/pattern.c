@@ -90,6 +90,10 @@ static const char *find_forbidden(const char *pattern) {
     return NULL;
 }
 
+bool detect__engine_lacks_memory(const hs_compile_error_t *why) {
+    return !why || strcmp(why->message, "Unable to allocate memory.") == 0;
+}
+
 static bool verify_expression(const struct ts_rule *rule, const char *text, const char *field,
                               uint32_t width_max, struct ts_detect_error *ret_error) {
     if (strlen(text) > PATTERN_LEN_MAX) {
@@ -106,9 +110,11 @@ static bool verify_expression(const struct ts_rule *rule, const char *text, cons
     hs_expr_info_t *info = NULL;
     hs_compile_error_t *why = NULL;
     bool good = hs_expression_info(text, 0, &info, &why) == HS_SUCCESS;
-    if (!good)
+    if (!good && detect__engine_lacks_memory(why))
+        detect__error_set(ret_error, TS_DETECT_NO_MEMORY, place_of(rule, field), "out of memory");
+    else if (!good)
         detect__error_set(ret_error, TS_DETECT_BAD_PATTERN, place_of(rule, field),
-                          "Vectorscan rejects it: %s", why ? why->message : "out of memory");
+                          "Vectorscan rejects it: %s", why->message);
     if (good && info->min_width == 0) {
         detect__error_set(ret_error, TS_DETECT_BAD_PATTERN, place_of(rule, field),
                           "matches the empty text; make a part of it required");

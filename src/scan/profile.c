@@ -30,6 +30,12 @@ bool scan__refuse(struct ts_scan_error *ret_error, const char *format, ...) {
     return false;
 }
 
+bool scan__refuse_memory(struct ts_scan_error *ret_error) {
+    ret_error->os_error = ENOMEM;
+    return scan__refuse(
+        ret_error, "out of memory for the rules; use fewer, or raise the limit of the process (ulimit -v)");
+}
+
 /* ---- the user's configuration ---- */
 
 static bool read_given(struct scan_profile *profile, const char *path, struct ts_scan_error *ret_error) {
@@ -117,7 +123,7 @@ static bool read_ignored(struct scan_profile *profile, const struct scan_profile
     bool done = scan__ignored_parse(ts_bytes_of(file.bytes, file.len), &profile->ignored);
     free(file.bytes);
     if (!done)
-        return scan__refuse(ret_error, SCAN_IGNORE_NAME ": out of memory");
+        return scan__refuse_memory(ret_error);
     if (profile->ignored.wrong > 0)
         snprintf(profile->ignored_note, sizeof profile->ignored_note,
                  SCAN_IGNORE_NAME

@@ -69,6 +69,9 @@ struct scan_profile_context {
 __attribute__((format(printf, 2, 3))) bool scan__refuse(struct ts_scan_error *ret_error, const char *format,
                                                         ...);
 
+/* Like scan__refuse, for memory that ran out: os_error is ENOMEM, because no configuration is to blame. */
+bool scan__refuse_memory(struct ts_scan_error *ret_error);
+
 /* On failure returns false, and the error has one line of text. */
 bool scan__profile_init(struct scan_profile *profile, const struct scan_profile_context *context,
                         struct ts_scan_error *ret_error);

@@ -54,7 +54,7 @@ bool scan__rule_files_init(struct scan_rule_files *files, const struct ts_detect
     size_t count = config->rule_files.count;
     *files = (struct scan_rule_files){.items = calloc(count + 1, sizeof *files->items)};
     if (files->items == NULL)
-        return scan__refuse(ret_error, "out of memory");
+        return scan__refuse_memory(ret_error);
     for (; files->count < count; files->count++) {
         struct scan_rule_file *file = &files->items[files->count];
         file->path = config->rule_files.texts[files->count];
@@ -101,6 +101,11 @@ void scan__rules_sources(const struct scan_rules_options *options, uint8_t ret_s
 
 /* ---- reading them ---- */
 
+static bool refuse_rules(struct ts_scan_error *ret_error, const struct ts_detect_error *error) {
+    return error->kind == TS_DETECT_NO_MEMORY ? scan__refuse_memory(ret_error)
+                                              : scan__refuse(ret_error, "rules: %s", error->text);
+}
+
 static bool add_own_files(struct scan_rules *rules, const struct scan_rule_files *own,
                           struct ts_scan_error *ret_error) {
     struct ts_detect_error error;
@@ -134,7 +139,7 @@ static bool add_given_files(struct scan_rules *rules, const struct scan_rules_op
             return scan__refuse(ret_error,
                                 "rules: the path of a rule file has more than 4095 bytes; shorten it");
         if (!ts_ruleset_add_file(&rules->set, path, &error))
-            return scan__refuse(ret_error, "rules: %s", error.text);
+            return refuse_rules(ret_error, &error);
     }
     return true;
 }
@@ -144,27 +149,27 @@ static bool read_all(struct scan_rules *rules, const struct scan_rules_options *
     struct ts_detect_error error;
     bool is_given = options->config != NULL && options->scan->config_file != NULL;
     if (!ts_builtin_add(has_builtin(options) ? &rules->set : &rules->left_out, &error))
-        return scan__refuse(ret_error, "rules: %s", error.text);
+        return refuse_rules(ret_error, &error);
     rules->builtin_count = rules->set.count;
     if (!(is_given ? add_given_files(rules, options, ret_error)
                    : add_own_files(rules, options->own, ret_error)))
         return false;
     for (size_t i = 0; i < options->scan->rule_file_count; i++)
         if (!ts_ruleset_add_file(&rules->set, options->scan->rule_files[i], &error))
-            return scan__refuse(ret_error, "rules: %s", error.text);
+            return refuse_rules(ret_error, &error);
     if (rules->set.count == 0)
         return scan__refuse(ret_error, "no rules to scan with; " SCAN_OPTION_NO_BUILTIN_RULES
                                        " needs " SCAN_OPTION_RULES);
     struct ts_detector_options detector = {.cache_folder = options->scan->cache_folder};
     rules->detector = ts_detector_new(&rules->set, &detector, &error);
-    return rules->detector != NULL || scan__refuse(ret_error, "rules: %s", error.text);
+    return rules->detector != NULL || refuse_rules(ret_error, &error);
 }
 
 struct scan_rules *scan__rules_new(const struct scan_rules_options *options,
                                    struct ts_scan_error *ret_error) {
     struct scan_rules *rules = calloc(1, sizeof *rules);
     if (rules == NULL) {
-        (void)scan__refuse(ret_error, "out of memory");
+        (void)scan__refuse_memory(ret_error);
         return NULL;
     }
     ts_ruleset_init(&rules->set);

@@ -288,8 +288,11 @@ static enum ts_scan_outcome with_profile(struct scan_pass *pass, struct scan_tar
         source.read = scan__tree_read;
         source.ctx = tree;
     }
+    ret_error->os_error = 0;
     target->profile = pass_profile(pass, &source, ret_error);
-    return target->profile != NULL ? TS_SCAN_DONE : TS_SCAN_BAD_CONFIG;
+    if (target->profile != NULL)
+        return TS_SCAN_DONE;
+    return ret_error->os_error == ENOMEM ? TS_SCAN_FAILED : TS_SCAN_BAD_CONFIG;
 }
 
 /* Reports objects that a partial clone omits, because they should have been scanned, too. One line for all of

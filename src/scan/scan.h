@@ -171,7 +171,7 @@ struct ts_scan_error {
     /* With FAILED: the error of the repository, for callers that must not print names; TS_GIT_OK: memory or
      * threads were missing. */
     enum ts_git_error git;
-    int os_error; /* errno with TS_GIT_IO */
+    int os_error; /* errno with TS_GIT_IO; ENOMEM if memory for the rules was missing */
 };
 
 /* With DONE the caller releases the report with ts_scan_report_release. If a target cannot be scanned, that
