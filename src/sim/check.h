@@ -65,13 +65,13 @@ struct sim__op {
     enum ts_run_op_kind end;
 
     uint32_t under_way;
-    uint32_t applied;  /* how often the stores showed it as applied */
-    uint32_t executed; /* how often it was answered as executed for the first time */
-    bool perhaps;      /* a call may have applied it: it succeeded, ended UNKNOWN or never returned */
-    bool refused;      /* every call was refused: it must not have changed anything */
+    uint32_t applied;  /* how often the stores showed the operation as applied */
+    uint32_t executed; /* how often an answer said that it was executed for the first time */
+    bool perhaps;      /* a call may have applied it: the call succeeded, ended UNKNOWN or never returned */
+    bool refused;      /* every call was refused: the operation must not have changed anything */
     uint64_t children[SIM_CUTS_MAX];
     size_t child_count;
-    bool answered; /* a worker received its children */
+    bool answered; /* a worker received the ids of the children */
 };
 
 /* A worker that holds or held a shard. */
@@ -98,7 +98,7 @@ struct sim__shard {
     bool undoable;            /* the last change may not be durable yet */
     struct sim__op *by;       /* the operation of the last change, or NULL */
     uint64_t written;         /* version of the row that holders of the shard write; 0: none */
-    uint64_t seen_in;         /* number of the last check that saw it */
+    uint64_t seen_in;         /* number of the last check that saw the shard */
     struct sim__grant *grants;
     size_t grant_count, grant_capacity;
 };
@@ -111,7 +111,7 @@ struct sim__promise {
 struct sim__run_model {
     uint64_t version;
     struct ts_run_record record; /* has no pointers */
-    uint64_t seen_in;            /* number of the check */
+    uint64_t seen_in;            /* number of the last check that saw the run */
     uint64_t guards_seen_in[TS_SIM_STORES_MAX];
     uint64_t guard_versions[TS_SIM_STORES_MAX];
     struct ts_run_guard guards[TS_SIM_STORES_MAX];
@@ -120,7 +120,7 @@ struct sim__run_model {
 
 struct sim__cooldown {
     bool there;
-    bool was_there; /* it existed at the previous check of its store */
+    bool was_there; /* the entry existed at the previous check of its store */
     uint64_t until_ms;
     uint32_t place;
 };
@@ -130,7 +130,7 @@ struct sim__model {
     size_t op_count, op_capacity;
     struct sim__shard **shards;
     size_t shard_count, shard_capacity;
-    uint32_t *slots; /* open table of indices + 1 */
+    uint32_t *slots; /* open hash table: index in `shards` + 1; 0: free */
     size_t slot_count;
     struct sim__run_model runs[SIM_RUNS];
     struct sim__cooldown *cooldowns; /* indexed by worker */
@@ -139,7 +139,7 @@ struct sim__model {
     uint64_t tenant_limits[SIM_TENANTS];
     uint64_t global_limit;
     uint64_t checks;
-    bool ranges_changed; /* something changed since the last check of the coverage */
+    bool ranges_changed; /* a range has changed since the last check of the coverage */
     struct ts_rows rows;
 };
 
@@ -150,7 +150,7 @@ void sim__model_free(struct sim__model *model);
 struct sim__op *sim__op_new(struct sim__world *world, const struct sim__op *wanted);
 struct sim__op *sim__op_find(const struct sim__model *model, uint64_t id);
 
-/* Returns NULL when the shard is unknown. */
+/* Finds a shard. Returns NULL if the shard is unknown. */
 struct sim__shard *sim__shard_find(const struct sim__model *model, uint32_t run, uint64_t id);
 struct sim__shard *sim__shard_add(struct sim__model *model, uint32_t run, uint64_t id);
 struct sim__grant *sim__grant_find(struct sim__shard *shard, uint64_t fence);
@@ -160,7 +160,7 @@ struct sim__key {
     char text[SIM_KEY_LEN + 1];
 };
 struct sim__key sim__key_of(uint32_t number);
-/* The number of a range's bound or of a cursor; `empty` if the key is empty. */
+/* Returns the number of a range's bound or of a cursor; `empty` if the key is empty. */
 uint32_t sim__key_number(struct ts_bytes key, uint32_t empty);
 
 /* The range that a shard had when it was registered; both 0 for a shard that was not registered. */

@@ -75,8 +75,7 @@ static void check_identity(const struct change *change) {
                     ts_shard_status_name(before->status));
 }
 
-/* How many entries were added to the log, if its older entries are unchanged: 0 or 1; SIZE_MAX if they
- * changed. */
+/* Returns how many entries were added to the log: 0 or 1; SIZE_MAX if older entries have changed. */
 static size_t new_entries(const ts_op_log *before, const ts_op_log *after) {
     const size_t had = ts_ring_count(before), has = ts_ring_count(after);
     for (size_t more = 0; more <= 1; more++) {
@@ -354,7 +353,8 @@ static void check_effect(const struct change *change) {
     }
 }
 
-/* If a shard was acquired too often, acquire parks it instead, with an op id that it makes itself. */
+/* If a shard was acquired too often, acquire parks the shard instead, with an op id that acquire makes
+ * itself. */
 static void check_parked_by_itself(const struct change *change, const struct ts_op_log_entry *entry) {
     const struct ts_run_config *config = &change->world->runs[change->shard->run].config;
     if (entry->kind != TS_SHARD_OP_PARK || !change->after->has_park_reason ||
@@ -372,7 +372,8 @@ static void check_parked_by_itself(const struct change *change, const struct ts_
     end_grants(change);
 }
 
-/* A checkpoint that the log no longer has may be applied again if it changes nothing. */
+/* Whether the operation may be applied again: it is a checkpoint that the log no longer has, and changes
+ * nothing. */
 static bool may_be_again(const struct change *change) {
     return change->op->kind == TS_SIM_OP_CHECKPOINT &&
            ts_op_log_find(&change->before->op_log, (struct ts_op_id){change->op->id}) == NULL &&

@@ -103,7 +103,8 @@ static void changed_shard(struct sim__world *world, struct sim__shard *shard, co
         sim__check_change(world, shard, tally->at_ms);
 }
 
-/* A commit that was not durable becomes a prepared transaction again. */
+/* Restores the record before the last change. A commit that was not durable becomes a prepared transaction
+ * again. */
 static void undo(struct sim__world *world, struct sim__shard *shard) {
     if (!shard->undoable) {
         sim__broken(world, "shards", "shard %llx lost a durable change", (unsigned long long)shard->id);
@@ -255,7 +256,7 @@ static void check_run_change(struct sim__world *world, const struct ts_run_recor
                     ts_run_status_name(after->status));
 }
 
-/* A new run has a higher number than every other run of its tenant. */
+/* Checks that a new run has a higher number than every other run of its tenant. */
 static void check_run_number(struct sim__world *world, uint32_t run, const struct ts_run_record *record) {
     for (uint32_t other = 0; other < SIM_RUNS; other++) {
         const struct sim__run_model *model = &world->model->runs[other];
@@ -316,7 +317,7 @@ static void undo_run(struct sim__world *world, struct sim__run_model *model,
     struct sim__op *op = newest == NULL ? NULL : sim__op_find(world->model, newest->op_id.v);
     if (op != NULL && ts_run_op_log_find(&record->op_log, newest->op_id) == NULL && op->applied > 0)
         op->applied--;
-    /* A list has one application fewer, too, if its last step is undone. */
+    /* If the last step of a list is undone, the list was applied one time less, too. */
     const uint32_t run = (uint32_t)(model - world->model->runs);
     struct sim__op *list =
         world->runs[run].in_steps ? sim__op_find(world->model, world->runs[run].create_op) : NULL;

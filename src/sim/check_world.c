@@ -55,7 +55,7 @@ static void check_children(struct sim__world *world, const struct sim__shard *sh
                     (unsigned long long)shard->id);
 }
 
-/* The leaves of each registered shard cover its range, without gaps and overlaps. */
+/* Checks that the leaves of each registered shard cover the shard's range, without gaps and overlaps. */
 static void check_tiles(struct sim__world *world, const struct leaf *leaves, size_t count) {
     for (size_t i = 0; i < count && !sim__is_broken(world); i++) {
         const bool first =

@@ -68,14 +68,14 @@ struct sim__fleet_run {
 
 /* The fields of a shard's record that the checks need. */
 struct sim__fleet_shard {
-    uint64_t version; /* 0: none */
+    uint64_t version; /* 0: no record */
     uint32_t place;
     uint64_t id;
     enum ts_shard_status status;
     enum ts_park_reason reason;
     uint64_t fence;
-    uint64_t deadline_ms; /* 0: nobody holds it */
-    size_t cursor;        /* length of its key: 0 none, then T, then T ff */
+    uint64_t deadline_ms; /* 0: nobody holds the shard */
+    size_t cursor;        /* length of the cursor's key: 0 at first, then that of T, then that of T ff */
 };
 
 struct sim__fleet_target {
@@ -90,8 +90,8 @@ struct sim__fleet_row {
     struct ts_attempt attempt;
     uint64_t version;
     uint32_t finding;
-    uint64_t count;             /* occurrences of a finding; in a change: 1 if it came, 0 if it went */
-    sim__fleet_objects objects; /* occurrences */
+    uint64_t count;             /* occurrences of a finding; in a change: 1 if added, 0 if removed */
+    sim__fleet_objects objects; /* the objects in which the finding occurs */
     uint8_t waste;              /* for a mark: its kind */
     bool is_swept;              /* a mark that a sweep has seen */
     uint8_t rules;              /* for pages of hits: the rules */

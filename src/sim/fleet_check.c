@@ -126,7 +126,7 @@ static void look_at_shard(struct look *look, const struct ts_row *row, uint32_t 
 
 /* ---- targets ---- */
 
-/* The shard of this target in the run with this number; NULL: there is none. */
+/* Returns the shard of this target in the run with this number, or NULL if there is no such shard. */
 static const struct sim__fleet_shard *shard_of(const struct look *look, uint32_t target, uint64_t number) {
     for (uint32_t run = 0; run < FLEET_RUNS; run++) {
         if (look->fleet->runs[run].number == number && number != 0)
@@ -195,7 +195,7 @@ static void keep(struct look *look, const struct sim__fleet_row *row) {
     place->rows[place->count++] = *row;
 }
 
-/* A row of the home store is written under the lease that its key names. */
+/* Checks that a row of the home store is written under the lease that its key names. */
 static void check_writer(struct look *look, const struct sim__fleet_row *row) {
     /* Marks of replaced rows name the replaced attempt, and a sweep may write into any mark. */
     const bool is_of_others =
@@ -277,7 +277,8 @@ static bool look_at_seen(struct look *look, const struct ts_row *raw, struct sim
     return row->target != FLEET_TARGETS_MAX;
 }
 
-/* Each id of a change becomes a row of its own; count is 1 for one that came, otherwise 0. */
+/* Keeps each id of a change as a separate row; count is 1 if the change adds the finding, and 0 if it removes
+ * it. */
 static bool keep_change(struct look *look, const struct ts_row *raw, struct sim__fleet_row row) {
     struct ts_fleet_change_key key;
     struct ts_fleet_change change;
@@ -300,7 +301,7 @@ static bool keep_change(struct look *look, const struct ts_row *raw, struct sim_
     return true;
 }
 
-/* A notice belongs to a target of the world. */
+/* Checks that a notice belongs to a target of the world. */
 static bool look_at_notice(const struct look *look, const struct ts_row *raw) {
     struct ts_fleet_notice_key key;
     struct ts_fleet_notice notice;

@@ -35,7 +35,7 @@ static struct ts_unit_event failed(enum ts_unit_reason reason) {
     return (struct ts_unit_event){.kind = TS_UNIT_EVENT_FAILED, .error = ts_unit_error_of(reason)};
 }
 
-/* The event for a durable call that ended in this way; `done` if it succeeded. */
+/* Returns the event for a durable call with this end; `done` if the call succeeded. */
 static struct ts_unit_event ended(enum ts_durable_end end, const struct ts_durable_detail *detail,
                                   enum ts_unit_event_kind done) {
     switch (end) {
@@ -55,7 +55,7 @@ static struct ts_unit_event ended(enum ts_durable_end end, const struct ts_durab
     return (struct ts_unit_event){.kind = TS_UNIT_EVENT_FAILED, .error = detail->error};
 }
 
-/* The event for an operation of coordination. */
+/* Returns the event for an operation of coordination; `done` if it succeeded. */
 static struct ts_unit_event answered(enum ts_error_variant variant, const struct ts_coord_detail *detail,
                                      enum ts_unit_event_kind done) {
     if (variant == TS_VARIANT_NONE)
@@ -68,8 +68,9 @@ static struct ts_unit_event answered(enum ts_error_variant variant, const struct
 
 /* ---- the lease ---- */
 
-/* Lets time pass, and simulates the keeper: it renews the lease, and notices its end. Like the keeper of a
- * paused process, it may be late. Returns false when the worker knows that the lease is lost. */
+/* Lets time pass, and simulates the keeper: the keeper renews the lease, and notices the lease's end. Like
+ * the keeper of a paused process, the simulated keeper may be late. Returns false when the worker knows that
+ * the lease is lost. */
 static bool pass_time(struct sim__fleet_unit *unit, uint64_t ms) {
     struct sim__world *world = world_of(unit);
     struct ts_coord_session *session = unit->worker->session;
@@ -155,8 +156,8 @@ static bool add_tips(void *context, enum ts_durable_recall what, struct ts_bytes
     return true;
 }
 
-/* The results of earlier scans: known objects, hits, and the objects that the tips of the last complete scan
- * reach. */
+/* Reads the results of earlier scans: known objects, hits, and the objects that the tips of the last complete
+ * scan reach. */
 static bool recall(struct sim__fleet_unit *unit, struct ts_unit_event *ret_event) {
     struct ts_durable_detail detail = {0};
     struct sim__world *world = world_of(unit);
@@ -334,8 +335,8 @@ static struct ts_unit_event look_up(struct sim__fleet_unit *unit) {
     return end == TS_DURABLE_OK ? looked_up : ended(end, &detail, TS_UNIT_EVENT_LOOKED_UP);
 }
 
-/* A planted mistake: a checkpoint that checks neither the lease nor the cursor of the shard. It may come
- * late. */
+/* A planted mistake: a checkpoint that checks neither the lease nor the cursor of the shard. The checkpoint
+ * may arrive late. */
 static void move_cursor_freely(struct sim__fleet_unit *unit) {
     struct sim__world *world = world_of(unit);
     const struct sim__fleet_shard *shard = &world->fleet->shards[unit->run][unit->target];

@@ -11,7 +11,7 @@ struct shown {
     sim__fleet_objects objects[FLEET_FINDINGS];
     uint64_t seen[FLEET_FINDINGS]; /* counts in the rows of the findings' stores */
     bool is_seen[FLEET_FINDINGS];
-    int64_t changes[FLEET_FINDINGS]; /* how often it came, minus how often it went */
+    int64_t changes[FLEET_FINDINGS]; /* how often changes added it, minus how often they removed it */
 };
 
 static void due(const struct sim__fleet_repo *repo, const struct ts_fleet_target *record,
@@ -128,7 +128,7 @@ bool sim__fleet_is_clean(const struct sim__world *world) {
     return true;
 }
 
-/* Whether a row is no longer needed. */
+/* Returns whether a row is no longer needed. */
 static bool is_garbage(const struct sim__fleet *fleet, const struct sim__fleet_row *row) {
     const struct sim__fleet_target *target = &fleet->targets[row->target];
     switch (row->kind) {

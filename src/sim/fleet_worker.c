@@ -19,7 +19,7 @@ struct process {
     struct sim__world *world;
     struct sim__fleet *fleet;
     struct ts_durable *durable;
-    uint64_t numbers[FLEET_RUNS]; /* numbers of the runs that it knows; 0: not known yet */
+    uint64_t numbers[FLEET_RUNS]; /* numbers of the runs that the process knows; 0: not known yet */
 };
 
 static void close_process(struct process *process) {
@@ -101,7 +101,7 @@ static void complete_run(struct process *process, uint32_t index) {
     (void)ts_coord_complete_run(process->worker->coord, op, &outcome, &detail);
 }
 
-/* The number of a run, or 0 if the run is not known, or not active. */
+/* Returns the number of a run, or 0 if the run is not known, or not active. */
 static uint64_t number_of(struct process *process, uint32_t index) {
     const struct ts_coord_run_query query = {process->world->tenants[0], process->fleet->runs[index].id};
     struct ts_run_record record;
@@ -147,7 +147,7 @@ static void work(struct process *process, uint32_t run, const struct ts_acquire_
         (void)ts_durable_tidy(process->durable, &swept, &error);
 }
 
-/* Returns false if there was nothing to do. */
+/* Claims a shard, and works on its unit. Returns false if there was nothing to do. */
 static bool claim(struct process *process, uint32_t run) {
     struct ts_coord_session *session = process->worker->session;
     struct ts_acquire_result_view view;

@@ -129,7 +129,7 @@ static bool changes(enum ts_call_kind kind) {
            kind == TS_CALL_ABORT;
 }
 
-/* The store has answered, or the deadline has passed. */
+/* Called when the store has answered, or the deadline has passed. */
 static void replied(struct sim__world *world, struct sim__message *message) {
     const enum ts_store_result result = message->call.error.result;
     message->state = SIM_MESSAGE_REPLIED;
@@ -145,7 +145,8 @@ static void replied(struct sim__world *world, struct sim__message *message) {
 
 /*
  * A planted mistake: the rows that a batch checks are not locked until the batch ends. The checks are sent as
- * a separate call; if they hold, the rest arrives later. Returns true if only the checks were sent now.
+ * a separate call; if the checks hold, the rest of the batch is delivered later. Returns true if only the
+ * checks were sent now.
  */
 static bool check_without_lock(struct sim__world *world, struct sim__message *message) {
     const struct ts_batch batch = message->call.batch;
@@ -159,7 +160,7 @@ static bool check_without_lock(struct sim__world *world, struct sim__message *me
     size_t rest = 0, count = 0;
     for (size_t i = 0; i < batch.count; i++) {
         const struct ts_op *op = &batch.ops[i];
-        /* A check for absence is half of an insert, and stays with it. */
+        /* A check for absence is half of an insert, and must stay with the insert. */
         if (op->kind == TS_OP_BEFORE || (op->kind == TS_OP_CHECK && op->version != 0))
             checks[count++] = *op;
         else

@@ -42,7 +42,7 @@ struct sim__answer sim__refused(enum ts_error_variant variant, const struct ts_c
                                              strcmp(detail->resource, "disk") == 0};
 }
 
-/* For operations without an op id. */
+/* The answer to a successful operation without an op id. */
 static struct sim__answer accepted(void) {
     return (struct sim__answer){.ok = true};
 }
@@ -102,8 +102,8 @@ static void check_cooldown(struct sim__worker *worker, uint32_t run, const struc
                     (unsigned)worker->number);
 }
 
-/* Claims in the worker's own run, or, with a session, in any run of its tenant. Sometimes it presents a wrong
- * pin; ret_pin is the pin that it presents. */
+/* Claims in the worker's own run, or, with a session, in any run of its tenant. Sometimes the worker presents
+ * a wrong pin; ret_pin is the pin that it presents. */
 static enum ts_claim_error claim(struct sim__worker *worker, struct ts_pin *ret_pin,
                                  struct ts_acquire_result_view *view, struct ts_coord_detail *detail) {
     struct sim__world *world = worker->actor.world;
@@ -173,7 +173,8 @@ void sim__acquire(struct sim__worker *worker, uint32_t run, uint64_t shard) {
         take_hold(worker, &view);
 }
 
-/* Shards of different runs can have the same id and fence. */
+/* Whether both are the same lease. Compares the runs, too, because shards of different runs can have the same
+ * id and fence. */
 static bool is_same_lease(const struct ts_lease *a, const struct ts_lease *b) {
     return ts_lease_shard(a).run.v == ts_lease_shard(b).run.v &&
            ts_lease_shard(a).shard.v == ts_lease_shard(b).shard.v &&
@@ -189,7 +190,7 @@ static bool is_held(const struct sim__worker *worker, const struct ts_lease *lea
     return worker->holding && is_same_lease(&worker->lease, lease);
 }
 
-/* Errors that mean that the worker's lease is lost. */
+/* Whether the error means that the worker's lease is lost. */
 static bool ends_lease(enum ts_error_variant variant) {
     return variant == TS_VARIANT_STALE_FENCE || variant == TS_VARIANT_LEASE_EXPIRED ||
            variant == TS_VARIANT_SHARD_TERMINAL || variant == TS_VARIANT_SHARD_NOT_FOUND ||
@@ -229,7 +230,7 @@ void sim__renew(struct sim__worker *worker, const struct ts_lease *lease) {
 
 /* ---- operations with an op id ---- */
 
-/* The bytes of an operation's arguments; they stay in place while it runs. */
+/* The bytes of an operation's arguments; the bytes stay in place while the operation runs. */
 struct payload {
     struct sim__key keys[2 * SIM_CUTS_MAX + 2];
     char token[16];
@@ -329,7 +330,8 @@ static struct sim__answer of_release(struct sim__worker *worker, const struct si
     return answer;
 }
 
-/* A unit of the shard, with the id of the operation as its value: the checkers compare it with the lease. */
+/* A unit of the shard, with the id of the operation as its value: the checkers compare that operation with
+ * the lease. */
 struct written_row {
     uint8_t key[TS_COORD_UNIT_KEY_LEN];
     uint8_t value[8];

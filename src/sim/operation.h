@@ -4,7 +4,7 @@
 
 #include "worker.h"
 
-/* A bound of a range; the bytes are those of the key. */
+/* Returns a bound of a range. Its bytes are those of the key, which must stay in place. */
 struct ts_bytes sim__start_of(const struct sim__key *key, uint32_t number);
 struct ts_bytes sim__end_of(const struct sim__key *key, uint32_t number);
 

@@ -227,7 +227,7 @@ static void move_message(struct sim__world *world, struct sim__message *message)
         sim__message_return(message);
 }
 
-/* When no actor can continue: advances the time to the earliest moment at which one can. */
+/* When no actor can continue: advances the time to the earliest moment at which an actor can continue. */
 static void wait_for_something(struct sim__world *world) {
     uint64_t earliest = UINT64_MAX;
     for (uint32_t i = 0; i <= world->worker_count; i++) {

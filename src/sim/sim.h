@@ -118,7 +118,7 @@ enum { TS_SIM_ERRORS_MAX = 64 };
 
 struct ts_sim_counts {
     uint64_t steps;
-    uint64_t calm_steps; /* after the faults stopped, until everything had ended */
+    uint64_t calm_steps; /* steps after the faults stopped, until everything had ended */
     uint64_t virtual_ms;
     uint64_t calls;
     uint64_t transactions; /* transactions over several stores */
@@ -129,7 +129,7 @@ struct ts_sim_counts {
     uint64_t errors[TS_SIM_ERRORS_MAX]; /* indexed by enum ts_error_variant */
     uint64_t unknown;                   /* BackendErrors with an unknown result */
     uint64_t troubles[TS_SIM_TROUBLE_COUNT];
-    uint64_t wishes[TS_WISH_COUNT]; /* in fleets: counts of the units' wishes, and of the answers */
+    uint64_t wishes[TS_WISH_COUNT]; /* in fleets: the units' wishes; unit_events: the answers */
     uint64_t unit_events[TS_UNIT_EVENT_COUNT];
 };
 

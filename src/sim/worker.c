@@ -92,7 +92,7 @@ static struct sim__op wanted(const struct sim__worker *worker, enum ts_sim_opera
                             .lease = worker->lease};
 }
 
-/* A key for the holder's next checkpoint. Returns false when none is left. */
+/* Chooses a key for the holder's next checkpoint. Returns false if no key is left. */
 static bool next_key(struct sim__worker *worker, uint32_t *ret_key) {
     const uint32_t from = worker->has_position ? worker->position : worker->from;
     if (from >= worker->to)
@@ -387,7 +387,8 @@ static void wild_turn_holding(struct sim__worker *worker) {
         sim__let_go(worker);
 }
 
-/* A run whose list is not registered completely: a step of another list, or a claim, must be refused. */
+/* If the run's list is not registered completely, tries a step of another list, or a claim. Both must be
+ * refused. */
 static bool try_too_early(struct sim__worker *worker) {
     struct sim__world *world = worker->actor.world;
     enum ts_error_variant variant;

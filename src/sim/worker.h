@@ -13,7 +13,7 @@ struct sim__worker {
     uint32_t number;
     uint32_t tenant;
     uint32_t home; /* the run that the worker works for */
-    uint32_t run;  /* the run of the shard that it holds; otherwise its home */
+    uint32_t run;  /* the run of the shard that the worker holds; otherwise its home */
     struct ts_worker_id id;
     uint64_t next_beat_ms;
 
@@ -25,13 +25,13 @@ struct sim__worker {
     struct ts_acquire_scratch *scratch;
     struct ts_manifest_memory *manifest;
     struct ts_new_shard *shards; /* room for all shards of one registration */
-    struct sim__key (*keys)[2];  /* start and end of each of them */
+    struct sim__key (*keys)[2];  /* start and end of each of these shards */
 
     /* The shard that the worker believes it holds. */
     bool holding;
     struct ts_lease lease;
     uint64_t shard;
-    uint32_t from, to; /* bounds */
+    uint32_t from, to; /* bounds of the shard's range */
     bool has_position;
     uint32_t position;
 
@@ -61,13 +61,13 @@ void sim__renew(struct sim__worker *worker, const struct ts_lease *lease);
 bool sim__issue(struct sim__worker *worker, struct sim__op *op);
 /* Uses the op id of a finished operation for another operation, which must be refused. */
 void sim__reuse_id(struct sim__worker *worker, const struct sim__op *op);
-/* Registers a step of a list that is not the announced one; it must be refused. */
+/* Registers a step of a list that is not the announced one; the step must be refused. */
 void sim__register_wrong_step(struct sim__worker *worker, uint32_t run);
 void sim__look(struct sim__worker *worker, uint32_t run);
 /* Checks the counters and indexes of a run with the driver's own audit, while no worker is active. */
 void sim__audit(struct sim__worker *worker, const struct ts_tenant_id *tenant, struct ts_run_id run);
 
-/* The run of a lease. */
+/* Returns the index of the run of a lease. */
 uint32_t sim__run_of(const struct sim__world *world, const struct ts_lease *lease);
 
 /* Forgets the shard that the worker holds; keeps the lease as an old one. */

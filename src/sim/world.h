@@ -56,8 +56,8 @@ struct sim__message {
     uint32_t place;
     struct sim__actor *owner;
     struct ts_call *outer;  /* the caller's own call */
-    struct ts_call call;    /* the copy of it that the store sees */
-    struct ts_op *unlocked; /* for a planted mistake: its operations without the checks that succeeded */
+    struct ts_call call;    /* the copy of the caller's call that the store sees */
+    struct ts_op *unlocked; /* for a planted mistake: the operations without the checks that held */
 };
 
 enum sim__actor_state { SIM_ACTOR_READY, SIM_ACTOR_CALLING, SIM_ACTOR_SLEEPING, SIM_ACTOR_ENDED };
@@ -69,8 +69,8 @@ struct sim__actor {
     uint32_t number;
     struct sim__fiber *fiber;
     enum sim__actor_state state;
-    uint64_t wake_ms;      /* SLEEPING */
-    uint64_t paused_until; /* until then it gets no reply and does not wake */
+    uint64_t wake_ms;      /* if SLEEPING: when the actor wakes */
+    uint64_t paused_until; /* until then the actor gets no reply and does not wake */
     bool dead;             /* unwinding after a crash */
     uint32_t in_txn;       /* transactions in progress: 0 or 1 */
     uint64_t struck;       /* calls of the current operation that a fault changed */
@@ -95,18 +95,18 @@ struct sim__weather {
 /* The habits of the workers, in percent. Each seed has its own, so that different seeds reach different
  * corner cases. */
 struct sim__temper {
-    uint64_t split; /* share of the turns with a shard */
-    uint64_t end;   /* share of the turns without a shard: fail, cancel or complete the run */
-    uint64_t fail;  /* share of the runs that end without being completed */
-    uint64_t slow;  /* share of the replies that do not return at once */
+    uint64_t split; /* of 100 turns with a shard: how many split the shard */
+    uint64_t end;   /* of 100 turns without a shard: how many fail, cancel or complete the run */
+    uint64_t fail;  /* of 100 ended runs: how many fail or are cancelled */
+    uint64_t slow;  /* of 100 replies: how many do not return at once */
 };
 
 struct sim__run {
     struct ts_run_id id;
     uint32_t tenant;
     struct ts_run_config config;
-    uint64_t create_op; /* op id of its registration */
-    bool in_steps;      /* its list of shards is announced, and registered in steps */
+    uint64_t create_op; /* op id of the run's registration */
+    bool in_steps;      /* the run's list of shards is announced, and registered in steps */
 };
 
 /* The kind of a world: the behaviour of its workers, and the checks. */
@@ -173,7 +173,8 @@ static inline uint64_t sim__below(struct sim__world *world, uint64_t count) {
     return ts_prng_below(&world->prng, count);
 }
 
-/* Adds an event to the hash, and a line to the trace. The tag says what the numbers (up to four) mean. */
+/* An event. sim__note adds it to the hash, and adds a line to the trace. `what` says what the numbers (up to
+ * four) mean. */
 struct sim__event {
     const char *what;
     uint64_t numbers[4];
@@ -196,14 +197,14 @@ void sim__places_close(struct sim__world *world);
 uint64_t sim__place_now(const struct sim__place *place);
 /* Sets the rules of the fault decorators according to the current chances of faults. */
 void sim__places_set_weather(struct sim__world *world);
-/* A call by a checker, which faults do not affect. */
+/* Makes a call for a checker; faults do not affect the call. */
 void sim__direct(struct sim__world *world, uint32_t place, struct ts_call *call);
 
-/* The number of calls that will arrive after their callers stopped waiting. */
+/* Returns the number of calls that will arrive after their callers stopped waiting. */
 size_t sim__late_calls(const struct sim__world *world);
 
 void sim__start(struct sim__actor *actor, uint32_t place, struct ts_call *call);
-/* Returns when one of the calls is done; with `all`, when all are done. */
+/* The calls that sim__wait waits for: it returns when one of them is done; with `all`, when all are done. */
 struct sim__wait {
     struct ts_call *const *calls;
     size_t count;
@@ -216,10 +217,10 @@ void sim__message_deliver(struct sim__world *world, struct sim__message *message
 void sim__message_return(struct sim__message *message);
 /* Continues the messages that wait for locks or deadlines. */
 void sim__messages_poll(struct sim__world *world);
-/* For an owner that has crashed: each of its messages in progress arrives now or never, and nobody receives
- * the replies. */
+/* Called for an owner that has crashed: each of its messages in progress arrives now or never, and nobody
+ * receives the replies. */
 void sim__messages_orphan(struct sim__world *world, struct sim__actor *actor);
-/* Drops the messages of an actor at the end of the world: none arrives any more. */
+/* Drops the messages of an actor at the end of the world: none of them arrives any more. */
 void sim__messages_drop(struct sim__world *world, struct sim__actor *actor);
 
 /* ---- actors ---- */

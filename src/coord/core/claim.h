@@ -11,8 +11,8 @@
 #include "coord/core/error.h"
 #include "coord/core/record.h"
 
-/* When a worker may claim again. Stored under the worker's name on its own store, and removed when it is
- * over. */
+/* The time at which a worker may claim again. The entry is stored under the worker's name on the worker's own
+ * store, and removed when the cooldown is over. */
 struct ts_cooldown {
     struct ts_worker_id worker;
     struct ts_logical_time until;
@@ -34,14 +34,14 @@ enum ts_claim_error ts_claim_admit(const struct ts_run_guard *guard, const struc
                                    const struct ts_cooldown *entry, struct ts_logical_time now,
                                    bool *ret_drop, struct ts_coord_detail *ret_detail);
 
-/* Whether the run's status allows claims. If not, the answer is NONE_AVAILABLE: the run has ended, or not all
- * its shards are registered yet. */
+/* Whether the run's status allows claims. If not, the answer of a claim is NONE_AVAILABLE: the run has ended,
+ * or not all its shards are registered yet. */
 bool ts_claim_is_open(const struct ts_run_guard *guard);
 
 /* Whether a worker with this pin may claim in a run with this configuration. */
 bool ts_claim_is_pin_right(const struct ts_run_config *config, const struct ts_pin *presented);
 
-/* After a successful claim: returns true if there is a cooldown to store. */
+/* Call it after a successful claim. Returns true, with the entry to store, if the run has a cooldown. */
 bool ts_cooldown_arm(const struct ts_run_guard *guard, const struct ts_worker_id *worker,
                      struct ts_logical_time now, struct ts_cooldown *ret_entry);
 
@@ -49,9 +49,9 @@ bool ts_cooldown_arm(const struct ts_run_guard *guard, const struct ts_worker_id
 void ts_cooldown_encode(const struct ts_cooldown *entry, uint8_t ret_bytes[static TS_COOLDOWN_ENCODED_LEN]);
 enum ts_record_error ts_cooldown_decode(struct ts_bytes bytes, struct ts_cooldown *ret_entry);
 
-/* Where this worker begins its search, so that workers do not all try the same shard. It is the same in every
- * process. It is within the range of the registered ids. If it were after that range, all workers would wrap
- * to the first shard. */
+/* Returns the shard id at which this worker begins its search, so that workers do not all try the same shard.
+ * The id is the same in every process. It is within the range of the registered ids: from an id after that
+ * range, all workers would wrap to the first shard. */
 struct ts_shard_id ts_claim_start(struct ts_run_id run, const struct ts_worker_id *worker);
 
 /* The result of the candidates tried so far. Starts as {0}. */
@@ -65,8 +65,8 @@ struct ts_claim_scan {
 bool ts_claim_consider(struct ts_claim_scan *scan, enum ts_acquire_error error,
                        const struct ts_coord_detail *detail, enum ts_claim_error *ret_error);
 
-/* The answer when no candidate is left: NONE_AVAILABLE with the earliest deadline, or without one in a run
- * that has ended. */
+/* Returns the answer when no candidate is left: NONE_AVAILABLE with the earliest deadline, or without one in
+ * a run that has ended. */
 enum ts_claim_error ts_claim_none(const struct ts_claim_scan *scan, const struct ts_run_guard *guard,
                                   struct ts_coord_detail *ret_detail);
 

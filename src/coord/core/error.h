@@ -1,6 +1,6 @@
 /*
  * Each operation has its own error enum. So an operation can return only its own errors, and a caller handles
- * no others. `OK` is 0 in each of them and does not count as a variant.
+ * no others. `OK` is 0 in each enum, and does not count as a variant.
  *
  *     validation         -> enum ts_coord_error -> ts_<op>_error_from_coord -> enum ts_<op>_error
  *     any of the enums   -> ts_<op>_error_variant -> enum ts_error_variant -> name, class, texts
@@ -10,10 +10,10 @@
  * does not compile. YES adds the code to the operation's enum and to its conversion; the counts below must be
  * changed, too. Mixing the enums does not compile either (-Wenum-conversion).
  *
- * Details are in struct ts_coord_detail, which the caller supplies; it is written only on failure. It
- * contains more than may be shown: texts for people and logs come only from ts_error_debug, ts_error_display
- * and ts_error_fields, which never show key bytes, owners, payload hashes or a tenant other than the
- * caller's.
+ * Details are in struct ts_coord_detail, which the caller supplies. It is written only on failure. The struct
+ * contains more than people may see: texts for people and logs come only from ts_error_debug,
+ * ts_error_display and ts_error_fields, which never show key bytes, owners, payload hashes or a tenant other
+ * than the caller's.
  */
 #ifndef TS_COORD_CORE_ERROR_H
 #define TS_COORD_CORE_ERROR_H
@@ -77,7 +77,7 @@ struct ts_infra_error {
     char text[240]; /* one line for people, without keys, values or passwords, as the store guarantees */
 };
 
-/* Without the keys: only their lengths. */
+/* The lengths of the keys of CursorOutOfBounds. The keys themselves are not kept. */
 struct ts_cursor_out_of_bounds_detail {
     size_t last_key;
     size_t spec_start;
@@ -98,14 +98,14 @@ struct ts_limit_detail {
 
 struct ts_split_detail {
     enum ts_split_validation_error error;
-    size_t child;                 /* index of the child that caused it, if a child did */
+    size_t child;                 /* index of the child that caused the error, if a child did */
     struct ts_limit_detail limit; /* SPAWN_LIMIT_EXCEEDED (without scope), SHARD_LIMIT_EXCEEDED */
 };
 
 struct ts_manifest_detail {
     enum ts_manifest_validation_error error;
-    size_t entry; /* index of the entry that caused it, if an entry did */
-    size_t other; /* DUPLICATE_IDS, OVERLAPPING_RANGES, UNBOUNDED_RANGE: the conflicting entry */
+    size_t entry; /* index of the entry that caused the error, if an entry did */
+    size_t other; /* DUPLICATE_IDS, OVERLAPPING_RANGES, UNBOUNDED_RANGE: index of the conflicting entry */
     struct ts_limit_detail limit; /* TOO_MANY_SHARDS (without scope) */
 };
 
@@ -122,7 +122,8 @@ struct ts_coord_detail {
     struct ts_tenant_id expected_tenant; /* the caller's own tenant */
     struct ts_fence_epoch presented;
     struct ts_fence_epoch current;
-    /* StaleFence: the shard was unparked, or its lease was released, and nobody has acquired it since. */
+    /* StaleFence: why the fence is stale. is_unparked: the shard was unparked. is_released: its lease was
+     * released. In both cases nobody has acquired the shard since. */
     bool is_unparked, is_released;
     struct ts_logical_time deadline; /* LeaseExpired, AlreadyLeased; NoneAvailable if has_deadline */
     struct ts_logical_time now;
@@ -154,12 +155,12 @@ struct ts_coord_detail {
     } detail__private; /* OpIdConflict; for tests of this layer, never for callers */
 };
 
-/* The name of the variant in the specification, such as "ShardNotFound"; "Ok" for NONE. */
+/* Returns the name of the variant in the specification, such as "ShardNotFound"; "Ok" for NONE. */
 const char *ts_error_variant_name(enum ts_error_variant variant);
 
 enum ts_coord_class ts_error_class_of(enum ts_error_variant variant, const struct ts_coord_detail *detail);
 
-/* Both write one line and, like snprintf, return the length of the whole text. Debug: "StaleFence {
+/* Both functions write one line and, like snprintf, return the length of the whole text. Debug: "StaleFence {
  * presented: 3, current: 4 }". Display: "no shard is available (earliest_deadline None)". */
 size_t ts_error_debug(enum ts_error_variant variant, const struct ts_coord_detail *detail, char *ret_text,
                       size_t size);
@@ -189,8 +190,8 @@ struct ts_error_field {
     char text[TS_ERROR_FIELD_TEXT];
 };
 
-/* The store's own message, which names the store and the fix. Only ResourceExhausted has one, because it has
- * no field for it. Otherwise empty. */
+/* Returns the store's own message, which names the store and the fix, if the variant is ResourceExhausted.
+ * ResourceExhausted has no field for this message. Returns "" for other variants. */
 const char *ts_error_cause(enum ts_error_variant variant, const struct ts_coord_detail *detail);
 
 /* Returns the number of fields. */

@@ -1,5 +1,6 @@
 /*
- * Errors as text. The rows of fields_of() alone decide what may be shown; both forms are made from them.
+ * Errors as text. The rows of fields_of() alone decide what may be shown. The debug text and the display text
+ * are made from these rows.
  *
  *     OpIdConflict         payload hashes <redacted> in debug, omitted in display
  *     AlreadyLeased        the owner <redacted> in both
@@ -272,8 +273,8 @@ static void fields_of(enum ts_error_variant variant, const struct ts_coord_detai
 
 static void nested_fields(struct fields *fields, const struct ts_coord_detail *d) {
     ts_assert(d->nested != TS_VARIANT_REGISTER_SHARDS_FAILED && d->nested != TS_VARIANT_GET_RUN_FAILED);
-    /* The name differs from every field of the nested variants, because formats such as JSON need unique
-     * names. */
+    /* The name differs from the names of all fields of the nested variants, because formats such as JSON need
+     * unique names. */
     add_name(fields, TS_FIELD_VARIANT, "inner", ts_error_variant_name(d->nested));
     fields_of(d->nested, d, fields);
 }
@@ -316,8 +317,7 @@ static void add_value(struct coord__text *text, const struct ts_error_field *fie
     ts_unreachable("every kind of field has a form");
 }
 
-/* Writes the fields from `first` on as " { name: value, name: value }"; a nested variant contains its own
- * fields. */
+/* Writes the fields as " { name: value, name: value }". A nested variant contains its own fields. */
 static void add_debug_fields(struct coord__text *text, const struct ts_error_field *fields, size_t count) {
     size_t closing = 0;
     for (; count > 0 && fields->kind == TS_FIELD_VARIANT; fields++, count--, closing++)
@@ -435,7 +435,8 @@ const char *ts_error_cause(enum ts_error_variant variant, const struct ts_coord_
     return variant == TS_VARIANT_RESOURCE_EXHAUSTED ? detail->infra.text : "";
 }
 
-/* Like debug, but without redacted fields. The specification requires the (redacted) owner in both. */
+/* Like ts_error_debug, but without redacted fields, except the owner of AlreadyLeased: the specification
+ * requires the redacted owner in both texts. */
 size_t ts_error_display(enum ts_error_variant variant, const struct ts_coord_detail *detail, char *ret_text,
                         size_t size) {
     struct coord__text text = coord__text_in(ret_text, size);

@@ -8,7 +8,8 @@
 #include "coord/core/error.h"
 #include "coord/core/lease.h"
 
-/* X(SUFFIX, name); the comments name the fields that are set besides kind, shard and at. */
+/* X(SUFFIX, name); a comment names the fields that the events after it set, in addition to kind, shard and
+ * at. */
 #define TS_EVENTS(X)                                                                                         \
     /* fence, deadline */                                                                                    \
     X(ACQUIRED, "acquired")                                                                                  \
@@ -54,12 +55,12 @@ struct ts_event {
 
 const char *ts_event_name(enum ts_event_kind kind);
 
-/* One line like snprintf: "checkpointed run=7 shard=3 at=1000 fence=2 key=[5 bytes]". Returns the whole
- * length. */
+/* Writes one line, like snprintf: "checkpointed run=7 shard=3 at=1000 fence=2 key=[5 bytes]". Returns the
+ * length of the whole text. */
 size_t ts_event_text(const struct ts_event *event, char *ret_text, size_t size);
 
-/* Returns true if this error means that the lease is gone (stale fence, expired, terminal shard), with the
- * event for it. */
+/* Returns true if this error means that the lease is lost (stale fence, expired, terminal shard). Then
+ * ret_event is the event for the loss. */
 bool ts_event_of_lost_lease(const struct ts_lease *lease, enum ts_error_variant cause,
                             struct ts_logical_time now, struct ts_event *ret_event);
 

@@ -19,10 +19,11 @@ static const uint32_t payload_key[8] = {0xa8eccd8f, 0x601ee8ef, 0x9d3d2086, 0x56
 static const uint32_t manifest_key[8] = {0x2fb9fc1b, 0x91aec2fa, 0x028d9b48, 0x116c0691,
                                          0x96937b1d, 0x224935f3, 0xde6cdce6, 0x640be443};
 
-/* Shard operations have the tags 0 to 5, run operations start here. */
+/* The tags of run operations begin at RUN_TAG; shard operations have the tags 0 to 5. */
 enum { RUN_TAG = 0x80, UNIT_MARK = 2 };
 
-/* Collects bytes for the hasher, which is slow on small pieces. If everything fits here, no hasher is needed. */
+/* Collects bytes for the hasher, which is slow on small pieces. If all bytes fit into `collected`, no hasher
+ * is needed. */
 struct writer {
     const uint32_t *key; /* a key of 8 words */
     size_t used;
@@ -64,7 +65,7 @@ static void begin(struct writer *w, uint8_t tag, struct ts_shard_key shard) {
     add_bytes(w, head, sizeof head);
 }
 
-/* Every field is preceded by its length, so that no two parameter lists have the same bytes. */
+/* Adds a field, with its length before it, so that no two parameter lists have the same bytes. */
 static void add_field(struct writer *w, struct ts_bytes field) {
     uint8_t len[4];
     ts_le32_store((uint32_t)field.len, len);

@@ -12,7 +12,7 @@
 /* One new shard of a registration or split. */
 struct ts_new_shard {
     bool has_id;           /* only in registrations; if false, a random id is chosen */
-    struct ts_shard_id id; /* if has_id is set; bit 63 is clear */
+    struct ts_shard_id id; /* valid if has_id is set; bit 63 is clear */
     struct ts_shard_spec spec;
     struct ts_cursor cursor;
     /* Only in registrations, for the shard of a target (target_shard.h): the target's unit. It is stored next
@@ -25,7 +25,7 @@ struct ts_new_shards {
     size_t count;
 };
 
-/* The hash is the first word of the output. 0 means "no hash", so a result of 0 becomes 1. */
+/* The hash is the first word of BLAKE3's output. 0 means "no hash", so a result of 0 becomes 1. */
 static inline struct ts_payload_hash ts_payload_hash_of_word(uint64_t word) {
     return (struct ts_payload_hash){word != 0 ? word : 1};
 }
@@ -39,44 +39,46 @@ struct ts_payload_hash ts_payload_hash_release(struct ts_shard_key shard, enum t
 struct ts_payload_hash ts_payload_hash_unpark(struct ts_shard_key shard);
 struct ts_payload_hash ts_payload_hash_split_replace(struct ts_shard_key shard,
                                                      struct ts_new_shards children);
-/* The residual's range.start is where the parent is cut. Its end is ignored, because it is always the
+/* The residual's range.start is where the parent is cut. Its range.end is ignored, because it is always the
  * parent's end. */
 struct ts_payload_hash ts_payload_hash_split_residual(struct ts_shard_key shard,
                                                       const struct ts_new_shard *residual);
-/* `from` is the index of the first shard in the announced list; 0 without an announced list. */
+/* `from` is the index, in the announced list, of the first of these shards; 0 without an announced list. */
 struct ts_payload_hash ts_payload_hash_register(struct ts_run_id run, struct ts_new_shards shards,
                                                 uint64_t from);
 struct ts_payload_hash ts_payload_hash_end_run(enum ts_run_op_kind kind, struct ts_run_id run);
 
-/* The announcement of this list: its length and digest. The digest depends on the order. */
+/* Returns the announcement of this list: its length and its digest. The digest depends on the order of the
+ * shards. */
 struct ts_announced ts_announced_of(struct ts_new_shards shards);
 
-/* The op id of one step of a registration in steps, derived from the op id of the registration. */
+/* One step of a registration in steps. ts_step_op_id derives the step's op id from the op id of the
+ * registration. */
 struct ts_step_place {
-    uint64_t from; /* index in the list */
+    uint64_t from; /* index of the step's first shard in the list */
     uint64_t count;
 };
 struct ts_op_id ts_step_op_id(struct ts_run_id run, struct ts_op_id op_id, struct ts_step_place place);
 
 /*
  * A request is a name that the submitter of a run has chosen. The run's id and the op id of its registration
- * are derived from tenant and name, so that a repeated submission finds the same run. Both are below 2^53, so
- * that every JSON reader keeps them. Returns false for a name that is not 1 to TS_REQUEST_MAX printable ASCII
- * characters without blanks.
+ * are derived from tenant and name, so that a repeated submission finds the same run. Both ids are below
+ * 2^53, so that every JSON reader keeps them. Returns false for a name that is not 1 to TS_REQUEST_MAX
+ * printable ASCII characters without blanks.
  */
 #define TS_REQUEST_MAX 64
 bool ts_request_ids(const struct ts_tenant_id *tenant, struct ts_bytes request, struct ts_run_id *ret_run,
                     struct ts_op_id *ret_op_id);
 
-/* The id of a shard that was made by a split; bit 63 is set. index is the number of shards that the parent
- * had spawned before. */
+/* Returns the id of a shard that was made by a split; bit 63 is set. index is the number of shards that the
+ * parent had spawned before. */
 struct ts_shard_id ts_derived_shard_id(struct ts_shard_key parent, struct ts_op_id op_id,
                                        enum ts_derived_shard_kind kind, uint32_t index);
 
-/* The id of a shard that was registered without an id; bit 63 is clear. */
+/* Returns the id of a shard that was registered without an id; bit 63 is clear. */
 struct ts_shard_id ts_drawn_shard_id(struct ts_run_id run, struct ts_op_id op_id, uint32_t index);
 
-/* The op id for parking a shard that was acquired too often at this fence. */
+/* Returns the op id for parking a shard that was acquired too often at this fence. */
 struct ts_op_id ts_parking_op_id(struct ts_shard_key shard, struct ts_fence_epoch fence);
 
 #endif

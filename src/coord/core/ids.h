@@ -64,11 +64,11 @@ static inline bool ts_worker_id_equal(const struct ts_worker_id *a, const struct
     return memcmp(a->b, b->b, sizeof a->b) == 0;
 }
 
-/* A name of 1 to 32 bytes without a zero byte; returns false for any other. */
+/* Makes an id from a name of 1 to 32 bytes without a zero byte. Returns false for any other text. */
 bool ts_tenant_id_from_text(struct ts_bytes text, struct ts_tenant_id *ret_tenant);
 bool ts_worker_id_from_text(struct ts_bytes text, struct ts_worker_id *ret_worker);
 
-/* The name without its padding, borrowed from the id. */
+/* Returns the name without its padding, borrowed from the id. */
 struct ts_bytes ts_tenant_id_text(const struct ts_tenant_id *tenant);
 
 /* X(SUFFIX, number, name). Tables of public enums are in turnstone/coord_types.h. */
@@ -103,7 +103,7 @@ struct ts_bytes ts_tenant_id_text(const struct ts_tenant_id *tenant);
     X(OP_RESULT_ERROR, 1, "Error")                                                                           \
     X(OP_RESULT_SUPERSEDED, 2, "Superseded")
 
-/* Results of a split. */
+/* The kinds of shards that a split makes. */
 #define TS_DERIVED_SHARD_KINDS(X)                                                                            \
     X(DERIVED_CHILD, 0, "Child")                                                                             \
     X(DERIVED_RESIDUAL, 1, "Residual")
@@ -136,8 +136,8 @@ TS_COORD_PRIVATE_ENUMS(TS_COORD__ENUM)
 #define TS_COORD__ONE(suffix, number, name) +1
 #define TS_COORD__BIT(suffix, number, name) | 1U << (number)
 
-/* For each enum: the name of a value, from the table; and the value of a stored number, or false if the
- * number is unknown. */
+/* Defines two functions for each enum. _name returns the name of a value, from the table. _from_number
+ * converts a stored number to a value, and returns false if the number is unknown. */
 #define TS_COORD__DECLARE(type, TABLE, count)                                                                \
     _Static_assert((count) == 0 TABLE(TS_COORD__ONE), "as many as the specification has: " #type);           \
     _Static_assert((1U << (count)) - 1 == (0 TABLE(TS_COORD__BIT)), "numbers from 0 on: " #type);            \

@@ -49,7 +49,8 @@ bool ts_lease_decode(struct ts_bytes bytes, struct ts_lease *ret_lease) {
     return true;
 }
 
-/* Both logs have the same shape; only the kind differs. */
+/* An entry of the log of a shard or of a run. Entries of both logs have the same fields; only the type of
+ * `kind` differs. */
 #define NEW_ENTRY(log, entry_kind)                                                                           \
     {                                                                                                        \
         .op_id = op_id, .payload_hash = hash, .executed_at = now, .kind = (entry_kind),                      \

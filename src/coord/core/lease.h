@@ -27,7 +27,7 @@ struct ts_lease_holder {
     struct ts_logical_time deadline;
 };
 
-/* deadline must not be 0. */
+/* Makes a holder. deadline must not be 0. */
 struct ts_lease_holder ts_lease_holder_make(const struct ts_worker_id *owner,
                                             struct ts_logical_time deadline);
 
@@ -50,7 +50,7 @@ struct ts_lease_fields {
     struct ts_logical_time deadline;
 };
 
-/* fence is at least TS_FENCE_INITIAL and deadline is not 0. */
+/* Makes a lease. fence must be at least TS_FENCE_INITIAL, and deadline must not be 0. */
 struct ts_lease ts_lease_make(const struct ts_lease_fields *fields);
 
 /* Extends the lease; the fence does not change. The same deadline is allowed; an earlier one is a programming
@@ -73,7 +73,7 @@ static inline struct ts_logical_time ts_lease_deadline(const struct ts_lease *le
     return lease->lease__private.deadline;
 }
 
-/* A lease as bytes, for a signed token: docs/formats/coord.md has the layout. */
+/* Converts a lease to bytes, for a signed token: docs/formats/coord.md has the layout. */
 #define TS_LEASE_ENCODED_LEN 96
 void ts_lease_encode(const struct ts_lease *lease, uint8_t ret_bytes[static TS_LEASE_ENCODED_LEN]);
 /* Returns false for bytes that are not a lease: wrong length, fence or deadline 0. */
@@ -107,11 +107,12 @@ void ts_op_log_record(ts_op_log *log, enum ts_shard_op_kind kind, struct ts_op_i
 void ts_run_op_log_record(ts_run_op_log *log, enum ts_run_op_kind kind, struct ts_op_id op_id,
                           struct ts_payload_hash hash, struct ts_logical_time now);
 
-/* The newest entry with this op id; NULL if there is none. */
+/* Returns the newest entry with this op id, or NULL if no entry has it. */
 const struct ts_op_log_entry *ts_op_log_find(const ts_op_log *log, struct ts_op_id op_id);
 const struct ts_run_op_log_entry *ts_run_op_log_find(const ts_run_op_log *log, struct ts_op_id op_id);
 
-/* The result of replaying this entry: SUPERSEDED for a checkpoint if the cursor has moved on since. */
+/* Returns the result of a replay of this entry: SUPERSEDED for a checkpoint that a later checkpoint or
+ * complete has passed, otherwise the stored result. */
 enum ts_op_result ts_op_log_result_of(const ts_op_log *log, const struct ts_op_log_entry *entry);
 
 #endif

@@ -5,7 +5,7 @@
  *     "tsl1" and, in hexadecimal digits, the 96 bytes of the lease (docs/formats/coord.md) and 16 bytes of
  *     BLAKE3 over them, with a key derived from the cluster's secret for this purpose
  *
- * It names the holder of the lease. It is a capability: anyone who has it may use the lease.
+ * The text names the holder of the lease. It is a capability: anyone who has the text may use the lease.
  */
 #ifndef TS_COORD_CORE_LEASE_TOKEN_H
 #define TS_COORD_CORE_LEASE_TOKEN_H

@@ -4,8 +4,8 @@
 
 #include "coord/core/shard_step.h"
 
-/* Checks for ShardNotFound and replays. If it returns OK with an entry, answer with coord__replay; if OK
- * without an entry, continue with coord__check_lease. */
+/* Checks for ShardNotFound and replays. If the result is OK with an entry, answer with coord__replay. If it
+ * is OK without an entry, continue with coord__check_lease. */
 enum ts_coord_error coord__find_replay(const struct ts_shard_record *record, const struct ts_step_env *env,
                                        const struct ts_lease_op *by, struct ts_payload_hash hash,
                                        const struct ts_op_log_entry **ret_entry,

@@ -1,6 +1,6 @@
 /*
- * Rules that tests may break on purpose, one at a time, to show that the checkers notice. Only test builds
- * can break them; in other builds each rule is a constant and costs nothing.
+ * Rules that tests may break on purpose, one at a time, to show that the checkers find the violations. Only
+ * test builds can break them; in other builds each rule is a constant and costs nothing.
  */
 #ifndef TS_COORD_CORE_PLANT_H
 #define TS_COORD_CORE_PLANT_H
@@ -32,7 +32,8 @@ enum ts_coord_plant { TS_COORD_PLANT_NONE, TS_COORD_PLANTS(TS_COORD__PLANT_ENUM)
 
 #ifdef TS_TEST_BUILD
 
-/* Applies to the whole process, until it is set to NONE again. Do not call it while other threads work. */
+/* Breaks this rule in the whole process, until it is called with NONE. Do not call it while other threads
+ * work. */
 void ts_coord_plant(enum ts_coord_plant plant);
 bool coord__is_planted(enum ts_coord_plant plant);
 

@@ -13,7 +13,7 @@ struct ts_shard_counts {
     uint64_t parked;
 };
 
-/* The count of the shards with this status. */
+/* Returns the count of the shards with this status. */
 uint64_t *ts_shard_counts_of(struct ts_shard_counts *counts, enum ts_shard_status status);
 
 /* Moves one shard from one status to another; `from` is NULL for a new shard. */
@@ -22,12 +22,12 @@ void ts_shard_counts_move(struct ts_shard_counts *counts, const enum ts_shard_st
 
 struct ts_run_progress {
     struct ts_shard_counts counts;
-    uint64_t leased;     /* active, with a valid lease */
-    uint64_t expired;    /* active, with an expired lease */
-    uint64_t struggling; /* active, acquired more than once since the last progress */
+    uint64_t leased;     /* active shards with a valid lease */
+    uint64_t expired;    /* active shards with an expired lease */
+    uint64_t struggling; /* active shards that were acquired more than once since their last checkpoint */
     bool has_oldest_lease;
     struct ts_logical_time oldest_lease; /* the earliest deadline of the valid leases */
-    bool has_watermark;                  /* the lowest last_key of the active shards that have one */
+    bool has_watermark;                  /* `watermark` is valid: the lowest last_key of the active shards */
     TS_FIXED_BUF(TS_KEY_MAX) watermark;  /* shown only to the tenant itself */
 };
 
@@ -36,7 +36,7 @@ void ts_run_progress_clear(struct ts_run_progress *progress);
 void ts_run_progress_add(struct ts_run_progress *progress, const struct ts_shard_record *record,
                          struct ts_logical_time now);
 
-/* The filter of a list of shards; {0} is everything. */
+/* The filter of a list of shards; {0} selects all shards. */
 struct ts_shard_filter {
     bool by_status;
     enum ts_shard_status status;

@@ -23,8 +23,8 @@
  * Life of a run: Initializing -- register --> Active -- complete, fail, cancel --> Done, Failed, Cancelled;
  * an Initializing run can fail and be cancelled too. A run that has ended never changes, nor do its shards.
  *
- * A run that has announced its list of shards stays Initializing until all of it is registered. Until then
- * its shards have records, but nobody can acquire them.
+ * A run that has announced its list of shards remains Initializing until the whole list is registered. Until
+ * then the run's shards have records, but nobody can acquire them.
  *
  * Byte layouts are in docs/formats/coord.md.
  */
@@ -55,9 +55,9 @@ static inline struct ts_shard_id ts_spawned_at(struct ts_spawned spawned, size_t
 struct ts_shard_record {
     struct ts_tenant_id tenant;
     struct ts_shard_key key;
-    struct ts_shard_id parent; /* if the id is derived */
+    struct ts_shard_id parent; /* valid if the id is derived */
     struct ts_fence_epoch fence;
-    struct ts_lease_holder holder; /* if has_holder */
+    struct ts_lease_holder holder; /* valid if has_holder */
     /* Number of acquires since the last checkpoint or unpark. Acquires that ended in a release without blame
      * do not count. */
     uint32_t attempts;
@@ -65,7 +65,7 @@ struct ts_shard_record {
     bool has_holder;
     bool has_park_reason;
     enum ts_shard_status status;
-    enum ts_park_reason park_reason; /* if has_park_reason */
+    enum ts_park_reason park_reason; /* valid if has_park_reason */
     enum ts_cursor_semantics semantics;
     struct ts_shard_spec spec;
     struct ts_cursor cursor;
@@ -74,10 +74,10 @@ struct ts_shard_record {
 };
 
 /* Copies a record, except for unused slots of its op-log. Every operation copies a record three times, and
- * the log is most of it. */
+ * most of its bytes are the op-log. */
 void ts_shard_record_copy(const struct ts_shard_record *from, struct ts_shard_record *ret_record);
 
-/* Leased while now < deadline; no longer at the deadline itself. */
+/* Returns whether the shard is leased: while now < deadline, and not at the deadline itself. */
 static inline bool ts_shard_record_is_leased_at(const struct ts_shard_record *record,
                                                 struct ts_logical_time now) {
     return record->has_holder && now.ms < record->holder.deadline.ms;
@@ -156,11 +156,12 @@ enum ts_record_error { TS_RECORD_ERRORS(TS_RECORD__MEMBER) };
 
 const char *ts_record_error_text(enum ts_record_error error);
 
-/* The error of an operation that found such a record: DAMAGED, with the text. */
+/* Sets the error of an operation that found a record with this error: DAMAGED, with the error's text. */
 void ts_record_error_to_infra(enum ts_record_error error, struct ts_infra_error *ret_infra);
 
-/* The encoded size, as if the op-log were full. Operations that add bytes (such as a cursor) keep this size
- * within the limit. So operations that only add a log entry always fit, and need no error for it. */
+/* Returns the encoded size that the record has if its op-log is full. Operations that add bytes (such as a
+ * cursor) keep this size within the limit. So operations that only add a log entry always fit, and need no
+ * error for a record that is too large. */
 size_t ts_shard_record_reserved_size(const struct ts_shard_record *record);
 
 /*

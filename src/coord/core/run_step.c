@@ -164,7 +164,7 @@ static bool is_step(const struct ts_register_op *op) {
 }
 
 /* Like find_replay, for a registration. If the log no longer has a step, the number of registered shards
- * shows whether it was done. */
+ * shows whether the step was done. */
 static bool find_registration(const struct ts_run_record *run, const struct ts_register_op *op,
                               struct ts_payload_hash hash, bool *ret_is_replay,
                               struct ts_coord_detail *ret_detail) {
@@ -191,7 +191,7 @@ static bool check_status(const struct ts_run_record *run, const struct ts_regist
            (!is_waiting || (is_step(op) && op->from == run->registered));
 }
 
-/* Returns whether the list and the run may have this many more shards. */
+/* Returns whether the list and the run may have `additional` more shards. */
 static bool check_count(const struct ts_run_record *run, const struct ts_register_op *op, uint64_t additional,
                         struct ts_coord_detail *ret_detail) {
     const bool is_longer =

@@ -44,9 +44,9 @@ enum ts_create_run_error ts_create_run_step(const struct ts_run_record *existing
                                             struct ts_coord_detail *ret_detail);
 
 /*
- * The first half of create_run_with_shards, which may be repeated: an existing run with the same configuration
- * and announcement is REPLAYED. The second half is ts_register_shards_step on the run's record, new or
- * existing; both are written together.
+ * The first half of create_run_with_shards, which may be repeated: an existing run with the same
+ * configuration and announcement is REPLAYED. The second half is ts_register_shards_step on the run's record,
+ * new or existing. The results of both halves are written together.
  *
  * Order of checks: ts_create_run_step() for a new run; for an existing one ts_run_config_check() as
  * InvalidConfig, ts_get_run_step() as GetRunFailed, ConfigMismatch.
@@ -99,14 +99,14 @@ ts_register_shards_step(const struct ts_run_record *run, const struct ts_registe
                         const struct ts_register_op *op, struct ts_manifest_memory *memory,
                         struct ts_run_step *ret_step, struct ts_coord_detail *ret_detail);
 
-/* The record of the shard with this index in a registration. */
+/* Makes the record of the shard with this index in a registration. */
 void ts_registered_shard(const struct ts_run_record *run, const struct ts_register_op *op,
                          const struct ts_manifest_memory *memory, size_t index,
                          struct ts_shard_record *ret_record);
 
-/* Checks that an existing record can be the result of this registration and later progress: the same run,
+/* Returns whether an existing record can be the result of this registration and later progress: the same run,
  * parent, start and metadata; the same end unless parts were split off; and a cursor that is not before the
- * registered one. Otherwise the error is ManifestInvalid, DuplicateIds. */
+ * registered one. If not, the error of the registration is ManifestInvalid, DuplicateIds. */
 bool ts_registered_shard_matches(const struct ts_shard_record *existing,
                                  const struct ts_shard_record *wanted);
 

@@ -48,7 +48,7 @@ static void begin(const struct ts_shard_record *record, struct ts_logical_time b
     ts_shard_record_copy(record, &ret_step->record);
 }
 
-/* The time before which an operation under a lease must be written. */
+/* Returns the time before which an operation under the lease must be written. */
 static struct ts_logical_time end_of_lease(const struct ts_shard_record *record) {
     const struct ts_logical_time never = {0};
     return coord__is_planted(TS_COORD_PLANT_EXPIRY) ? never : record->holder.deadline;
@@ -179,7 +179,7 @@ enum ts_renew_error ts_renew_step(const struct ts_shard_record *record, const st
     return TS_RENEW_OK;
 }
 
-/* The state of checkpoint and complete after the part that they share. */
+/* How the common part of checkpoint and complete ended. */
 enum cursor_stage { CURSOR_REFUSED, CURSOR_NO_ROOM, CURSOR_REPLAYED, CURSOR_EXECUTED };
 
 static enum cursor_stage move_cursor(const struct ts_shard_record *record, const struct ts_step_env *env,

@@ -35,7 +35,7 @@ static inline struct ts_step_env ts_step_env_of(const struct ts_run_guard *guard
     return (struct ts_step_env){.guard = guard, .now = now, .record_max = TS_RECORD_MAX};
 }
 
-/* The first execution, or a repetition that changed nothing. */
+/* Whether the operation was executed now, or is a repetition that changed nothing. */
 enum ts_idempotent_outcome { TS_OUTCOME_EXECUTED, TS_OUTCOME_REPLAYED };
 
 struct ts_shard_step {

@@ -19,7 +19,8 @@ struct ts_shard_spec {
     struct ts_bytes metadata;
 };
 
-/* Both parts are optional; an empty key counts as present. Bytes of absent parts are ignored. */
+/* The progress of a shard. Key and token are both optional; an empty key counts as present. Bytes of an
+ * absent key or token are ignored. */
 struct ts_cursor {
     bool has_key;
     bool has_token;

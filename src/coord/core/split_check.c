@@ -72,7 +72,7 @@ enum ts_split_validation_error ts_split_coverage_check(struct ts_key_range paren
     return TS_SPLIT_FAULT_OK;
 }
 
-/* The parent's part counts as child 0, the residual as child 1. */
+/* In ret_detail, the parent's part counts as child 0, and the residual as child 1. */
 enum ts_split_validation_error ts_split_residual_check(struct ts_key_range parent,
                                                        struct ts_residual_ranges ranges,
                                                        const struct ts_new_shard *residual,

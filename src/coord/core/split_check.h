@@ -6,7 +6,7 @@
 #include "coord/core/error.h"
 #include "coord/core/hash.h"
 
-/* The number of shards so far, and the limit. */
+/* The current number of shards, and the maximum. */
 struct ts_shard_limit {
     uint64_t current;
     uint64_t max;

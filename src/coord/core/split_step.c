@@ -171,7 +171,8 @@ ts_split_replace_step(const struct ts_shard_record *record, const struct ts_spli
     return TS_SPLIT_OK;
 }
 
-/* Finds the residual of this operation in the list of spawned shards. Its id contains its index in the list. */
+/* Finds the residual of this operation in the list of spawned shards. The residual's id is derived from its
+ * index in the list. */
 static bool find_residual(const struct ts_shard_record *record, struct ts_op_id op_id,
                           struct ts_shard_id *ret_id) {
     for (size_t i = ts_spawned_count(record->spawned); i-- > 0;) {
@@ -197,7 +198,7 @@ static enum ts_split_error residual_conflict(const struct ts_split_residual_op *
     return TS_SPLIT_OP_ID_CONFLICT;
 }
 
-/* If it returns OK and sets *ret_replayed, the operation needs nothing else. */
+/* Searches for a replay. If the result is OK and *ret_replayed is true, the operation is done. */
 static enum ts_split_error replay_residual(const struct ts_shard_record *record,
                                            const struct ts_split_env *env,
                                            const struct ts_split_residual_op *op, struct ts_payload_hash hash,

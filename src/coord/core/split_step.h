@@ -72,8 +72,8 @@ ts_split_residual_step(const struct ts_shard_record *record, const struct ts_spl
                        struct ts_shard_step *ret_step, struct ts_split_residual_result *ret_result,
                        struct ts_coord_detail *ret_detail);
 
-/* The record of child number index, or of the residual, after an executed step; `parent` is the record before
- * the split. */
+/* Makes the record of child number `index`, or of the residual, after an executed step. `parent` is the
+ * record before the split. */
 void ts_split_replace_child(const struct ts_shard_record *parent, const struct ts_split_replace_op *op,
                             const struct ts_split_replace_result *result, size_t index,
                             struct ts_shard_record *ret_record);

@@ -36,15 +36,15 @@ static inline struct ts_key_range ts_coord_target_range(const struct ts_coord_ta
 bool ts_coord_target_of_range(struct ts_key_range range, uint8_t ret_target[static TS_COORD_TARGET_LEN]);
 
 /*
- * The home of a target: the store that XXH64 of its bytes routes to.
+ * Returns the home of a target: the store that XXH64 of its bytes routes to.
  */
 struct ts_store_id ts_coord_target_home(const struct ts_router *router,
                                         const uint8_t target[static TS_COORD_TARGET_LEN]);
 
 /*
- * The id of the target's shard in this run. Run and target determine a sequence of numbers; the id is the
- * first of them that routes to the target's home. Bit 63 is clear. Returns false if none of the first 65,536
- * routes there, because the home's range has no ids below 2^63, or very few.
+ * Computes the id of the target's shard in this run. Run and target determine a sequence of numbers; the id
+ * is the first of them that routes to the target's home. Bit 63 is clear. Returns false if none of the first
+ * 65,536 routes there, because the home's range has no ids below 2^63, or very few.
  */
 bool ts_coord_target_shard_id(struct ts_run_id run, const uint8_t target[static TS_COORD_TARGET_LEN],
                               const struct ts_router *router, struct ts_shard_id *ret_shard);

@@ -15,9 +15,9 @@
  *
  * A look continues after the entries that earlier looks have read (struct rest), so a pass tries every entry
  * once, and every claim ends. NoneAvailable means that no entry is left. The number of looks has no limit,
- * because each failed candidate means that another worker has acquired, parked or ended a shard. In a run
- * that has ended meanwhile, entries stay but cannot be acquired: the first answer that shows it ends the
- * claim.
+ * because each failed candidate means that another worker has acquired, parked or ended a shard. If the run
+ * has ended meanwhile, the index still has entries, but their shards cannot be acquired: the first answer
+ * that shows the end of the run ends the claim.
  *
  * A store needs time to skip removed entries until it has cleaned up. A session therefore looks for free
  * shards after the last shard that it acquired, and for leases from the earliest deadline that it has seen.
@@ -31,25 +31,26 @@
 
 #include <string.h>
 
-/* The first lease shows whether any lease has expired. More are read only if several have. */
+/* LEASES_FIRST: the first lease shows whether any lease has expired. More leases are read only if several
+ * have expired. */
 enum { CANDIDATES_MAX = 64, LEASES_FIRST = 4, ARM_TRIES = 3 };
 
 /* The result of a look at one store. */
 struct offer {
     size_t count;      /* number of candidates */
-    size_t free_count; /* the first ones are free, the others have expired */
+    size_t free_count; /* number of free shards, which come first; the other leases have expired */
     struct ts_shard_id ids[CANDIDATES_MAX];
     /* Choose the first candidate at random, too. Otherwise all workers with the same starting point would try
      * the same candidate. */
     bool is_drawn;
-    bool has_earliest; /* the first deadline in the future */
+    bool has_earliest; /* `earliest` is valid: the first deadline in the future */
     struct ts_logical_time earliest;
 };
 
-/* The part of a store that no look has read yet. Keys of a scan must stay in place while it runs. */
+/* The ranges of a store that no look has read yet. Their keys must stay in place while a scan runs. */
 struct rest {
     bool has_free, has_leased;
-    bool wrapped; /* only the free shards before the worker's point remain */
+    bool wrapped; /* only the free shards before the worker's starting point remain */
     struct coord__range free_range;
     struct coord__range leased_range;
 };
@@ -87,8 +88,8 @@ static void take_free(const struct ts_rows *rows, struct offer *offer) {
     }
 }
 
-/* Takes the expired leases, except the worker's own. Returns true if a valid lease or the end follows
- * them. */
+/* Takes the expired leases, except the worker's own. Returns true if a valid lease or the end of the leases
+ * follows. */
 static bool take_expired(const struct ts_rows *rows, struct ts_logical_time now,
                          const struct ts_shard_id *own, struct offer *offer) {
     for (size_t i = 0; i < rows->count; i++) {
@@ -135,7 +136,8 @@ static uint64_t leased_from(const struct claim *mine, uint32_t place) {
     return mine->hint != NULL && mine->hint->run.v == mine->op->run.v ? mine->hint->leased_from[place] : 0;
 }
 
-/* Leases that start from now on have a deadline of at least now plus the lease duration. */
+/* Remembers where the next claim begins its search for leases. Leases that start from now on have a deadline
+ * of at least now plus the lease duration. */
 static void remember_leases(struct claim *mine, uint32_t place, const struct offer *offer,
                             struct ts_logical_time now) {
     /* An expired lease must be found by the next claim, too. */
@@ -155,7 +157,7 @@ static enum ts_claim_error backend_error(struct claim *mine, const struct coord_
 }
 
 /* Called after an error. If a store did not answer, skips it and returns true. Other stores may have a free
- * shard, but the claim can no longer answer that there is none. */
+ * shard, but the claim can no longer answer that no shard is available. */
 static bool pass_over(struct claim *mine) {
     if (!mine->is_away)
         return false;
@@ -191,7 +193,7 @@ static void begin_look(struct claim *mine, uint32_t place) {
     (void)coord__call_scan(mine->work, LEASED_CALL, place, &mine->rest.leased_range, LEASES_FIRST);
 }
 
-/* One more scan of a store; its rows replace those of the first call. */
+/* Scans a range of a store. The rows replace those of FREE_CALL. */
 static enum ts_claim_error scan_more(struct claim *mine, uint32_t place, const struct coord__range *range,
                                      size_t limit) {
     (void)coord__call_scan(mine->work, FREE_CALL, place, range, limit);
@@ -262,7 +264,7 @@ static enum ts_claim_error end_look(struct claim *mine, uint32_t place, struct o
     return TS_CLAIM_OK;
 }
 
-/* The first look at the worker's own store ran with the admission. */
+/* Looks at one store. The scans of the first look at the worker's own store ran with the admission. */
 static enum ts_claim_error look(struct claim *mine, uint32_t place, struct offer *offer) {
     if (place != mine->own || !mine->has_looked) {
         begin_look(mine, place);
@@ -278,7 +280,7 @@ static bool is_more_left(const struct claim *mine) {
     return mine->rest.has_free || mine->rest.has_leased;
 }
 
-/* Looks at the entries that earlier looks have left. */
+/* Looks at the entries that earlier looks have not read. */
 static enum ts_claim_error look_further(struct claim *mine, uint32_t place, struct offer *offer) {
     *offer = (struct offer){.is_drawn = true};
     const enum ts_claim_error error = fill_with_free(mine, place, offer);
@@ -295,7 +297,8 @@ static void draw_next(struct claim *mine, struct offer *offer, size_t from) {
     offer->ids[from] = taken;
 }
 
-/* Entries of the index stay when a run ends. So the first answer that shows the end stops the claim. */
+/* The index keeps its entries when a run ends. So the first answer that shows the end of the run stops the
+ * claim. */
 static bool has_run_ended(struct claim *mine, enum ts_acquire_error error) {
     if (error != TS_ACQUIRE_SHARD_TERMINAL || !mine->seen->has_guard ||
         !ts_run_status_is_terminal(mine->seen->guard.status))
@@ -305,7 +308,7 @@ static bool has_run_ended(struct claim *mine, enum ts_acquire_error error) {
 }
 
 /* Tries the candidates of a look. Returns true if ret_error is the final answer. If another worker was
- * faster, continues with a random candidate, because the other worker tries the following ones, too. */
+ * faster, continues with a random candidate, because the other worker tries the following candidates, too. */
 static bool try_all(struct claim *mine, struct offer *offer, enum ts_claim_error *ret_error) {
     consider_earliest(mine, offer);
     for (size_t i = 0; i < offer->count; i++) {
@@ -387,7 +390,7 @@ static enum ts_claim_error pass_admission(struct claim *mine) {
     return admission;
 }
 
-/* Reads the entry again. Returns false if there is no entry to compare with. */
+/* Reads the worker's cooldown entry again. Returns false if the read fails or the entry is damaged. */
 static bool read_cooldown(struct claim *mine, const struct coord__key *key, struct ts_cooldown *ret_entry) {
     const struct ts_bytes bytes = coord__key_bytes(key);
     (void)coord__call_read(mine->work, FREE_CALL, mine->own, &bytes, 1);
@@ -396,9 +399,9 @@ static bool read_cooldown(struct claim *mine, const struct coord__key *key, stru
 }
 
 /*
- * Called after a success. If this write fails, the next claim is not delayed. That is harmless: the cooldown
- * only keeps a worker from claiming again and again. The write checks the earlier entry, so that a late write
- * cannot replace a newer entry.
+ * Stores the cooldown after a successful claim. If this write fails, the next claim is not delayed. That is
+ * harmless: the cooldown only keeps a worker from claiming again and again. The write checks the earlier
+ * entry, so that a late write cannot replace a newer entry.
  */
 static void arm(struct claim *mine) {
     struct ts_cooldown entry, there;
@@ -420,7 +423,7 @@ static void arm(struct claim *mine) {
     }
 }
 
-/* Claims from one store, until it has no more entries. */
+/* Claims from one store, until it has no more entries. Returns true if ret_error is the final answer. */
 static bool try_store(struct claim *mine, uint32_t place, enum ts_claim_error *ret_error) {
     struct offer offer;
     *ret_error = look(mine, place, &offer);
@@ -480,8 +483,8 @@ static enum ts_claim_error claim(struct claim *mine, uint32_t *ret_looked_at) {
         return ts_claim_none(&mine->scan, &mine->guard, &mine->detail);
     if (try_stores(mine, ret_looked_at, &error))
         return error;
-    /* The session has skipped leases with early deadlines: searches all leases before answering that there is
-     * none. */
+    /* The session has skipped leases with early deadlines: searches all leases before it answers that no
+     * shard is available. */
     bool remembered = false;
     for (uint32_t place = 0; place < mine->coord->io.place_count && mine->hint != NULL; place++) {
         remembered = remembered || leased_from(mine, place) > 0;
@@ -572,8 +575,8 @@ enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_c
             hint->has_start = true;
             hint->start = got.shard;
         }
-        /* The candidates seen so far are enough, unless other stores may have more. Either way the reported
-         * deadline does not count the new lease. */
+        /* Uses the number of candidates so far if all stores were searched, or if that number is at its
+         * maximum. In both cases the reported deadline does not count the new lease. */
         if (looked_at == coord->io.place_count || mine.available >= TS_CAPACITY_MAX)
             *ret_capacity = (struct ts_capacity_hint){.available_count = (uint32_t)capped(mine.available),
                                                       .has_earliest_deadline = mine.scan.has_earliest,

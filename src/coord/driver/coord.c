@@ -9,7 +9,7 @@
 
 enum { TRIES_DEFAULT = 32, PATIENCE_DEFAULT_MS = 30000 };
 
-/* Never 0, which would mean unset. */
+/* Converts microseconds to milliseconds. The result is never 0, because 0 would mean unset. */
 static uint64_t ms_of(uint64_t us) {
     return us / 1000 + 1;
 }

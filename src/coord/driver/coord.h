@@ -46,8 +46,8 @@ struct ts_coord_options {
     uint64_t global_shard_max;
     size_t record_max;  /* bytes that a record may grow to; 0: TS_RECORD_MAX */
     uint32_t tries_max; /* most rounds (read, decide, write) of one operation; 0: 32 */
-    /* No round starts later than this after the first failed round; 0: timeouts.total of the coordinator with
-     * ts_coord_new, otherwise 30 s. */
+    /* No round starts more than this time after the first failed round; 0: timeouts.total of the coordinator
+     * with ts_coord_new, otherwise 30 s. */
     uint64_t patience_ms;
     /* For ts_coord_new: the stores were opened with a frozen clock, so nothing is added to their time. */
     bool is_clock_frozen;
@@ -55,8 +55,8 @@ struct ts_coord_options {
      * coordinators. */
     uint64_t seed;
 
-    /* Callbacks, or NULL: after an event, and after each transaction with its result and timing. They run in
-     * any thread that uses the coordination. */
+    /* Callbacks, or NULL. `event` is called after each event; `transaction` is called after each transaction,
+     * with its result and timing. Both may be called by any thread that uses the coordination. */
     void (*event)(void *context, const struct ts_event *event);
     void (*transaction)(void *context, const struct ts_txn_result *result);
     void *context;
@@ -74,7 +74,7 @@ struct ts_coord *ts_coord_new(struct ts_cluster *cluster, struct ts_coordinator 
 /* Like ts_coord_new, over the caller's own functions: for simulations. Copies io. */
 struct ts_coord *ts_coord_new_over(const struct ts_coord_io *io, const struct ts_coord_options *options);
 
-/* Asked while an operation waits for a store. The answer true is final. */
+/* Asks, while an operation waits for a store, whether the operation must stop. The answer true is final. */
 struct ts_coord_stop {
     bool (*must)(void *context);
     void *context;
@@ -82,8 +82,8 @@ struct ts_coord_stop {
 
 /*
  * Returns this coordination for one user that may have to stop, such as a worker that has lost its lease
- * while a store does not answer. When it must stop, its calls end within 20 ms, as if their time were over;
- * so do all its later calls. Other users are not affected. If the coordination is over the caller's own
+ * while a store does not answer. When that user must stop, its calls end within 20 ms, as if they had timed
+ * out; so do all its later calls. Other users are not affected. If the coordination is over the caller's own
  * functions, nothing is stopped. `coord` must outlive it. Returns NULL when memory runs out.
  */
 struct ts_coord *ts_coord_new_stoppable(struct ts_coord *coord, const struct ts_coord_stop *stop);
@@ -91,32 +91,34 @@ struct ts_coord *ts_coord_new_stoppable(struct ts_coord *coord, const struct ts_
 /* No operation may be in progress, and all sessions must be freed. Accepts NULL. */
 void ts_coord_free(struct ts_coord *coord);
 
-/* The store of a shard's records. Runs, limits and the tenants' lists of runs are on the first store. */
+/* Returns the place of the store that has a shard's records. Runs, limits and the tenants' lists of runs are
+ * on the first store. */
 uint32_t ts_coord_place_of_shard(const struct ts_coord *coord, struct ts_shard_id shard);
 
-/* The router of shards: for the ids of shards of targets (coord/core/target_shard.h). */
+/* Returns the router of shards, for the ids of shards of targets (coord/core/target_shard.h). */
 const struct ts_router *ts_coord_router(const struct ts_coord *coord);
 
-/* The kind of BackendError for a store's answer. */
+/* Returns the kind of BackendError for a store's answer. */
 enum ts_infra_kind ts_infra_kind_of_store(enum ts_store_result result);
 
 /* The result of an operation with an op id. */
 struct ts_coord_outcome {
     enum ts_idempotent_outcome outcome;
     enum ts_op_result result;  /* result of a shard operation */
-    bool after_unknown;        /* REPLAYED after a lost reply to this call or to one with the same id */
+    bool after_unknown;        /* REPLAYED after a lost reply to a call with the same op id */
     struct ts_logical_time at; /* the time at which the operation was decided */
 };
 
 /* ---- runs ---- */
 
-/* ret_run may be NULL. There is no op id. After UNKNOWN, RunAlreadyExists can mean that this call created the
- * run. */
+/* Creates a run. ret_run may be NULL. There is no op id. After UNKNOWN, RunAlreadyExists can mean that this
+ * call created the run. */
 enum ts_create_run_error ts_coord_create_run(struct ts_coord *coord, const struct ts_create_run_op *op,
                                              struct ts_run_record *ret_run,
                                              struct ts_coord_detail *ret_detail);
 
-/* One transaction for any number of shards. The caller owns the memory, which receives the ids of the shards. */
+/* Registers all shards in one transaction. The caller owns the memory, which receives the ids of the
+ * shards. */
 enum ts_register_shards_error ts_coord_register_shards(struct ts_coord *coord,
                                                        const struct ts_register_op *op,
                                                        struct ts_manifest_memory *memory,
@@ -131,14 +133,14 @@ ts_coord_create_run_with_shards(struct ts_coord *coord, const struct ts_create_r
                                 struct ts_coord_outcome *ret_outcome, struct ts_coord_detail *ret_detail);
 
 /*
- * Like ts_coord_create_run_with_shards, for a list of any length, in steps. This function sets
- * create.announced. Missing ids of shards, and the op ids of the steps, are derived from op_id. The run
- * becomes Active with its last step; until then nobody can acquire a shard.
+ * The arguments of ts_coord_create_run_in_steps. That function is like ts_coord_create_run_with_shards, for a
+ * list of any length, in steps. It sets create.announced. Missing ids of shards, and the op ids of the steps,
+ * are derived from op_id. The run becomes Active with its last step; until then nobody can acquire a shard.
  *
  * May be repeated at any time: during another call with the same arguments, after a crash, or after an error.
- * It registers only the steps that are missing. REPLAYED when nothing was missing. A list that differs from
- * that of the first call is ConfigMismatch, with is_other_list. After an error the run may be
- * half-registered: repeat the call, or cancel the run, and delete it.
+ * The call registers only the steps that are missing. The outcome is REPLAYED if no step was missing. A list
+ * that differs from that of the first call is ConfigMismatch, with is_other_list. After an error the run may
+ * be half-registered: repeat the call, or cancel the run, and delete it.
  */
 struct ts_coord_list_op {
     struct ts_create_run_op create;
@@ -180,8 +182,9 @@ enum ts_get_run_error ts_coord_run_progress(struct ts_coord *coord, const struct
 
 struct ts_coord_runs_query {
     struct ts_run_filter filter;
-    /* Called, with the context of visit, for every run with a damaged record; its status is not compared. If
-     * it returns true, the list continues. If it is NULL, the list ends there with BackendError. */
+    /* Called, with the context of visit, for every run with a damaged record, without comparing its status.
+     * If the callback returns true, the list continues. If `damaged` is NULL, the list ends at that run with
+     * BackendError. */
     bool (*damaged)(void *context, struct ts_run_id run, const struct ts_infra_error *reason);
 };
 
@@ -214,7 +217,7 @@ static inline enum ts_run_transition_error ts_coord_cancel_run(struct ts_coord *
 /*
  * The key of a unit: a record of another layer about one target of a run, for example the work of a shard.
  * Coordination does not read units. It deletes them with the run, and also all keys that begin with the key
- * of a unit. They may be on any store. If a unit is on the shard's store, a worker can write it in one batch
+ * of a unit. Units may be on any store. If a unit is on the shard's store, a worker can write it in one batch
  * with the lease check (lease_check.h).
  */
 enum { TS_COORD_UNIT_KEY_LEN = 3 + 8 + TS_COORD_TARGET_LEN };
@@ -229,9 +232,9 @@ struct ts_coord_deleted {
 
 /*
  * Deletes a run that has ended, with its shards and units, in batches of at most 1,000 operations. May be
- * repeated: a missing run is OK. After any failure some of the shards may be gone; the run exists until
- * everything else is gone, and a repetition continues. After OK its id may be used again. Fences start again
- * in the new run, so a worker must not present a lease of the deleted run.
+ * repeated: a missing run is OK. After any failure some of the shards may be deleted. The run's record is
+ * deleted last, so a repeated call continues. After OK the run's id may be used again. Fences start again in
+ * the new run, so a worker must not present a lease of the deleted run.
  */
 enum ts_delete_run_error ts_coord_delete_run(struct ts_coord *coord, const struct ts_coord_run_query *query,
                                              struct ts_coord_deleted *ret_deleted,
@@ -253,8 +256,9 @@ struct ts_coord_shard_query {
     struct ts_shard_filter filter;
     bool has_after;
     struct ts_shard_id after; /* only shards with a larger id */
-    /* Called, with the context of visit, for every damaged record, without applying the filter. If it returns
-     * true, the walk continues. If it is NULL, the walk ends there with BackendError. */
+    /* Called, with the context of visit, for every damaged record, without applying the filter. If the
+     * callback returns true, the walk continues. If `damaged` is NULL, the walk ends at that record with
+     * BackendError. */
     bool (*damaged)(void *context, struct ts_shard_key shard, const struct ts_infra_error *reason);
 };
 
@@ -270,7 +274,7 @@ struct ts_coord_shard_ref {
     struct ts_shard_key shard;
 };
 
-/* Calls visit once on success. */
+/* Reads one shard. Calls visit once on success. */
 enum ts_get_shard_error ts_coord_get_shard(struct ts_coord *coord, const struct ts_coord_shard_ref *ref,
                                            void (*visit)(void *context,
                                                          const struct ts_coord_shard_view *shard),
@@ -282,7 +286,7 @@ enum ts_unpark_error ts_coord_unpark(struct ts_coord *coord, const struct ts_unp
 
 /* ---- leases ---- */
 
-/* The view borrows from the caller's scratch. */
+/* Acquires one shard. The view borrows from the caller's scratch. */
 enum ts_acquire_error ts_coord_acquire(struct ts_coord *coord, const struct ts_acquire_op *op,
                                        struct ts_acquire_scratch *scratch,
                                        struct ts_acquire_result_view *ret_view,
@@ -293,8 +297,8 @@ struct ts_coord_claim_op {
     struct ts_run_id run;
     struct ts_worker_id worker;
     struct ts_pin pin; /* the worker's pin; zeros: none */
-    /* Start after this shard, where the last claim ended. Without it, start at the worker's own starting
-     * point. */
+    /* If has_start, the search starts after the shard `start`, where the last claim ended. Otherwise it
+     * starts at the worker's own starting point. */
     bool has_start;
     struct ts_shard_id start;
 };
@@ -307,7 +311,7 @@ enum ts_claim_error ts_coord_claim_next_available(struct ts_coord *coord, const 
 /* The session's memory of the shard, which saves a read; NULL without a session. */
 struct coord__seen;
 
-/* ret_lease has the new deadline. */
+/* Extends the lease. ret_lease has the new deadline. */
 enum ts_renew_error ts_coord_renew(struct ts_coord *coord, const struct ts_renew_op *op,
                                    struct coord__seen *seen, struct ts_lease *ret_lease,
                                    struct ts_renew_result *ret_result, struct ts_coord_detail *ret_detail);
@@ -340,8 +344,8 @@ ts_coord_split_residual(struct ts_coord *coord, const struct ts_split_residual_o
 
 /* ---- consistency ---- */
 
-/* Inconsistencies in the records of a run; all 0 when there are none. Only meaningful while no worker uses
- * the run and no transaction is pending. */
+/* The result of an audit of a run's records. In a consistent run, all fields named wrong_, missing_ or extra_
+ * are 0. Only meaningful while no worker uses the run and no transaction is pending. */
 struct ts_coord_audit {
     struct ts_shard_counts counted;  /* counts from a walk over the shards */
     struct ts_shard_counts counters; /* counts from the counters */

@@ -13,7 +13,7 @@ struct ts_coord;
 
 uint32_t ts_coord_place_count(const struct ts_coord *coord);
 
-/* The store that an id, such as a hash, routes to. */
+/* Returns the place of the store that an id, such as a hash, routes to. */
 uint32_t ts_coord_place_of(const struct ts_coord *coord, uint64_t id);
 
 /*

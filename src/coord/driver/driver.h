@@ -44,7 +44,7 @@ struct coord__plan {
 
 void coord__plan_clear(struct coord__plan *plan);
 
-/* All these functions copy the key. They do not copy values, which the caller or the arena must keep. */
+/* The functions below copy the key. They do not copy values, which the caller or the arena must keep. */
 void coord__plan_check(struct coord__plan *plan, uint32_t place, const struct coord__key *key,
                        uint64_t version);
 void coord__plan_before(struct coord__plan *plan, uint32_t place, struct ts_logical_time before);
@@ -82,7 +82,8 @@ struct coord__seen {
     uint8_t buffers[2][TS_RECORD_MAX];
 };
 
-/* The lease check of the shard as seen (lease_check.h). A time of 0 omits before(deadline), for operations without a lease. */
+/* Makes the lease check of the shard as seen (lease_check.h). A time of 0 omits before(deadline), for
+ * operations without a lease. */
 void coord__lease_check_init(struct ts_coord_lease_check *check, uint32_t place,
                              const struct coord__seen *seen, struct ts_logical_time before);
 void coord__plan_lease_check(struct coord__plan *plan, const struct ts_coord_lease_check *check);
@@ -126,7 +127,7 @@ struct ts_call *coord__call_scan(struct coord__work *work, size_t index, uint32_
 
 /* ---- results ---- */
 
-/* The result of calls or a plan. */
+/* The result of calls to stores, or of applying a plan. */
 struct coord__result {
     enum ts_store_result result;
     enum coord__tag tag; /* tag of the operation that failed */
@@ -137,7 +138,7 @@ struct coord__result {
     char text[240];
 };
 
-/* Run the calls, repeat them if that can help, and return the first failure. */
+/* Runs the calls, repeats them if that can help, and returns the first failure. */
 struct coord__result coord__read_calls(struct ts_coord *coord, struct ts_coord_call *calls, size_t count);
 /* Runs calls 0 to count - 1 of the work. */
 struct coord__result coord__read(struct ts_coord *coord, struct coord__work *work, size_t count);
@@ -148,7 +149,7 @@ struct coord__result coord__apply(struct ts_coord *coord, struct coord__work *wo
 /* How a round of an operation ended. If no other round follows, this is also how the operation ended. */
 enum coord__end {
     COORD__END_DONE,      /* the step's own answer is the result */
-    COORD__END_LATE,      /* the lease ended before the batch arrived: LeaseExpired */
+    COORD__END_LATE,      /* the lease ended before the store applied the batch: LeaseExpired */
     COORD__END_EXHAUSTED, /* ResourceExhausted if the operation has it, otherwise BackendError */
     COORD__END_INFRA,     /* BackendError */
     COORD__END_FOREIGN,   /* TenantMismatch, found before the step because a record is damaged */
@@ -159,7 +160,7 @@ struct coord__tries {
     uint32_t count;
     uint32_t lates;
     bool unknown;      /* a try may have taken effect */
-    uint64_t since_ms; /* first failure, by elapsed_ms */
+    uint64_t since_ms; /* time of the first failure, by elapsed_ms */
 };
 
 /*
@@ -171,15 +172,15 @@ bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const stru
                   enum coord__end *ret_end, struct ts_coord_detail *ret_detail);
 
 /*
- * For a key that was read as absent. A committed transaction that has not created the key yet still holds its
- * lock, and this function waits for that lock. Returns true if the caller should read again; if the key is
- * still absent then, it does not exist. Returns false like the function above.
+ * For a key that was read as absent. A committed transaction that has not created the key yet still holds the
+ * key's lock, and this function waits for that lock. Returns true if the caller should read again; if the key
+ * is still absent then, it does not exist. Returns false in the same cases as coord__again.
  */
 bool coord__wait_for_promises(struct ts_coord *coord, struct coord__work *work, uint32_t place,
                               const struct coord__key *key, struct coord__tries *tries,
                               enum coord__end *ret_end, struct ts_coord_detail *ret_detail);
 
-/* The end of an operation that only reads, and is not repeated. */
+/* Returns how an operation ends that is not repeated after this failed result. */
 enum coord__end coord__failed(const struct coord__tries *tries, const struct coord__result *result,
                               struct ts_coord_detail *ret_detail);
 enum coord__end coord__damaged(enum ts_record_error error, const char *what,
@@ -194,8 +195,8 @@ enum coord__end coord__no_memory(struct ts_coord_detail *ret_detail);
 
 /* ---- operations on one shard ---- */
 
-/* A committed transaction does not become visible on all stores at once. An operation that sees it on only
- * one of the stores reads again. */
+/* A committed transaction does not become visible on all stores at once. An operation that sees a transaction
+ * on only some of its stores reads again. */
 enum coord__ahead {
     COORD__AHEAD_NOT,
     COORD__AHEAD_SAME,  /* this operation is committed, but the shard's own store does not show it yet */
@@ -217,7 +218,8 @@ struct coord__job {
     /* The operation's own step. Returns NONE or the error. */
     enum ts_error_variant (*step)(struct coord__job *job, const struct ts_shard_record *record,
                                   const struct ts_step_env *env);
-    /* Reads more before the step; may be NULL. Sets `ahead` when other stores are newer than the record. */
+    /* Reads more before the step; may be NULL. Sets `ahead` if other stores show a transaction that the
+     * shard's own store does not show yet. */
     enum coord__end (*gather)(struct coord__job *job);
     /* Adds writes to the step's plan; may be NULL. */
     void (*extend)(struct coord__job *job);
@@ -235,7 +237,7 @@ struct coord__job {
     struct ts_event attempted;   /* the event of the last try whose reply was lost */
     bool has_attempted;
     bool recognised;
-    bool waited;                   /* it has already waited for promises of the absent record */
+    bool waited;                   /* the operation has already waited for promises of the absent record */
     uint64_t nonce;                /* nonce of this operation's entry in the claim index */
     struct ts_coord_detail detail; /* copied to the caller on failure */
 };
@@ -255,8 +257,8 @@ enum ts_error_variant coord__job_run(struct coord__job *job, struct ts_coord_out
 /* The error for an end other than DONE. */
 enum ts_error_variant coord__end_variant(enum coord__end end);
 
-/* Like coord__job_run, for operations that only read. If the record is still missing after the wait, it does
- * not exist. */
+/* Like coord__job_run, for operations that only read. A record that is still missing after the wait for
+ * promises does not exist. */
 enum coord__end coord__job_look(struct coord__job *job);
 
 /* Plans a new, free shard on its store, encoded into the plan's arena. Applying the plan fails if its key
@@ -271,9 +273,9 @@ enum ts_acquire_error coord__acquire(struct ts_coord *coord, const struct ts_acq
 
 /* ---- claims ---- */
 
-/* Where a session searches first, so that it does not search again through finished shards. NULL: from the
- * beginning. Leases with a deadline before leased_from may still exist; a claim searches for them before it
- * reports that nothing is available. */
+/* Where a session searches first, so that it does not search again through finished shards. Without a hint
+ * (NULL), a claim searches from the beginning. Leases with a deadline before leased_from may still exist; a
+ * claim searches for them before it reports that nothing is available. */
 struct coord__claim_hint {
     struct ts_run_id run;  /* the run that the other fields belong to */
     uint64_t *leased_from; /* for each place, the deadline from which to search */
@@ -303,7 +305,7 @@ enum coord__end coord__decode_shard(const struct ts_row *row, struct ts_shard_ke
 bool coord__find_tenant(struct ts_coord *coord, struct coord__work *work, struct ts_run_id run,
                         struct ts_tenant_id *ret_tenant);
 
-/* A counter's value; 0 if absent. */
+/* Decodes the value of a counter; 0 if the counter is absent. */
 enum coord__end coord__decode_counter(const struct ts_row *row, uint64_t *ret_value,
                                       struct ts_coord_detail *ret_detail);
 

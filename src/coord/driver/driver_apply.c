@@ -2,9 +2,10 @@
  * Calls to stores, and the meaning of their answers for an operation.
  *
  * Every write is a transaction, which classifies failures, retries, and stops at its limits. Its result is
- * final for the batch. Reading and deciding again helps in two cases: others were faster (CHECK_FAILED, LATE,
- * a counter of limits), or the reply was lost (UNKNOWN), because the op-log then shows whether the operation
- * was done. Everything else ends the operation, as the table of results says (coord__failed).
+ * final for the batch. Reading and deciding again helps in two cases: another operation was faster
+ * (CHECK_FAILED, LATE, a counter of limits), or the reply was lost (UNKNOWN), because the op-log then shows
+ * whether the operation was done. Everything else ends the operation, as the table of results says
+ * (coord__failed).
  *
  * If one try may have taken effect, the result is UNKNOWN, unless a later try has shown what happened.
  */
@@ -48,7 +49,7 @@ static uint64_t pause_after(uint32_t tries) {
     return doublings >= 6 ? PAUSE_MAX_MS : UINT64_C(1) << doublings;
 }
 
-/* False for an unavailable store: the caller does not wait for it. */
+/* Whether a second read may help. False for an unavailable store: the caller does not wait for it. */
 static bool read_may_help(enum ts_store_result result) {
     const struct ts_store_meaning *meaning = ts_store_result_meaning(result);
     return meaning->fault == TS_STORE_FAULT_UNKNOWN ||
@@ -75,7 +76,7 @@ struct coord__result coord__read_calls(struct ts_coord *coord, struct ts_coord_c
         if (tries < READ_TRIES)
             coord->io.pause_ms(coord->io.context, UINT64_C(1) << tries);
     }
-    /* A read changes nothing. */
+    /* A read changes nothing, so it never returns UNKNOWN. */
     if (result.result == TS_STORE_UNKNOWN)
         result.result = TS_STORE_UNAVAILABLE;
     return result;
@@ -233,9 +234,10 @@ bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const stru
 }
 
 /*
- * An insert with a deadline in the past. On every engine it waits for a promise that creates the key,
- * whatever the size of the promise. Then it is refused, because the deadline is checked last. A plain check
- * does not wait: on PostgreSQL an absent key has no row to wait for, and large promises have no other lock.
+ * Sends an insert with a deadline in the past. On every engine the insert waits for a promise that creates
+ * the key, whatever the size of the promise. Then the store refuses the insert, because the deadline is
+ * checked last. A plain check does not wait: on PostgreSQL an absent key has no row to wait for, and large
+ * promises have no other lock.
  */
 static struct coord__result try_to_insert(struct ts_coord *coord, struct coord__work *work, uint32_t place,
                                           const struct coord__key *key) {

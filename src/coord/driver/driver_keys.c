@@ -121,7 +121,8 @@ struct coord__key coord__key_cooldown(const struct ts_tenant_id *tenant, const s
     return key;
 }
 
-/* The first key after all keys that begin with this one. The first byte is 0, so not all bytes are 0xff. */
+/* Returns the first key after all keys that begin with this key. The first byte is 0, so not all bytes are
+ * 0xff. */
 static struct coord__key behind(struct coord__key key) {
     while (key.bytes[key.len - 1] == 0xff)
         key.len--;

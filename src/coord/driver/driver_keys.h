@@ -46,7 +46,8 @@ struct coord__stripe {
 };
 uint8_t coord__stripe_of(struct ts_shard_id shard);
 
-/* The counters of a run on a store, in a fixed order: index is below COORD__COUNTERS. */
+/* Returns the counter with this index, in a fixed order of the counters of a run on a store. index is below
+ * COORD__COUNTERS. */
 static inline struct coord__stripe coord__stripe_at(size_t index) {
     return (struct coord__stripe){(enum ts_shard_status)(index / COORD__STRIPES),
                                   (uint8_t)(index % COORD__STRIPES)};
@@ -61,13 +62,15 @@ struct coord__key coord__key_shard(struct ts_shard_key shard);
 struct coord__key coord__key_free(struct ts_shard_key shard);
 struct coord__key coord__key_leased(struct ts_shard_key shard, struct ts_logical_time deadline);
 
-/* Records of other layers, which are deleted with their run (coord.h). They may be on any store. */
+/* The key of a unit: a record of another layer, which is deleted with its run (coord.h). Units may be on any
+ * store. */
 struct coord__key coord__key_unit(struct ts_run_id run, const uint8_t target[static 16]);
 
 /* Keys of records on the worker's own store. */
 struct coord__key coord__key_cooldown(const struct ts_tenant_id *tenant, const struct ts_worker_id *worker);
 
-/* The range of all keys of a kind: from *ret_from (included) to *ret_to (excluded). */
+/* The kinds of keys. The functions below return the range of all keys of a kind, from `from` (included) to
+ * `to` (excluded). */
 enum coord__kind {
     COORD__KIND_SHARDS = 's',
     COORD__KIND_FREE = 'f',
@@ -81,15 +84,15 @@ struct coord__range {
 struct coord__range coord__range_of_run(enum coord__kind kind, struct ts_run_id run);
 struct coord__range coord__range_of_tenant(const struct ts_tenant_id *tenant);
 
-/* Returns false for a key that is not of this kind. */
-/* Accepts keys of shards and of free shards. */
+/* These functions return false for a key of another kind. coord__key_shard_of accepts keys of shards and of
+ * free shards. */
 bool coord__key_shard_of(struct ts_bytes key, struct ts_shard_key *ret_shard);
 bool coord__key_lease_of(struct ts_bytes key, struct ts_shard_key *ret_shard,
                          struct ts_logical_time *ret_deadline);
 bool coord__key_run_of(struct ts_bytes tenant_run_key, struct ts_run_id *ret_run);
 
-/* The name of a counter, for messages: "the counter of active shards (stripe 3) of run 7". Contains no
- * tenant. */
+/* Writes the name of a counter, for messages: "the counter of active shards (stripe 3) of run 7". The name
+ * contains no tenant. */
 enum { COORD__COUNTER_NAME = 96 };
 void coord__key_counter_name(struct ts_bytes key, char ret_name[static COORD__COUNTER_NAME]);
 

@@ -1,8 +1,8 @@
 /*
  * The functions that the driver of coordination needs: reads of stores, transactions, elapsed time and a way
  * to wait. All writes are transactions, even on a single store. ts_coord_new uses the real functions over a
- * cluster. A simulation passes its own functions. Everything that the driver does depends only on their
- * answers and the order of the answers.
+ * cluster. A simulation passes its own functions. Everything that the driver does depends only on the answers
+ * of these functions and the order of the answers.
  *
  * The driver holds no locks during a call, so other threads may use the same struct ts_coord meanwhile.
  */

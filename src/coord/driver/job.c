@@ -108,8 +108,8 @@ static enum coord__end keep_record(struct coord__job *job, const struct ts_row *
     return coord__decode_shard(&own, job->shard, &seen->record, &job->detail);
 }
 
-/* The record or the guard is damaged. If a readable record shows that the caller belongs to another tenant,
- * the caller does not learn of the damage. */
+/* Called when the record or the guard is damaged. If a readable record shows that the caller belongs to
+ * another tenant, the caller does not learn of the damage. */
 static enum coord__end tell_damage(struct coord__job *job, bool has_guard, bool has_record) {
     struct ts_tenant_id tenant;
     bool known = true;
@@ -152,8 +152,8 @@ static enum coord__end job_read(struct coord__job *job) {
     const struct coord__key guard = coord__key_guard(job->shard.run);
     const struct ts_bytes keys[] = {coord__key_bytes(&record), coord__key_bytes(&guard)};
     const struct ts_call *call = coord__call_read(job->work, 0, job->place, keys, 2);
-    /* Taken before the request is sent. So estimates of the store's time are never too early, and the
-     * remaining time of a lease is never overestimated. */
+    /* Reads the clock before it sends the request. So estimates of the store's time are never too early, and
+     * the remaining time of a lease is never overestimated. */
     const uint64_t at_ms = coord__elapsed_ms(job->coord);
     const struct coord__result result = coord__read(job->coord, job->work, 1);
     if (result.result != TS_STORE_OK)
@@ -325,7 +325,7 @@ static struct coord__result half_seen(enum coord__ahead ahead) {
         .result = TS_STORE_LOCK_CONFLICT, .again = true, .text = "the run is being made; try again"};
 }
 
-/* False if the session remembers another shard. */
+/* Whether the session's memory can be used. False if the session remembers another shard. */
 static bool remembers(const struct coord__job *job) {
     const struct coord__seen *seen = job->seen;
     return job->may_remember && seen->known && seen->has_record && seen->has_guard &&

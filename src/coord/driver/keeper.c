@@ -27,7 +27,7 @@ struct ts_coord_keeper {
     uint64_t watched;      /* number of leases so far: an answer for an earlier lease is ignored */
     struct ts_lease lease; /* the lease after its last renewal */
     uint64_t duration_ms;
-    uint64_t renew_at_ms; /* a time of coord__elapsed_ms, like end_ms */
+    uint64_t renew_at_ms; /* next renewal, by coord__elapsed_ms, like end_ms */
     uint64_t end_ms;      /* when the keeper ends the lease by itself */
     bool has_failed;      /* the last renewal failed, with the answer below */
     struct ts_coord_detail failure;
@@ -45,7 +45,7 @@ static uint64_t margin_ms(const struct ts_coord_keeper *keeper) {
     return part_ms < MARGIN_MAX_MS ? part_ms : MARGIN_MAX_MS;
 }
 
-/* Stores a lease that is valid for left_ms from now on, according to the store's answer. */
+/* Sets the times for a lease that, according to the store's answer, is valid for left_ms from now_ms on. */
 static void set_end(struct ts_coord_keeper *keeper, uint64_t now_ms, uint64_t left_ms) {
     keeper->end_ms = now_ms + ts_saturating_sub_u64(left_ms, margin_ms(keeper));
     keeper->renew_at_ms =
@@ -71,7 +71,7 @@ static void wait_until(struct ts_coord_keeper *keeper, uint64_t now_ms, uint64_t
     pthread_cond_timedwait(&keeper->changed, &keeper->lock, &until);
 }
 
-/* Calls on_loss without the lock, because it may take long. */
+/* Ends the lease in the state LOST. Calls on_loss without the lock, because on_loss may take long. */
 static void lose(struct ts_coord_keeper *keeper, enum ts_error_variant error,
                  const struct ts_coord_detail *detail) {
     keeper->state = LOST;
@@ -95,7 +95,7 @@ static void renew(struct ts_coord_keeper *keeper) {
     struct ts_renew_result result;
     struct ts_coord_detail detail = {0};
     pthread_mutex_unlock(&keeper->lock);
-    /* The worker's own operations change the record, so it is read each time. */
+    /* The worker's own operations change the record, so the record is read each time. */
     keeper->seen.known = false;
     const enum ts_renew_error error =
         ts_coord_renew(keeper->coord, &op, &keeper->seen, &lease, &result, &detail);

@@ -49,7 +49,7 @@ struct ts_coord_keeper_options {
 struct ts_coord_keeper *ts_coord_keeper_new(struct ts_coord *coord,
                                             const struct ts_coord_keeper_options *options);
 
-/* Waits for a call of the renewer that is in progress. Accepts NULL. */
+/* Frees the keeper. Waits for a call of the renewer that is in progress. Accepts NULL. */
 void ts_coord_keeper_free(struct ts_coord_keeper *keeper);
 
 /* The functions below are for the worker's thread. */
@@ -58,7 +58,7 @@ void ts_coord_keeper_free(struct ts_coord_keeper *keeper);
 void ts_coord_keeper_watch(struct ts_coord_keeper *keeper, const struct ts_coord_session *session);
 
 /* Call pause before an operation that gives up the shard (complete, park, release, split_replace). Afterwards
- * call rest, or resume if the worker still has the lease. Both do nothing in RESTING and LOST. */
+ * call rest, or resume if the worker still has the lease. pause and resume do nothing in RESTING and LOST. */
 void ts_coord_keeper_pause(struct ts_coord_keeper *keeper);
 void ts_coord_keeper_resume(struct ts_coord_keeper *keeper);
 
@@ -66,7 +66,7 @@ void ts_coord_keeper_resume(struct ts_coord_keeper *keeper);
  * function waits for its end. */
 void ts_coord_keeper_rest(struct ts_coord_keeper *keeper);
 
-/* The time until the keeper's own end of the lease; 0 in LOST and RESTING. */
+/* Returns the time until the keeper's own end of the lease; 0 in LOST and RESTING. */
 uint64_t ts_coord_keeper_left_ms(struct ts_coord_keeper *keeper);
 
 /* Whether the keeper is in LOST. Any thread may ask. */

@@ -102,8 +102,8 @@ static void refuse(const struct writing *mine, enum ts_store_result result,
     snprintf(ret_error->text, sizeof ret_error->text, "%s", mine->work->txn.text);
 }
 
-/* Writes one batch. Returns true if the operation has ended, with *ret_end. If that is DONE, ret_error is the
- * answer. */
+/* Tries to write the batch. Returns true if the operation has ended; *ret_end then says how. If *ret_end is
+ * DONE, ret_error is the answer. */
 static bool try_to_write(struct writing *mine, enum coord__end *ret_end, struct ts_store_error *ret_error,
                          struct ts_coord_detail *detail) {
     struct coord__plan *plan = &mine->work->plan;

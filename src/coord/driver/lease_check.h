@@ -7,8 +7,8 @@
  *     check(shard record)    nobody else has acquired the shard, and it is not finished
  *     before(deadline)       the lease is valid by the store's clock
  *
- * The store applies the batch only if they hold, so only the holder of the lease can write. Every operation
- * under a lease has them in its own batch.
+ * The store applies the batch only if all three hold, so only the holder of the lease can write. Every
+ * operation under a lease has these three operations in its own batch.
  *
  * If a check fails, or the store answers *late*, read again (ts_coord_lease_check with TS_COORD_LEASE_CHECK_READ):
  *
@@ -32,7 +32,7 @@ struct coord__seen;
 
 enum { TS_COORD_LEASE_CHECK_OPS = 3, TS_COORD_LEASE_CHECK_KEY_MAX = 19 };
 
-/* Contains pointers to itself: do not copy it. */
+/* The operations of a lease check. Contains pointers to itself: do not copy it. */
 struct ts_coord_lease_check {
     uint32_t place; /* place of the store */
     struct ts_op ops[TS_COORD_LEASE_CHECK_OPS];
@@ -42,7 +42,7 @@ struct ts_coord_lease_check {
 /* Where the check takes its versions from: the session's memory of the shard, or a new read from the store. */
 enum ts_coord_lease_check_from { TS_COORD_LEASE_CHECK_REMEMBERED, TS_COORD_LEASE_CHECK_READ };
 
-/* seen is the session's memory. If it is NULL, the store is always read. */
+/* Makes a lease check. seen is the session's memory. If seen is NULL, the store is always read. */
 enum ts_write_error ts_coord_lease_check(struct ts_coord *coord, const struct ts_write_op *op,
                                          struct coord__seen *seen, enum ts_coord_lease_check_from from,
                                          struct ts_coord_lease_check *ret_check,

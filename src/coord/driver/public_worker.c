@@ -214,7 +214,7 @@ struct op {
     bool is_adopted; /* the session has taken the lease for this call only */
 };
 
-/* Returns false without a lease; the answer is then LeaseExpired. */
+/* Begins an operation. Returns false if the worker has no lease; the answer is then LeaseExpired. */
 static bool begin_op(struct op *op, struct ts_worker *worker, struct ts_coord_answer *given) {
     op->worker = worker;
     op->answer = coord__answer_begin(given, &op->own);
@@ -225,14 +225,15 @@ static bool begin_op(struct op *op, struct ts_worker *worker, struct ts_coord_an
     return worker->has_lease;
 }
 
-/* Like begin_op, for an operation that gives up the shard. The keeper must not report that as a loss. */
+/* Like begin_op, for an operation that gives up the shard. The keeper must not report the end of the lease as
+ * a loss. */
 static bool begin_last_op(struct op *op, struct ts_worker *worker, struct ts_coord_answer *given) {
     if (worker->keeper != NULL)
         ts_coord_keeper_pause(worker->keeper);
     return begin_op(op, worker, given);
 }
 
-/* If the session gave up the lease because of an error, the lease is lost. */
+/* Ends an operation. If the session gave up the lease because of an error, the lease is lost. */
 static void end_op(struct op *op, enum ts_error_variant variant) {
     struct ts_worker *worker = op->worker;
     if (op->is_adopted) {
@@ -302,7 +303,8 @@ enum ts_release_error ts_worker_release(struct ts_worker *worker, struct ts_op_i
     return error;
 }
 
-/* Only for the caller's own keys: coordination and transactions use keys with a reserved first byte. */
+/* Whether the caller's batch has a key with the reserved first byte. Only coordination and transactions may
+ * use such keys. */
 static bool has_reserved_key(struct ts_batch batch, struct ts_store_error *ret_error) {
     for (size_t i = 0; i < batch.count; i++) {
         const struct ts_bytes key = batch.ops[i].key;
@@ -351,7 +353,7 @@ enum ts_split_error ts_worker_split_replace(struct ts_worker *worker, struct ts_
                                             struct ts_coord_answer *ret_answer) {
     struct op op;
     struct ts_split_replace_result result;
-    struct ts_new_shard children[TS_SPLIT_CHILD_MAX + 1]; /* one more than allowed: the core refuses it */
+    struct ts_new_shard children[TS_SPLIT_CHILD_MAX + 1]; /* one child too many: the core refuses it */
     enum ts_split_error error = TS_SPLIT_LEASE_EXPIRED;
     count = count < TS_SPLIT_CHILD_MAX ? count : TS_SPLIT_CHILD_MAX;
     if (begin_last_op(&op, worker, ret_answer))

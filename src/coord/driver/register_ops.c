@@ -39,7 +39,8 @@ struct registration {
     struct ts_coord_detail detail;
 };
 
-/* Reads up to READ_AT_ONCE shards of a place: which of them exist, and whether they equal the new ones. */
+/* Reads up to READ_AT_ONCE shards of a place: which of these shards exist, and whether their records equal
+ * the new ones. */
 static enum coord__end compare(struct registration *mine, const struct ts_run_record *run, uint32_t place,
                                const size_t *indexes, size_t count, size_t *already_there) {
     struct coord__key keys[READ_AT_ONCE];
@@ -76,8 +77,8 @@ static enum coord__end compare(struct registration *mine, const struct ts_run_re
     return COORD__END_DONE;
 }
 
-/* For a step of an announced list. Assumes that its shards do not exist, and reads only the guards of their
- * stores. If a shard does exist, the write fails, and the next try reads all shards. */
+/* Reads only the guards of the shards' stores, for a step of an announced list. Assumes that the shards do
+ * not exist. If a shard does exist, the write fails, and the next try reads all shards. */
 static enum coord__end read_guards(struct registration *mine, const struct ts_run_record *run) {
     const struct coord__key guard = coord__key_guard(run->run);
     const struct ts_bytes keys[] = {coord__key_bytes(&guard)};
@@ -119,7 +120,7 @@ static enum coord__end find_present(struct registration *mine, const struct ts_r
     return COORD__END_DONE;
 }
 
-/* Returns whether the step gets as far as checking the shards. Only then are they read. */
+/* Returns whether the step gets as far as checking the shards. Only then are the shards read. */
 static bool comes_to_shards(struct registration *mine, const struct ts_run_record *run) {
     struct ts_manifest_detail ignored;
     return run != NULL && ts_tenant_id_equal(&run->tenant, &mine->op->tenant) &&
@@ -361,7 +362,8 @@ static struct ts_register_op step_of(struct list *list, size_t from) {
         .from = from};
 }
 
-/* How many shards of the list are registered; at least `from`, because the earlier steps are done. */
+/* Sets *from to the number of shards of the list that are registered. The number is at least the earlier
+ * *from, because the earlier steps are done. */
 static enum ts_create_run_error find_place(struct list *list, size_t *from) {
     const struct ts_coord_run_query query = {list->create.tenant, list->create.run};
     struct ts_run_record run;

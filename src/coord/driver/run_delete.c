@@ -68,7 +68,8 @@ static enum coord__end read_run(struct deletion *mine) {
     return mine->has_run ? COORD__END_DONE : end;
 }
 
-/* Like read_run, but waits if the run is being created. If it is still missing then, it does not exist. */
+/* Like read_run, but waits if the run is being created. A run that is still missing after the wait does not
+ * exist. */
 static enum coord__end look_for_run(struct deletion *mine) {
     enum coord__end end = read_run(mine);
     if (end != COORD__END_DONE || mine->has_run)
@@ -87,8 +88,8 @@ static enum progress again(struct deletion *mine, const struct coord__result *re
                                                                                    : PROGRESS_ENDED;
 }
 
-/* Plans the deletions that belong to a shard: its entry in the claim index, and its share of a counter. For a
- * damaged shard both are unknown; they are deleted at the end. */
+/* Plans the deletions that belong to a shard: its entry in the claim index, and the decrement of its counter.
+ * For a damaged shard, entry and counter are unknown. Both are deleted at the end. */
 static void plan_shard(struct deletion *mine, uint32_t place, const struct ts_row *row) {
     struct ts_shard_key key;
     struct ts_shard_record record;
@@ -158,8 +159,8 @@ static void plan_batch(struct deletion *mine, const struct kind *kind, uint32_t 
     ts_assert(plan->count <= BATCH_OPS_MAX);
 }
 
-/* A store does not have the run's guard. Either another process has deleted the run, which reading the run
- * again shows, or the guard is lost. */
+/* Called when a store does not have the run's guard. Either another process has deleted the run, which
+ * reading the run again shows, or the guard is lost. */
 static enum progress without_guard(struct deletion *mine, enum coord__end *ret_end) {
     if (mine->guardless_version != mine->version) {
         mine->guardless_version = mine->version;
@@ -169,7 +170,7 @@ static enum progress without_guard(struct deletion *mine, enum coord__end *ret_e
     return PROGRESS_ENDED;
 }
 
-/* Deletes one batch of one kind of record on a store. *ret_more: there may be more of them. */
+/* Deletes one batch of one kind of record on a store. *ret_more: there may be more such records. */
 static enum progress delete_some(struct deletion *mine, const struct kind *kind, uint32_t place,
                                  bool *ret_more, enum coord__end *ret_end) {
     const struct coord__range range = coord__range_of_run(kind->kind, mine->query->run);
@@ -195,7 +196,7 @@ static enum progress delete_some(struct deletion *mine, const struct kind *kind,
         return again(mine, &result, ret_end);
     if (kind->kind == COORD__KIND_SHARDS)
         mine->done.shards += rows->count;
-    /* Other layers keep rows next to their units. */
+    /* Counts units only: other layers also keep rows next to their units. */
     for (size_t i = 0; kind->kind == COORD__KIND_UNITS && i < rows->count; i++)
         mine->done.units += rows->rows[i].key.len == TS_COORD_UNIT_KEY_LEN;
     mine->tries = (struct coord__tries){0};

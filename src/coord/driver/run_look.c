@@ -152,7 +152,7 @@ enum ts_get_run_error ts_coord_limits(struct ts_coord *coord, const struct ts_te
 /* Reads one page of the tenant's list: scans into call 1, reads the runs into call 0. */
 static enum coord__end read_page(struct ts_coord *coord, struct coord__work *work,
                                  const struct coord__range *range, struct ts_coord_detail *detail) {
-    /* A scan of this range alone, then a read of the runs that it found. */
+    /* Scans this range alone, then reads the runs that the scan found. */
     (void)coord__call_scan(work, 0, 0, range, RUNS_AT_ONCE);
     struct coord__result result = coord__read(coord, work, 1);
     if (result.result != TS_STORE_OK)
@@ -176,7 +176,7 @@ static enum coord__end read_page(struct ts_coord *coord, struct coord__work *wor
     return result.result == TS_STORE_OK ? COORD__END_DONE : coord__failed(&no_tries, &result, detail);
 }
 
-/* The first key after this one. */
+/* Returns the first key after this key. */
 static struct coord__key after_key(struct ts_bytes bytes) {
     struct coord__key key = coord__key_of_bytes(bytes);
     ts_assert(key.len < sizeof key.bytes);

@@ -114,7 +114,8 @@ void coord__plan_birth(struct coord__plan *plan, const struct ts_run_record *run
     coord__plan_put(plan, 0, &listed, (struct ts_bytes){0});
     for (uint32_t place = 0; place < plan->place_count; place++) {
         for (size_t i = 0; i < COORD__STRIPES; i++) {
-            /* In the same transaction, the registration of the first shards creates these counters. */
+            /* Creates only the counters that begin with 0. The registration of the first shards, in the same
+             * transaction, creates the others. */
             const struct coord__stripe active = {TS_SHARD_ACTIVE, (uint8_t)i};
             const struct coord__key key = coord__key_counter(run->run, active);
             if (plan->counts[(size_t)place * COORD__COUNTERS + coord__stripe_index(active)] == 0)
@@ -257,9 +258,9 @@ static void plan_ending(struct ending *mine, const struct coord__run_seen *seen)
 }
 
 /*
- * Returns whether all stores have the counters. A store creates them together with the guard. A store that
- * has neither has not yet committed the registration that the first store shows. A guard without counters is
- * damage.
+ * Returns whether all stores have the counters. A store creates the counters together with the guard. A store
+ * that has neither guard nor counters has not yet committed the registration that the first store shows. A
+ * guard without counters is damage.
  */
 enum made { MADE_EVERYWHERE, MADE_SOMEWHERE, MADE_DAMAGED };
 static enum made find_stripes(const struct ending *mine) {
@@ -277,7 +278,7 @@ static enum made find_stripes(const struct ending *mine) {
     return made;
 }
 
-/* The first store has committed, another one has not yet. */
+/* The result if the first store has committed, and another store has not committed yet. */
 static const struct coord__result half_made = {
     .result = TS_STORE_LOCK_CONFLICT, .again = true, .text = "the run is being made; try again"};
 

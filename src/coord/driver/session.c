@@ -140,7 +140,7 @@ static bool note_run(void *context, const struct ts_run_record *run) {
     return true;
 }
 
-/* Skips a damaged run: the worker can still claim from the others. */
+/* Skips a damaged run: the worker can still claim from other runs. */
 static bool pass_over_damaged(void *context, struct ts_run_id run, const struct ts_infra_error *reason) {
     struct any *any = context;
     (void)run;

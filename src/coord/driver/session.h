@@ -1,10 +1,10 @@
 /*
  * A worker's session: one worker, at most one shard at a time.
  *
- * It remembers the record that it wrote last, the record's version, the run's guard and the store's time, so
- * that a checkpoint is normally one write to one store without a read. It never refuses an operation from
- * memory alone: if the remembered record refuses the operation, or if the store reports a change, the session
- * reads and decides again.
+ * The session remembers the record that it wrote last, the record's version, the run's guard and the store's
+ * time, so that a checkpoint is normally one write to one store without a read. The session never refuses an
+ * operation from memory alone: if the remembered record refuses the operation, or if the store reports a
+ * change, the session reads and decides again.
  *
  *     IDLE -- claim, acquire --> HOLDING -- complete, park, release, split_replace, an error that ends the lease --> IDLE
  *                                 |    ^
@@ -37,32 +37,32 @@ struct ts_coord_session *ts_coord_session_new(struct ts_coord *coord, const stru
 /* Sets the pin that later claims present. */
 void ts_coord_session_set_pin(struct ts_coord_session *session, struct ts_pin pin);
 
-/* Does not release its lease, which ends by itself. Accepts NULL. */
+/* Frees the session. Does not release its lease, which expires by itself. Accepts NULL. */
 void ts_coord_session_free(struct ts_coord_session *session);
 
-/* NULL in IDLE. Borrowed; it changes with renew. */
+/* Returns the session's lease; NULL in IDLE. The lease is borrowed, and renew changes it. */
 const struct ts_lease *ts_coord_session_lease(const struct ts_coord_session *session);
 
-/* The shard's current record as the session knows it: range, cursor, metadata, spawned. NULL in IDLE.
+/* Returns the shard's current record as the session knows it: range, cursor, metadata, spawned. NULL in IDLE.
  * Borrowed until the next operation of the session. */
 const struct ts_shard_record *ts_coord_session_record(const struct ts_coord_session *session);
 
-/* The guard of the shard's run, which the session read together with the shard. Number, configuration and pin
- * never change. NULL in IDLE, and after ts_coord_session_adopt until the first operation. */
+/* Returns the guard of the shard's run, which the session read together with the shard. Number, configuration
+ * and pin never change. NULL in IDLE, and after ts_coord_session_adopt until the first operation. */
 const struct ts_run_guard *ts_coord_session_guard(const struct ts_coord_session *session);
 
-/* How long the lease is still valid, as far as the session knows; 0 when it has ended or there is none.
+/* Returns how long the lease is still valid, as far as the session knows; 0 if there is no valid lease.
  * Counted by the clock of this process, from just before the request to the store. So the lease never ends
- * earlier on the store than this says. */
+ * earlier on the store than the returned time says. */
 uint64_t ts_coord_session_left_ms(const struct ts_coord_session *session);
 
-/* Call these in IDLE. ret_view borrows from the session until the next claim or acquire. A later claim starts
- * where the last one succeeded. */
+/* Call the claim and acquire functions in IDLE. ret_view borrows from the session until the next claim or
+ * acquire. A later claim starts where the last one succeeded. */
 enum ts_claim_error ts_coord_session_claim(struct ts_coord_session *session, struct ts_run_id run,
                                            struct ts_acquire_result_view *ret_view,
                                            struct ts_coord_detail *ret_detail);
 /* Claims from any active run of the tenant whose pin allows it: first from the run of the last success, as
- * long as it has shards, then from the others, in the order of their numbers. NoneAvailable has the earliest
+ * long as it has shards, then from other runs, in the order of their numbers. NoneAvailable has the earliest
  * deadline of all runs, and counts the runs with another pin. Throttled only if every run that has shards has
  * a cooldown. */
 enum ts_claim_error ts_coord_session_claim_any(struct ts_coord_session *session,
@@ -75,11 +75,11 @@ enum ts_acquire_error ts_coord_session_acquire(struct ts_coord_session *session,
 /* Takes over a lease that was decoded from bytes, without asking a store: IDLE -> HOLDING. */
 void ts_coord_session_adopt(struct ts_coord_session *session, const struct ts_lease *lease);
 
-/* Forgets the lease without a call to a store: HOLDING -> IDLE. It ends by itself. */
+/* Forgets the lease without a call to a store: HOLDING -> IDLE. The lease expires by itself. */
 void ts_coord_session_drop(struct ts_coord_session *session);
 
-/* Call these in HOLDING. An error that means that the lease is lost (StaleFence, LeaseExpired, ShardTerminal,
- * ShardNotFound, TenantMismatch) leads to IDLE. */
+/* Call the functions below in HOLDING. An error that means that the lease is lost (StaleFence, LeaseExpired,
+ * ShardTerminal, ShardNotFound, TenantMismatch) leads to IDLE. */
 enum ts_renew_error ts_coord_session_renew(struct ts_coord_session *session,
                                            struct ts_renew_result *ret_result,
                                            struct ts_coord_detail *ret_detail);

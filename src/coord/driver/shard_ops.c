@@ -96,7 +96,8 @@ static enum ts_error_variant step_renew(struct coord__job *job, const struct ts_
         ts_renew_step(record, env, mine->op, &job->result, &mine->lease, &job->detail));
 }
 
-/* Always reads: the new deadline counts from the store's time, not from an estimate. */
+/* Extends a lease. Always reads the record first: the new deadline counts from the store's time, not from an
+ * estimate. */
 enum ts_renew_error ts_coord_renew(struct ts_coord *coord, const struct ts_renew_op *op,
                                    struct coord__seen *seen, struct ts_lease *ret_lease,
                                    struct ts_renew_result *ret_result, struct ts_coord_detail *ret_detail) {

@@ -1,5 +1,6 @@
 /*
- * Splits: the parent on its store, the children on theirs, the limits on the first, in one transaction.
+ * Splits: the parent on its store, the children on their stores, the limits on the first store, in one
+ * transaction.
  *
  * The ids of the children are derived from the parent's record and the op id, so the children can be read
  * before the step. The write checks again that they are absent.
@@ -19,10 +20,10 @@ struct split_job {
     struct ts_shard_id taken[TS_SPLIT_CHILD_MAX];
     struct coord__key keys[TS_SPLIT_CHILD_MAX];
     struct coord__key guard_key;
-    /* Grouped by place. In each group the guard follows the children. */
+    /* The keys to read, grouped by place. In each group the guard's key follows the keys of the children. */
     struct ts_bytes key_bytes[2 * TS_SPLIT_CHILD_MAX];
-    size_t key_of[TS_SPLIT_CHILD_MAX];   /* index of the child, sorted by place */
-    size_t call_count;                   /* one for each place with children */
+    size_t key_of[TS_SPLIT_CHILD_MAX];   /* indexes of the children, sorted by place */
+    size_t call_count;                   /* number of calls: one for each place with children */
     uint32_t places[TS_SPLIT_CHILD_MAX]; /* the places of the calls */
     uint64_t guards[TS_SPLIT_CHILD_MAX]; /* versions of the guards at these places */
 
@@ -32,7 +33,7 @@ struct split_job {
     struct ts_split_residual_result split_off;
 };
 
-/* One read for each place with children. */
+/* Sets up one read for each place with children. */
 static void call_children(struct split_job *mine) {
     struct coord__job *job = &mine->job;
     const struct ts_shard_record *record = &job->seen->record;
@@ -61,9 +62,9 @@ static void call_children(struct split_job *mine) {
 }
 
 /*
- * A shard whose id is derived from this parent and op id was made by this operation, in an earlier try or in
- * another process. So the transaction is committed, but the parent's record that was read does not show it
- * yet.
+ * Whether this operation has made the child, in an earlier try or in another process: the child's id is
+ * derived from the parent and the op id, and the child's record names the parent. If so, the transaction is
+ * committed, but the parent's record that was read does not show it yet.
  */
 static bool is_own_child(const struct split_job *mine, const struct ts_row *row) {
     struct ts_shard_record child;
@@ -162,7 +163,7 @@ static enum ts_error_variant step_residual(struct coord__job *job, const struct 
         record, &mine->env, mine->residual, &job->work->split, &job->result, &mine->split_off, &job->detail));
 }
 
-/* The other fields are filled in every round. */
+/* Begins a split. The other fields are filled in every round. */
 static void begin(struct split_job *mine, struct ts_coord *coord, struct coord__seen *seen,
                   const struct ts_lease_op *by) {
     mine->job = coord__job_by(coord, seen, by);

@@ -56,7 +56,8 @@ static bool equals_in_any_case(struct ts_bytes text, const char *name) {
     return at == text.len && name[at] == '\0';
 }
 
-/* A text with room for one of the two results. Lengths are checked before: writing adds only a few bytes. */
+/* A buffer for one of the two results. The length of the input is checked before; writing adds only a few
+ * bytes. */
 struct writer {
     uint8_t bytes[3 * TS_ADDRESS_MAX + 64]; /* each byte may become %XX */
     size_t len;
@@ -81,7 +82,7 @@ static void put_bytes(struct writer *writer, struct ts_bytes text) {
         put(writer, text.data[i]);
 }
 
-/* Names and IPv4 addresses, or an IPv6 address in brackets. */
+/* Whether the text is a name, an IPv4 address, or an IPv6 address in brackets. */
 static bool is_host(struct ts_bytes host) {
     if (host.len > 2 && host.data[0] == '[' && host.data[host.len - 1] == ']') {
         for (size_t i = 1; i + 1 < host.len; i++)
@@ -99,7 +100,7 @@ static bool is_host(struct ts_bytes host) {
     return true;
 }
 
-/* user@host:port, or user@host of a short address. */
+/* Splits user@host:port, or the part user@host of a short address. */
 static enum ts_address_error split_authority(struct ts_bytes authority, struct parts *parts) {
     size_t at = authority.len;
     while (at > 0 && authority.data[at - 1] != '@')
@@ -143,8 +144,8 @@ static enum ts_address_error split_url(struct ts_bytes given, size_t scheme_len,
     return split_authority(ts_bytes_first(rest, authority_len), parts);
 }
 
-/* The place of the colon before the path of a short address. Colons in brackets do not count: they belong to an IPv6
- * address, or to a port. */
+/* Returns the place of the colon before the path of a short address. Colons in brackets do not count: they
+ * belong to an IPv6 address, or to a port. */
 static size_t find_colon(struct ts_bytes given) {
     const size_t colon = find(given, ":"), open = find(given, "[");
     if (open > colon || (open > 0 && given.data[open - 1] != '@'))
@@ -153,7 +154,8 @@ static size_t find_colon(struct ts_bytes given) {
     return behind < given.len && given.data[behind] == ':' ? behind : colon;
 }
 
-/* [host:port] or [user@host:port], which git also takes; but [::1] is a host. */
+/* Whether the text is [host:port] or [user@host:port], which git also accepts. [::1] is a host without a
+ * port. */
 static bool has_port_in_brackets(struct ts_bytes authority) {
     if (authority.len < 2 || authority.data[0] != '[' || authority.data[authority.len - 1] != ']')
         return false;
@@ -163,13 +165,13 @@ static bool has_port_in_brackets(struct ts_bytes authority) {
             find(ts_bytes_skip(authority, colon + 1), ":") == authority.len - colon - 1);
 }
 
-/* A URL whose "://" is incomplete. */
+/* Whether the host is the scheme of a URL whose "://" is incomplete. */
 static bool is_scheme_without_slashes(struct ts_bytes host) {
     return equals_in_any_case(host, "https") || equals_in_any_case(host, "http") ||
            equals_in_any_case(host, "file") || equals_in_any_case(host, "ftp");
 }
 
-/* user@host:path */
+/* Splits a short address, user@host:path. */
 static enum ts_address_error split_short(struct ts_bytes given, size_t colon, struct parts *parts) {
     struct ts_bytes authority = ts_bytes_first(given, colon);
     const bool has_user = find(authority, "@") < authority.len;

@@ -11,12 +11,12 @@
 /* The maximum number of ids in a page, and of pages. All pages are in one batch. */
 enum { TS_FLEET_CHANGE_IDS = 65000, TS_FLEET_CHANGE_PAGES = 3 };
 
-/* One page. */
+/* One page of a change. */
 struct ts_fleet_change {
     bool is_blind; /* the target's earlier findings could not be read: all its findings count as new */
     bool is_cut;   /* there were more ids than the pages can hold */
     uint64_t at_ms;
-    uint64_t came_total; /* number in all pages, including ids that are cut */
+    uint64_t came_total; /* number of ids in all pages, including ids that are cut */
     uint64_t went_total;
     struct ts_bytes came; /* ids of TS_FLEET_FINDING_LEN bytes each, sorted */
     struct ts_bytes went;

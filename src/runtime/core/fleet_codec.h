@@ -27,7 +27,7 @@ void runtime__put(struct runtime__writer *writer, struct ts_bytes bytes); /* wit
 void runtime__put_text(struct runtime__writer *writer, struct ts_bytes text);
 void runtime__put_signed(struct runtime__writer *writer, int64_t number);
 
-/* Adds the checksum. Returns the length of the record; 0 if it did not fit. */
+/* Adds the checksum. Returns the length of the record; 0 if the record did not fit. */
 size_t runtime__seal(struct runtime__writer *writer);
 
 /* Reads fields in order. After an invalid field, is_bad is true, and all further fields are 0. */

@@ -1,6 +1,6 @@
 /*
  * Why a target of a run was parked or handed back: the last decisions of workers about it, the newest first.
- * The reasons are labels of reason.h. Only people read them; nothing else depends on them.
+ * The reasons are labels of reason.h. Only people read the decisions; the program does not depend on them.
  */
 #ifndef TS_RUNTIME_CORE_FLEET_DECISION_H
 #define TS_RUNTIME_CORE_FLEET_DECISION_H

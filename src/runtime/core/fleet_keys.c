@@ -102,7 +102,7 @@ static struct ts_fleet_key of_judging(const struct ts_target_id *target, const s
     return key;
 }
 
-/* The page of a lease: run, shard, fence and the page's number. */
+/* Adds the name of a page of a lease: run, shard, fence and the page's number. */
 static void add_lease_page(struct ts_fleet_key *key, const struct ts_attempt *attempt, uint32_t page) {
     uint8_t bytes[TS_ATTEMPT_LEN];
     ts_attempt_encode(attempt, bytes);
@@ -219,7 +219,8 @@ struct ts_fleet_key ts_fleet_key_triage(const struct ts_tenant_id *tenant,
 
 /* ---- ranges ---- */
 
-/* The first key after all keys that begin with this one. The first byte is 0, so not all bytes are 0xff. */
+/* Returns the first key after all keys that begin with this key. The first byte is 0, so not all bytes are
+ * 0xff. */
 static struct ts_fleet_key behind(struct ts_fleet_key key) {
     while (key.bytes[key.len - 1] == 0xff)
         key.len--;
@@ -305,7 +306,7 @@ void ts_fleet_range_skip(struct ts_fleet_range *range, const struct ts_fleet_key
 
 /* ---- reading ---- */
 
-/* The bytes of a key of this kind after its prefix; empty if the key has another kind or length. */
+/* Returns the bytes of a key of this kind after its prefix; empty if the key has another kind or length. */
 static struct ts_bytes body_of(struct ts_bytes key, enum kind kind, size_t len) {
     const bool fits =
         key.len == HEAD + len && key.data[0] == 0 && key.data[1] == 'f' && key.data[2] == (uint8_t)kind;

@@ -83,13 +83,13 @@ struct ts_fleet_key ts_fleet_key_hits(const struct ts_target_id *target, const s
                                       const struct ts_attempt *attempt, uint32_t page);
 struct ts_fleet_key ts_fleet_key_occurrences(const struct ts_target_id *target,
                                              const struct ts_attempt *attempt, uint32_t page);
-/* Page 0 is the summary; the tips follow. */
+/* Page 0 is the summary; the pages after it are the tips. */
 struct ts_fleet_key ts_fleet_key_summary(const struct ts_target_id *target, const struct ts_attempt *attempt,
                                          uint32_t page);
 struct ts_fleet_key ts_fleet_key_waste(const struct ts_target_id *target, const struct ts_attempt *attempt,
                                        enum ts_waste waste);
 
-/* The changes of a target by a run. `run` is the run's number. */
+/* Names a page of the changes of a target by a run. `run` is the run's number. */
 struct ts_fleet_change_key {
     uint64_t run;
     struct ts_target_id target;
@@ -98,7 +98,7 @@ struct ts_fleet_change_key {
 struct ts_fleet_key ts_fleet_key_change(const struct ts_tenant_id *tenant,
                                         const struct ts_fleet_change_key *change);
 
-/* A notice of what a run has changed in a target. */
+/* Names the notice of what a run has changed in a target. */
 struct ts_fleet_notice_key {
     uint64_t run; /* the run's number */
     struct ts_target_id target;
@@ -137,12 +137,12 @@ struct ts_fleet_range {
 };
 
 struct ts_fleet_range ts_fleet_range_targets(const struct ts_tenant_id *tenant);
-/* The pages of all attempts. */
+/* These ranges contain the pages of all attempts. */
 struct ts_fleet_range ts_fleet_range_known(const struct ts_target_id *target,
                                            const struct ts_fleet_rules *rules);
 struct ts_fleet_range ts_fleet_range_hits(const struct ts_target_id *target,
                                           const struct ts_fleet_rules *rules);
-/* Known pages of all rules; pages of hits for these rules, with any judging. */
+/* all_known: known pages of all rules. all_hits: pages of hits for these rules, with any judging. */
 struct ts_fleet_range ts_fleet_range_all_known(const struct ts_target_id *target);
 struct ts_fleet_range ts_fleet_range_all_hits(const struct ts_target_id *target,
                                               const struct ts_fleet_rules *rules);
@@ -152,7 +152,7 @@ struct ts_fleet_range ts_fleet_range_summary(const struct ts_target_id *target,
                                              const struct ts_attempt *attempt);
 struct ts_fleet_range ts_fleet_range_waste(void); /* waste of all targets */
 struct ts_fleet_range ts_fleet_range_waste_of(const struct ts_target_id *target);
-/* Changes by runs with these numbers, both included, in all targets of a store. */
+/* The numbers of the runs whose changes a range contains, both included, in all targets of a store. */
 struct ts_fleet_runs {
     uint64_t first;
     uint64_t last;

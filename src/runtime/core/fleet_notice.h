@@ -1,7 +1,7 @@
 /*
  * A notice: findings came to a target, and receivers must be notified. It is written together with the
- * target's record, so it exists exactly if the change became visible. It is removed when all receivers have
- * it.
+ * target's record, so it exists exactly if the change became visible. The notice is removed when all
+ * receivers have received it.
  *
  *     flip ──> waiting ──take (not before: until the taker must be done)──> sent to some or all ──> removed, or waiting again
  */
@@ -24,8 +24,8 @@ struct ts_fleet_notice {
     struct ts_bytes address;
     struct ts_bytes selection;
     uint64_t tries;
-    uint64_t not_before_ms;                /* no worker tries to send it earlier */
-    struct ts_bytes done[TS_NOTICE_SINKS]; /* names of those who have received it */
+    uint64_t not_before_ms;                /* no worker tries to send the notice earlier */
+    struct ts_bytes done[TS_NOTICE_SINKS]; /* names of the sinks that have received it */
     size_t done_count;
 };
 

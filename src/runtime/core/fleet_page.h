@@ -30,7 +30,7 @@ struct ts_fleet_commit {
 struct ts_fleet_place {
     uint32_t commit;        /* index among the commits of this page, or TS_FLEET_NO_COMMIT */
     uint8_t place;          /* enum ts_place */
-    bool is_allowed;        /* a mark in the source allows it */
+    bool is_allowed;        /* a mark in the source allows the occurrence */
     struct ts_bytes object; /* binary; empty: not an object */
     struct ts_bytes path;
     uint64_t line;
@@ -48,14 +48,14 @@ struct ts_fleet_entry {
     struct ts_bytes excerpt;
     uint8_t depth;
     uint8_t encodings[TS_FLEET_DEPTH]; /* enum ts_encoding */
-    bool has_head;                     /* HEAD contains it; the fields below say where */
+    bool has_head;                     /* HEAD contains the finding; the fields below say where */
     struct ts_fleet_place head;
     uint64_t head_count;
     struct ts_bytes refs[TS_FLEET_REFS];
     uint8_t ref_listed;
     uint64_t ref_count;
-    uint64_t count; /* number of its places in all pages */
-    uint64_t from;  /* the number of its places in earlier pages */
+    uint64_t count; /* number of the finding's places in all pages */
+    uint64_t from;  /* number of the finding's places in earlier pages */
 };
 
 /* ---- writing ---- */
@@ -67,11 +67,11 @@ struct ts_fleet_page {
     bool has_entry;
 };
 
-/* memory has TS_FLEET_PAGE_MAX bytes. */
+/* Begins a page in the memory, which has TS_FLEET_PAGE_MAX bytes. */
 void ts_fleet_page_begin(struct ts_fleet_page *page, uint8_t *memory);
 
-/* Each returns false if the page has no room for the item; the page is then unchanged. An empty page always
- * has room for an entry with its commit and one place with its commit. */
+/* Each function returns false if the page has no room for the item; the page is then unchanged. An empty page
+ * always has room for an entry with its commit and one place with its commit. */
 bool ts_fleet_page_add_commit(struct ts_fleet_page *page, const struct ts_fleet_commit *commit);
 bool ts_fleet_page_add_entry(struct ts_fleet_page *page, const struct ts_fleet_entry *entry);
 bool ts_fleet_page_add_place(struct ts_fleet_page *page, const struct ts_fleet_place *place);
@@ -121,7 +121,7 @@ struct ts_fleet_tips {
 /* The maximum number of bytes of ids in one page. */
 #define TS_FLEET_TIPS_MAX (TS_FLEET_PAGE_MAX - 64)
 
-/* ret_bytes has TS_FLEET_PAGE_MAX bytes. Returns the length. */
+/* Writes to ret_bytes, which has TS_FLEET_PAGE_MAX bytes. Returns the length. */
 size_t ts_fleet_tips_encode(const struct ts_fleet_tips *tips, uint8_t *ret_bytes);
 enum ts_fleet_error ts_fleet_tips_decode(struct ts_bytes bytes, struct ts_fleet_tips *ret_tips);
 

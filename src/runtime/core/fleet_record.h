@@ -59,16 +59,16 @@ struct ts_fleet_target {
     uint8_t refs[32];    /* digest of the refs that were scanned */
     struct ts_fleet_rules rules;
     struct ts_attempt attempt; /* the attempt whose rows are valid */
-    uint64_t attempt_run;      /* the id of its run */
+    uint64_t attempt_run;      /* the id of the attempt's run */
     uint64_t findings;
     uint64_t occurrences;
     uint64_t objects;
     uint64_t bytes;
     bool has_faults; /* something could not be read: the next run reads everything again */
     bool has_hits;   /* there are hits pages */
-    bool is_unsure;  /* a write of its rows on another store was not answered, and may still arrive */
+    bool is_unsure;  /* an unanswered write of rows to another store may still arrive */
     uint64_t scanned_at_ms;
-    uint64_t checked_at_ms; /* time of the last run, even if it found nothing new */
+    uint64_t checked_at_ms; /* time of the last run, even if nothing was new */
 };
 
 size_t ts_fleet_target_encode(const struct ts_fleet_target *target,
@@ -93,7 +93,7 @@ struct ts_fleet_seen {
     bool path_is_cut;
 };
 
-/* Truncates the path. */
+/* Encodes the record, and truncates the path. */
 size_t ts_fleet_seen_encode(const struct ts_fleet_seen *seen, uint8_t ret_bytes[static TS_FLEET_SEEN_MAX]);
 enum ts_fleet_error ts_fleet_seen_decode(struct ts_bytes bytes, struct ts_fleet_seen *ret_seen);
 
@@ -105,7 +105,7 @@ struct ts_fleet_finding_record {
     struct ts_bytes redacted;
 };
 
-/* Truncates the name. */
+/* Encodes the record, and truncates the name. */
 size_t ts_fleet_finding_encode(const struct ts_fleet_finding_record *finding,
                                uint8_t ret_bytes[static TS_FLEET_FINDING_MAX]);
 enum ts_fleet_error ts_fleet_finding_decode(struct ts_bytes bytes,

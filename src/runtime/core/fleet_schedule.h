@@ -50,7 +50,7 @@ struct ts_fleet_schedule {
     struct ts_schedule_list list;
     struct ts_bytes requests[TS_SCHEDULE_REQUESTS];
     size_t request_count;
-    bool no_archived, no_forks, ssh; /* for the requests; discover/discover.h */
+    bool no_archived, no_forks, ssh; /* filters of the requests; discover/discover.h */
     struct ts_bytes selection;
     bool is_sha256;
 
@@ -67,8 +67,8 @@ struct ts_fleet_schedule {
     struct ts_schedule_list begun;
     struct ts_pin pin;
 
-    /* Why the last try to start a run failed. The next successful one clears it. */
-    uint64_t failures; /* in a row */
+    /* Why the last try to start a run failed. The next try that succeeds clears these fields. */
+    uint64_t failures; /* number of tries that failed in a row */
     uint64_t failed_at_ms;
     uint64_t again_at_ms; /* the start is not tried again before this time */
     struct ts_bytes why;
@@ -79,31 +79,32 @@ size_t ts_fleet_schedule_encode(const struct ts_fleet_schedule *schedule,
                                 uint8_t ret_bytes[static TS_FLEET_SCHEDULE_MAX]);
 enum ts_fleet_error ts_fleet_schedule_decode(struct ts_bytes bytes, struct ts_fleet_schedule *ret_schedule);
 
-/* A name: 1 to 32 printable ASCII characters without blanks and '/'. */
+/* Makes a name from 1 to 32 printable ASCII characters without blanks and '/'. Returns false for any other
+ * text. */
 bool ts_schedule_name_from_text(struct ts_bytes text, struct ts_schedule_name *ret_name);
 struct ts_bytes ts_schedule_name_text(const struct ts_schedule_name *name);
 
-/* The latest due time that is not started or skipped. Earlier ones that nobody started are covered by it.
- * Returns 0 if nothing is due, also while the schedule is paused. */
+/* Returns the latest due time that is not started or skipped. It covers earlier due times that nobody
+ * started. Returns 0 if nothing is due, also while the schedule is paused. */
 uint64_t ts_schedule_due(const struct ts_fleet_schedule *schedule, uint64_t now_ms);
 
-/* The first due time after now. */
+/* Returns the first due time after now. */
 uint64_t ts_schedule_next(const struct ts_fleet_schedule *schedule, uint64_t now_ms);
 
-/* The latest due time up to now; 0: none. */
+/* Returns the latest due time up to now; 0: none. */
 uint64_t ts_schedule_latest(const struct ts_fleet_schedule *schedule, uint64_t now_ms);
 
-/* The first time at or after now that is this many milliseconds after midnight (UTC). */
+/* Returns the first time at or after now that is this many milliseconds after midnight (UTC). */
 uint64_t ts_schedule_first_daily(uint64_t now_ms, uint64_t of_day_ms);
 
-/* The id of the run for a due time. */
+/* Returns the id of the run for a due time. */
 struct ts_run_id ts_schedule_run(const struct ts_tenant_id *tenant, const struct ts_schedule_name *name,
                                  uint64_t due_ms);
 
 /* Records that the run of the begun due time was created. */
 void ts_schedule_started(struct ts_fleet_schedule *schedule);
 
-/* Records that a try failed: the pause before the next one doubles from 5 seconds to 30 minutes. `why` is
+/* Records that a try failed: the pause before the next try doubles from 5 seconds to 30 minutes. `why` is
  * cut. */
 void ts_schedule_failed(struct ts_fleet_schedule *schedule, uint64_t now_ms, struct ts_bytes why);
 
@@ -114,9 +115,10 @@ struct ts_fleet_listing {
     size_t len;
 };
 
-/* memory has TS_FLEET_PAGE_MAX bytes. */
+/* Begins a page in the memory, which has TS_FLEET_PAGE_MAX bytes. */
 void ts_fleet_listing_begin(struct ts_fleet_listing *page, uint8_t *memory);
-/* Returns false if the page has no room; it is then unchanged. An empty page has room for every unit that can be encoded. */
+/* Returns false if the page has no room; the page is then unchanged. An empty page has room for every unit
+ * that can be encoded. */
 bool ts_fleet_listing_add(struct ts_fleet_listing *page, const struct ts_fleet_unit *unit);
 size_t ts_fleet_listing_seal(struct ts_fleet_listing *page); /* returns the length */
 

@@ -211,7 +211,7 @@ enum ts_fleet_part_kind ts_fleet_summary_next(struct ts_fleet_summary_reader *re
         return reader->is_after_origin ? TS_FLEET_PART_END : TS_FLEET_PART_BAD;
     struct runtime__reader inner = {.rest = reader->rest};
     take_part(&inner, ret_part);
-    /* There is one origin, and it comes first. */
+    /* A summary has exactly one origin, as its first part. */
     const bool is_in_order = (ret_part->kind == TS_FLEET_PART_ORIGIN) != reader->is_after_origin;
     if (inner.is_bad || !is_in_order)
         ret_part->kind = TS_FLEET_PART_BAD;

@@ -97,9 +97,9 @@ struct ts_fleet_summary {
     size_t len;
 };
 
-/* memory has TS_FLEET_PAGE_MAX bytes. */
+/* Begins a summary in the memory, which has TS_FLEET_PAGE_MAX bytes. */
 void ts_fleet_summary_begin(struct ts_fleet_summary *summary, uint8_t *memory);
-/* Returns false if there is no room; then the summary is unchanged. */
+/* Returns false if the summary has no room for the part; the summary is then unchanged. */
 bool ts_fleet_summary_add(struct ts_fleet_summary *summary, const struct ts_fleet_part *part);
 size_t ts_fleet_summary_seal(struct ts_fleet_summary *summary);
 

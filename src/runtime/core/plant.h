@@ -1,6 +1,6 @@
 /*
- * Rules that tests may break on purpose, one at a time, to show that the checkers notice. Only test builds
- * can break them; in other builds each rule is a constant and costs nothing.
+ * Rules that tests may break on purpose, one at a time, to show that the checkers find the violations. Only
+ * test builds can break them; in other builds each rule is a constant and costs nothing.
  */
 #ifndef TS_RUNTIME_CORE_PLANT_H
 #define TS_RUNTIME_CORE_PLANT_H
@@ -33,7 +33,8 @@ enum ts_fleet_plant { TS_FLEET_PLANT_NONE, TS_FLEET_PLANTS(TS_FLEET__PLANT_ENUM)
 
 #ifdef TS_TEST_BUILD
 
-/* Applies to the whole process, until it is set to NONE again. Do not call it while other threads work. */
+/* Breaks this rule in the whole process, until it is called with NONE. Do not call it while other threads
+ * work. */
 void ts_fleet_plant(enum ts_fleet_plant plant);
 bool runtime__is_planted(enum ts_fleet_plant plant);
 

@@ -25,7 +25,7 @@
 /* X(SUFFIX, class, what follows, label, text). For a Permanent error, the third column is the reason for
  * parking. For a Retryable error, it says who is to blame when the lease is released after the last try: the
  * shard, which coordination then parks after too many attempts; or nobody, if the shard did not cause the
- * error. A StaleOwner has none. */
+ * error. For a StaleOwner error it is NOTHING. */
 #define TS_UNIT_REASONS(X)                                                                                   \
     X(TIMED_OUT, RETRYABLE, BLAME_SHARD, "timed_out", "the repository did not answer in time")               \
     X(UNREACHABLE, RETRYABLE, BLAME_SHARD, "unreachable", "the repository's host cannot be reached")         \

@@ -18,7 +18,7 @@
 /* A selection and an address fit together into a unit's record of 2 KiB. */
 #define TS_SELECTION_MAX        896
 
-/* Names of the synthetic refs begin with this; the commit's id follows. */
+/* Names of the synthetic refs begin with this text, followed by the commit's id. */
 #define TS_SELECTION_COMMIT_REF "refs/turnstone/commits/"
 
 /* Each text continues a message that begins with "the selection". */

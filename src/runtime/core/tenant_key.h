@@ -1,7 +1,7 @@
 /*
  * The key for the finding ids and prints of one tenant. The same secret has the same id in all repositories
- * of the tenant, and a different id for other tenants. It is derived from the cluster's secret, and never
- * changes.
+ * of the tenant, and a different id for other tenants. The key is derived from the cluster's secret, and
+ * never changes.
  *
  * Anyone who has both the cluster's secret and the database can test guesses of weak passwords against the
  * ids.

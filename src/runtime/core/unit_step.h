@@ -122,8 +122,8 @@ struct ts_unit_target {
 enum ts_unit_found {
     TS_UNIT_FOUND_OWN,     /* the target's current attempt is the unit's own */
     TS_UNIT_FOUND_SAME,    /* the target has not changed since it was read */
-    TS_UNIT_FOUND_COVERED, /* this run or a later one has flipped it */
-    TS_UNIT_FOUND_OTHER,   /* an earlier run has flipped it */
+    TS_UNIT_FOUND_COVERED, /* this run or a later one has flipped the target */
+    TS_UNIT_FOUND_OTHER,   /* an earlier run has flipped the target */
 };
 
 /* Each kind of event sets only its own field; do not read the others. */
@@ -144,7 +144,7 @@ struct ts_unit_event {
  * longest. */
 struct ts_unit_limits {
     uint32_t tries_max;
-    uint64_t slow_ms; /* each time that a failed sync took so long counts as another try */
+    uint64_t slow_ms; /* a failed sync counts as one more try for each slow_ms that it took */
     uint64_t first_wait_ms;
     uint64_t longest_wait_ms; /* a unit that must wait longer is released */
 };
@@ -167,7 +167,7 @@ struct ts_unit {
     bool is_stopping;
 };
 
-/* A unit of the run with this number, for a shard that was just claimed. */
+/* Initialises a unit of the run with this number, for a shard that was just claimed. */
 void ts_unit_init(struct ts_unit *unit, uint64_t run_number, struct ts_unit_limits limits);
 
 struct ts_unit_wish ts_unit_step(struct ts_unit *unit, const struct ts_unit_event *event);

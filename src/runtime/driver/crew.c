@@ -97,7 +97,7 @@ static void refuse(struct runtime__job *job, enum ts_claim_error error,
     end(job->crew, TS_CREW_REFUSED, "%s", why);
 }
 
-/* Says how many runs wait for workers with other rules, once for each change. */
+/* Reports how many runs wait for workers with other rules, once for each change of that number. */
 static void report_pinned(struct runtime__job *job, uint64_t count) {
     struct runtime__crew *crew = job->crew;
     pthread_mutex_lock(&crew->lock);
@@ -328,8 +328,8 @@ static void crew_release(struct runtime__crew *crew) {
     pthread_mutex_destroy(&crew->events);
 }
 
-/* Runs of targets always have a pin. If the user names a run without a pin, its shards are of another kind.
- * If the run cannot be read, the claims report why. */
+/* Whether the run is one of targets, which always has a pin. If the user names a run without a pin, its
+ * shards are of another kind. If the run cannot be read, the claims report why. */
 static bool is_run_of_targets(const struct ts_crew_options *options) {
     const struct ts_coord_run_query query = {.tenant = options->tenant, .run = options->run};
     struct ts_run_record run;

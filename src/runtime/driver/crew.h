@@ -33,7 +33,7 @@
     X(CLAIMED, "claimed")                                                                                    \
     X(DONE, "done")               /* scanned and durable */                                                  \
     X(NOTHING_NEW, "nothing_new") /* durable without a scan */                                               \
-    X(COVERED, "covered")         /* a later run had already scanned it */                                   \
+    X(COVERED, "covered")         /* a later run had scanned the target */                                   \
     X(PART, "part")                                                                                          \
     X(PARKED, "parked")                                                                                      \
     X(RELEASED, "released")                                                                                  \
@@ -63,9 +63,10 @@ struct ts_crew_event {
     const char *phase;  /* phase in which the unit ended (unit_step.h); NULL for other events */
     const char *reason; /* a label of reason.h; NULL: none */
     const char *text;   /* the reason for people */
-    uint64_t count;     /* what it counts depends on the event: docs/formats/worker-log.md */
+    uint64_t count;     /* its meaning depends on the event: docs/formats/worker-log.md */
     uint64_t elapsed_ms;
-    /* LOST, if the keeper lost the lease: the stage of the scan at that moment, and the time until everything had stopped */
+    /* LOST, if the keeper lost the lease. `stage`: the stage of the scan at that moment. stop_us: the time
+     * until everything had stopped. */
     enum ts_scan_stage stage;
     uint64_t stop_us;
     uint64_t stop_cpu_us; /* processor time of the whole process */
@@ -77,7 +78,7 @@ struct ts_crew_event {
     uint64_t faults; /* DONE: how much of the target could not be read */
 };
 
-/* Any thread may read it while the worker runs. Starts as {0}. */
+/* The progress of a worker. Any thread may read it while the worker runs. Starts as {0}. */
 struct ts_crew_progress {
     atomic_bool stop; /* set it, even from a signal handler, to release everything and end */
     atomic_uint_fast64_t done;
@@ -97,7 +98,7 @@ struct ts_crew_options {
     bool has_run;         /* work only for this run */
     struct ts_run_id run;
     unsigned jobs; /* 1 to TS_CREW_JOBS_MAX */
-    bool once;     /* end when no run is active; otherwise wait for new ones */
+    bool once;     /* end when no run is active; otherwise wait for new runs */
     struct ts_fleet_tenant_key tenant_key;
     uint64_t memory_bytes;      /* for all jobs together; 0: the default of a scan */
     uint64_t part_ms;           /* time between parts of a long unit */
@@ -124,7 +125,7 @@ enum ts_crew_result {
     TS_CREW_REFUSED, /* the run does not exist, or a store refuses this worker */
 };
 
-/* Blocks until the worker ends. */
+/* Runs a worker. Blocks until it ends. */
 enum ts_crew_result ts_crew_work(const struct ts_crew_options *options, struct ts_crew_error *ret_error);
 
 #endif

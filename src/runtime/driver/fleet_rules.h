@@ -20,11 +20,11 @@ bool ts_fleet_rules_set_init(struct ts_fleet_rules_set *ret_set, const struct ts
                              struct ts_scan_error *ret_error);
 void ts_fleet_rules_set_release(struct ts_fleet_rules_set *set);
 
-/* The pin of a run: workers with other rules, or another program, do not claim its shards. */
+/* Returns the pin for a run: workers with other rules, or another program, do not claim its shards. */
 struct ts_pin ts_fleet_rules_pin(const struct ts_fleet_rules *rules);
 
-/* The options of every scan of a fleet, without target and selection. The key must stay valid until the scan
- * has ended. */
+/* Returns the options of every scan of a fleet, without target and selection. The key must stay valid until
+ * the scan has ended. */
 struct ts_scan_options ts_fleet_scan_options(const struct ts_fleet_tenant_key *key);
 
 #endif

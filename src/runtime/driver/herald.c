@@ -19,7 +19,7 @@ enum {
 struct runtime__herald {
     struct runtime__crew *crew;
     pthread_t thread;
-    uint64_t failures; /* failures in a row of this worker: it asks less often while receivers are down */
+    uint64_t failures; /* tries to send that failed in a row; each makes the next pause longer */
     uint64_t waiting;
     bool is_failing; /* the last pass ended with a failure */
     uint64_t pause_ms;
@@ -81,7 +81,8 @@ static void tell_sink(struct telling *telling, size_t index) {
         report(telling, TS_CREW_EVENT_NOTIFY_FAILED, &answer, sink->name);
 }
 
-/* Ends the notice if all sinks have received it. Otherwise the notice waits, and this worker waits, too. */
+/* Ends the notice if all sinks have received it. Otherwise returns the notice with a pause, and sets the
+ * pause of this worker, too. */
 static bool conclude(struct telling *telling, struct ts_infra_error *ret_error) {
     struct runtime__herald *herald = telling->herald;
     struct ts_coord *coord = herald->crew->options->coord;
@@ -132,7 +133,7 @@ static bool tell(struct telling *telling, const struct ts_notice_ref *ref, struc
     return conclude(telling, ret_error);
 }
 
-/* One pass over the notices. A failure ends it, and the next pass follows after a pause. */
+/* One pass over the notices. A failure ends the pass, and the next pass follows after a pause. */
 static bool look(struct runtime__herald *herald, struct ts_infra_error *ret_error) {
     const struct ts_crew_options *options = herald->crew->options;
     struct ts_notice_refs refs = {0};

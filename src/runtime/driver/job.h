@@ -20,7 +20,7 @@ struct runtime__job {
     unsigned number;
     pthread_t thread;
     bool has_thread;
-    struct ts_coord *coord; /* for all calls but the keeper's; ends them when the lease is lost */
+    struct ts_coord *coord; /* for all calls except the keeper's; calls end when the lease is lost */
     struct ts_coord_session *session;
     struct ts_coord_keeper *keeper;
     struct ts_durable *durable;
@@ -28,7 +28,8 @@ struct runtime__job {
      * to stop. */
     struct ts_scan_progress progress;
     atomic_uint loss; /* an enum ts_unit_reason: why the keeper last lost a lease */
-    /* When the keeper lost the lease of this unit: monotonic time (0: it did not), processor time, and stage of the scan. */
+    /* When the keeper lost the lease of this unit: monotonic time (0: the lease is not lost), processor time,
+     * and stage of the scan. */
     atomic_uint_fast64_t lost_ns;
     atomic_uint_fast64_t lost_cpu_ns;
     atomic_uint lost_stage;
@@ -67,7 +68,7 @@ bool runtime__is_over(struct runtime__crew *crew);
 /* How a unit ended. */
 enum runtime__unit_result {
     RUNTIME__UNIT_ENDED,    /* done, parked or lost */
-    RUNTIME__UNIT_RELEASED, /* it could be claimed again at once: wait before the next claim */
+    RUNTIME__UNIT_RELEASED, /* its shard can be claimed again at once: wait before the next claim */
     RUNTIME__UNIT_SICK,     /* released because of a fault of this machine: wait before the next claim */
 };
 
@@ -75,11 +76,12 @@ enum runtime__unit_result {
 enum runtime__unit_result runtime__unit_run(struct runtime__job *job,
                                             const struct ts_acquire_result_view *claimed);
 
-/* For a job that finds nothing to claim. Completes the runs whose shards have all ended, and removes rows
- * that killed workers left. Returns how many runs are still active. */
+/* Called by a job that finds nothing to claim. Completes the runs whose shards have all ended, and removes
+ * rows that killed workers left. Returns how many runs are still active. */
 bool runtime__tidy(struct runtime__job *job, uint64_t *ret_active);
 
-/* For rows that cannot be removed yet: a job that finds nothing to claim sweeps again after this time. */
+/* Plans a sweep for rows that cannot be removed yet: a job that finds nothing to claim sweeps again after
+ * this time. */
 void runtime__sweep_later(struct runtime__crew *crew, uint64_t wait_ms);
 
 #endif

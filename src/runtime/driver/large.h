@@ -9,10 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Compressed objects of at least this size are large. */
+/* A repository is large if its compressed objects have at least this size. */
 #define RUNTIME__LARGE_BYTES (UINT64_C(16) << 20)
 
-/* Bare, or with a work tree. What cannot be read counts as empty. */
+/* Returns whether the repository, bare or with a work tree, is large. Files that cannot be read count as
+ * empty. */
 bool runtime__is_large(const char *repository);
 
 #endif

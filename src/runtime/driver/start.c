@@ -17,7 +17,7 @@ struct start {
     struct ts_target_list targets;
     size_t next; /* the next target to store */
     char why[600];
-    struct ts_infra_error error; /* of a store */
+    struct ts_infra_error error; /* the error of a store */
     bool is_store_failure;
 };
 
@@ -149,7 +149,8 @@ static bool begin(struct start *start, uint64_t due_ms) {
 
 /* ---- submit ---- */
 
-/* Somebody may have cancelled the run before it was complete: then it is not started again. */
+/* Whether the run has ended. Somebody may have cancelled it before all its shards were registered; then it is
+ * not started again. */
 static bool has_ended(const struct start *start, struct ts_run_id run) {
     const struct ts_coord_run_query query = {.tenant = start->starter->tenant, .run = run};
     struct ts_run_record record;
@@ -182,7 +183,8 @@ static bool submit(struct start *start, struct ts_run_id run) {
     return fail(start, "the run cannot be created: %s", why);
 }
 
-/* Deletes runs that are older than the last `keep`. A run that has not ended waits for the next time. */
+/* Deletes runs that are older than the last `keep`. A run that has not ended is not deleted until a later
+ * call. */
 static void delete_old(struct start *start) {
     struct ts_fleet_schedule next = start->seen.schedule;
     while (next.keep > 0 && next.run_count > next.keep) {

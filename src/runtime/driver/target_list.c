@@ -61,7 +61,8 @@ static enum ts_target_result keep(struct ts_target_list *list, const struct ts_t
     return TS_TARGET_OK;
 }
 
-/* The path of the main work tree, or of a bare repository. It is the same for all linked work trees. */
+/* Returns the path of the main work tree, or of a bare repository. The path is the same for all linked work
+ * trees. */
 static char *real_path_of(const struct ts_git_repo *repo) {
     char *path = realpath(ts_git_repo_common_dir(repo), NULL);
     size_t len = path == NULL ? 0 : strlen(path);
@@ -150,7 +151,7 @@ static bool is_repository(int folder) {
            (has(folder, "HEAD", 0) && has(folder, "objects", S_IFDIR) && has(folder, "refs", S_IFDIR));
 }
 
-/* Folders that are not visited yet. */
+/* A walk over folders. `folders` has the folders that are not visited yet. */
 struct walk {
     struct ts_target_list *list;
     const struct ts_target_defaults *defaults;

@@ -24,7 +24,7 @@
 enum { SWEEP_LATER_MS = 100 };
 
 struct runs {
-    struct ts_pin pin; /* only runs with this pin: others belong to another kind or version of worker */
+    struct ts_pin pin; /* only runs with this pin: other runs belong to another kind or version of worker */
     struct ts_run_id *items;
     size_t count;
     size_t capacity;
@@ -48,7 +48,7 @@ static bool skip_damaged(void *context, struct ts_run_id run, const struct ts_in
     return true;
 }
 
-/* The active runs that this worker works for. */
+/* Lists the active runs that this worker works for. */
 static bool list_active(const struct runtime__crew *crew, struct runs *ret_runs) {
     const struct ts_crew_options *options = crew->options;
     struct ts_coord_detail detail = {0};
@@ -65,7 +65,8 @@ static bool list_active(const struct runtime__crew *crew, struct runs *ret_runs)
            !ret_runs->no_memory;
 }
 
-/* The op id is the same for all workers, so a second worker only repeats the operation. */
+/* Returns the op id for completing a run. It is the same for all workers, so a second worker only repeats the
+ * operation. */
 static struct ts_op_id completion_id(struct ts_run_id run) {
     uint8_t hash[TS_BLAKE3_OUT_LEN];
     uint8_t number[8];

@@ -188,7 +188,7 @@ static struct ts_unit_event perform_complete(struct runtime__unit *unit) {
     return runtime__failed(end, &detail);
 }
 
-/* The op id of an operation that ends the lease. It is the same when the operation is repeated. */
+/* Returns the op id of an operation that ends the lease. A repeated operation has the same op id. */
 static struct ts_op_id op_id_of(const struct runtime__job *job, const char *what) {
     const struct ts_lease *lease = ts_coord_session_lease(job->session);
     uint8_t numbers[24];
@@ -205,7 +205,8 @@ static struct ts_op_id op_id_of(const struct runtime__job *job, const char *what
     return (struct ts_op_id){ts_le64_load(hash)};
 }
 
-/* If a store does not answer, the operation is repeated. Every other refusal means that the lease is lost. */
+/* Returns the event for an error of an operation that ends the lease. If a store does not answer, the
+ * operation is repeated. Every other error means that the lease is lost. */
 static struct ts_unit_event refused(enum ts_error_variant error) {
     return (struct ts_unit_event){.kind = TS_UNIT_EVENT_FAILED,
                                   .error = ts_unit_error_of(error == TS_VARIANT_BACKEND_ERROR
@@ -213,7 +214,7 @@ static struct ts_unit_event refused(enum ts_error_variant error) {
                                                                 : ts_durable_reason_of_loss(error))};
 }
 
-/* Stores the reason, for people. The next operation does not depend on it, so a failure is ignored. */
+/* Stores the reason, for people. The next operation does not depend on this note, so a failure is ignored. */
 static void note(struct runtime__unit *unit, bool is_parked) {
     const struct ts_durable_decision decision = {.is_parked = is_parked, .reason = unit->reason};
     struct ts_durable_detail detail;

@@ -23,7 +23,7 @@ struct runtime__unit {
     uint64_t begun_ns;
     struct ts_unit core;
     struct ts_unit_wish wish; /* the wish in progress, or the next one */
-    uint64_t wished_ns;       /* when it began */
+    uint64_t wished_ns;       /* when that wish began */
     struct ts_durable_unit read;
     struct ts_unit_receipt const *receipt;
     struct ts_item_receipt const *item;

@@ -132,7 +132,8 @@ static bool take(void *context, enum ts_durable_recall what, struct ts_bytes byt
     ts_unreachable("every kind is handled");
 }
 
-/* Without tips, the scan reads everything again, and only takes longer. */
+/* Passes the tips to the scan if all of them could be read. Without tips, the scan reads everything again,
+ * and only takes longer. */
 static void use_tips(const struct loading *loading) {
     if (loading->tips.len > 0 && !loading->is_damaged && !loading->has_no_tips && !loading->no_memory)
         ts_scan_earlier_tips(loading->earlier, ts_bytes_of(loading->tips.data, loading->tips.len),
@@ -262,7 +263,8 @@ static struct ts_unit_event own_fault(enum ts_fleet_worker_fault_kind kind) {
     return (struct ts_unit_event){.kind = TS_UNIT_EVENT_OWN_FAULT, .fault = {kind}};
 }
 
-/* A failed read may be a fault of this machine, which must not park the target. */
+/* Returns the event for a failed read. The cause may be a fault of this machine, which must not park the
+ * target. */
 static struct ts_unit_event why_unreadable(int os_error) {
     if (os_error == EMFILE || os_error == ENFILE)
         return own_fault(TS_FLEET_WORKER_FAULT_NO_DESCRIPTORS);
@@ -295,7 +297,8 @@ static struct ts_unit_event why_refused(const char *path, bool is_mirror) {
                                                      : TS_UNIT_UNSUPPORTED_FORMAT);
 }
 
-/* Why the scan failed as a whole. Damage that leaves something to scan is a fault of the report instead. */
+/* Returns the event for a scan that failed as a whole. Damage that leaves something to scan is a fault of the
+ * report instead. */
 static struct ts_unit_event why_failed(const struct ts_scan_error *error) {
     if (error->git == TS_GIT_OK || error->git == TS_GIT_NO_MEMORY)
         return own_fault(TS_FLEET_WORKER_FAULT_NO_MEMORY);
@@ -337,8 +340,9 @@ static void run_scanner(struct runtime__unit *unit, const char *path, const stru
     runtime__step(unit, &event);
 }
 
-/* When a callback ends a scan, it sets the stop flag. The flag is cleared afterwards. If the worker wants a
- * stop, too, it sets the flag again; whether the keeper wants one is checked here. */
+/* When a callback ends a scan, it sets the stop flag. The flag is cleared afterwards. If the worker must
+ * stop, too, its own thread sets the flag again. If the lease is lost, or the core was asked to stop, this
+ * function sets the flag again. */
 static void forget_refusal(struct runtime__unit *unit) {
     if (!unit->is_settled)
         return;

@@ -46,7 +46,7 @@ static const char *text_of(struct assembly *mine, struct ts_bytes text) {
 
 /* ---- rules ---- */
 
-/* The index of a rule in the table, or where to insert it. */
+/* Returns the index of a rule in the table, or where to insert the rule. */
 static size_t place_of_rule(const struct assembly *mine, struct ts_bytes id, bool *ret_found) {
     size_t low = 0, high = mine->rule_count;
     *ret_found = false;
@@ -94,7 +94,7 @@ static bool add_rule(struct assembly *mine, const struct ts_fleet_rule *stored) 
 static const struct ts_rule *rule_of(struct assembly *mine, const struct ts_fleet_entry *entry) {
     const struct ts_fleet_rule alone = {.id = entry->rule, .name = entry->rule, .severity = entry->severity};
     bool is_there;
-    if (!add_rule(mine, &alone)) /* does nothing if a summary has already added it */
+    if (!add_rule(mine, &alone)) /* does nothing if a summary has already added the rule */
         return NULL;
     const size_t at = place_of_rule(mine, entry->rule, &is_there);
     return is_there ? mine->rules[at] : NULL;
@@ -222,7 +222,7 @@ static bool take_summary(struct assembly *mine, const struct gather_target *targ
     return true;
 }
 
-/* The address that a summary begins with. */
+/* Returns the address that a summary begins with. */
 static struct ts_bytes address_of(const struct gather_target *target) {
     struct ts_fleet_summary_reader reader;
     struct ts_fleet_part part;
@@ -408,7 +408,8 @@ static void note_listed(void *context, const struct ts_found *found) {
     *is_listed = true;
 }
 
-/* A report of one target does not have the other targets of a finding, whose places may be open. */
+/* Sets is_allowed to false if a place in another target is open. A report of one target does not have the
+ * places in other targets. */
 static bool check_other_targets(const struct assembly *mine, const struct ts_report_finding *finding,
                                 bool *is_allowed) {
     const struct gather *gather = mine->gather;

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* For the lease check, the target's record and its check, and marks. */
+/* Operations that are kept free for the lease check, the target's record and its check, and marks. */
 enum { SPARE_OPS = 16 };
 #define SPARE_BYTES ((size_t)16384)
 

@@ -24,7 +24,7 @@ void durable__batch_release(struct durable__batch *batch);
 /* Returns whether operations with this many bytes can be added, so that there is still room for the flip. */
 bool durable__batch_has_room(const struct durable__batch *batch, size_t ops, size_t bytes);
 
-/* Each returns false when memory runs out. */
+/* Each function returns false when memory runs out. */
 bool durable__batch_put(struct durable__batch *batch, const struct ts_fleet_key *key, struct ts_bytes value);
 bool durable__batch_del(struct durable__batch *batch, const struct ts_fleet_key *key);
 bool durable__batch_before(struct durable__batch *batch, uint64_t time_ms);

@@ -21,7 +21,7 @@ enum ts_durable_end durable__change_find(struct ts_durable *durable, const struc
                                          struct ts_durable_detail *ret_detail);
 void durable__change_release(struct durable__change *change);
 
-/* Number of pages; 0: nothing changes. */
+/* Returns the number of pages; 0: nothing changes. */
 uint32_t durable__change_pages(const struct durable__change *change);
 /* Fills memory of TS_FLEET_PAGE_MAX bytes, and returns the length. */
 size_t durable__change_page(const struct durable__change *change, uint32_t page, uint64_t at_ms,

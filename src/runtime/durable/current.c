@@ -95,7 +95,7 @@ void durable__current_release(struct durable__current *current) {
     *current = (struct durable__current){0};
 }
 
-/* The entry of the target, or the free entry to use for it. */
+/* Returns the entry of the target, or the free entry to use for the target. */
 static struct durable__current_entry *find(const struct durable__current *current,
                                            const struct ts_target_id *id) {
     const uint64_t hash = ts_xxh64_of_bytes(ts_bytes_of(id->bytes, sizeof id->bytes));

@@ -97,7 +97,7 @@ static bool take_changes(void *context, const struct ts_rows *rows) {
     return true;
 }
 
-/* All changes by these runs, on all stores. */
+/* Visits all changes by these runs, on all stores. */
 static bool for_changes(struct ts_coord *coord, const struct ts_tenant_id *tenant, struct ts_fleet_runs runs,
                         bool (*visit)(void *context, const struct ts_rows *rows), void *context,
                         struct ts_infra_error *ret_error) {
@@ -146,7 +146,7 @@ static bool add_pair(struct diff *diff, const struct event *event, bool came) {
     return true;
 }
 
-/* One finding: the states of each of its targets at both ends. */
+/* Takes one finding: computes the states of each of its targets at both ends. */
 static bool take_finding(struct diff *diff, size_t from, size_t count) {
     const struct event *events = diff->events + from;
     struct about about = {
@@ -299,7 +299,7 @@ static int compare_targets(const void *a, const void *b) {
     return memcmp(&one->id, &other->id, sizeof one->id);
 }
 
-/* The targets of the entries, sorted by id. */
+/* Collects the targets of the entries, sorted by id. */
 static bool collect_targets(struct diff *diff) {
     if (!TS_GROW(diff->targets, diff->target_capacity, diff->pair_count + 1))
         return durable__no_room(diff->error);

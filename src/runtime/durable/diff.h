@@ -26,10 +26,10 @@ struct ts_diff_query {
 struct ts_diff_entry {
     struct ts_fleet_finding id;
     struct ts_fleet_finding_record record;
-    bool came;          /* false: it went */
-    bool is_everywhere; /* came: no other target had it before; went: no other target has it now */
+    bool came;          /* true: added; false: removed */
+    bool is_everywhere; /* if added: no other target had it before; if removed: no other target has it now */
     struct ts_target_id target;
-    struct ts_bytes address; /* of the target; empty: unknown */
+    struct ts_bytes address; /* address of the target; empty: unknown */
     struct ts_bytes selection;
 };
 
@@ -41,7 +41,8 @@ struct ts_diff_counts {
     uint64_t cut;   /* targets with more changes than are stored */
 };
 
-/* Visits the entries: first those that came, then those that went, by severity from the highest, finding and target. */
+/* Visits the entries: first the added findings, then the removed ones, each by severity from the highest,
+ * finding and target. */
 bool ts_diff_list(struct ts_coord *coord, const struct ts_diff_query *query,
                   void (*visit)(void *context, const struct ts_diff_entry *entry), void *context,
                   struct ts_diff_counts *ret_counts, struct ts_infra_error *ret_error);

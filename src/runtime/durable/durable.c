@@ -328,7 +328,8 @@ static bool is_marked(const struct recall *recall, const struct ts_attempt *leas
 }
 
 /* Pages of hits that neither the target's record nor this run needs are not used, because a sweep may remove
- * them at any time. The same applies to pages of other runs that have a mark: their flip may never have come. */
+ * them at any time. Pages of other runs that have a mark are not used either, because their flip may never
+ * have happened. */
 static void visit_hits(struct recall *recall, const struct ts_row *row) {
     struct ts_durable *durable = recall->durable;
     struct ts_fleet_hits_key key;
@@ -356,7 +357,8 @@ static void visit_tips(struct recall *recall, const struct ts_row *row) {
         hand_over(recall, tips.is_again ? TS_DURABLE_AGAIN : TS_DURABLE_TIPS, tips.oids);
         return;
     }
-    /* The other pages alone do not suffice: this one may list an id that must be read again. */
+    /* This page cannot be read, and may list an id that must be read again. So the other pages are not
+     * enough. */
     hand_over(recall, TS_DURABLE_NO_TIPS, ts_bytes_of(NULL, 0));
     recall->is_enough = true;
 }
@@ -395,8 +397,8 @@ static struct ts_fleet_range range_of(const struct ts_durable *durable, enum ts_
     return ts_fleet_range_summary(&durable->id, &durable->target.attempt);
 }
 
-/* Tips are a watermark only for the rules that have scanned everything the tips reach. Other rules may find
- * something there. */
+/* Whether the tips can be used. Tips are a watermark only for the rules that have scanned everything the tips
+ * reach. Other rules may find something there. */
 static bool has_tips(const struct ts_durable *durable) {
     return durable->has_target && !durable->target.has_faults &&
            memcmp(durable->target.rules.rules, durable->run.rules.rules, sizeof durable->run.rules.rules) ==

@@ -56,7 +56,7 @@ struct ts_durable_options {
     struct ts_durable_stop stop;
 };
 
-/* Returns NULL when memory runs out. Coordination and session must stay valid as long as it. */
+/* Returns NULL when memory runs out. Coordination and session must stay valid as long as the result. */
 struct ts_durable *ts_durable_new(const struct ts_durable_options *options);
 void ts_durable_free(struct ts_durable *durable); /* accepts NULL */
 
@@ -64,10 +64,10 @@ void ts_durable_free(struct ts_durable *durable); /* accepts NULL */
 enum ts_durable_end {
     TS_DURABLE_OK,
     TS_DURABLE_CONFLICT,  /* flip: the target has changed since it was read */
-    TS_DURABLE_UNKNOWN,   /* flip: it may have been done; look_up */
+    TS_DURABLE_UNKNOWN,   /* flip: the flip may have been done; call look_up */
     TS_DURABLE_FAILED,    /* the error says why */
     TS_DURABLE_OWN_FAULT, /* the fault says why */
-    TS_DURABLE_STOPPED,   /* recall, stage: it had to stop */
+    TS_DURABLE_STOPPED,   /* recall, stage: the call had to stop */
 };
 
 struct ts_durable_detail {
@@ -96,7 +96,8 @@ struct ts_durable_unit {
     struct ts_fleet_target target;
 };
 
-/* One call to the home store. A later flip checks that the target has not changed since this read. */
+/* Reads the unit and its target, in one call to the home store. A later flip checks that the target has not
+ * changed since this read. */
 enum ts_durable_end ts_durable_read(struct ts_durable *durable, struct ts_durable_unit *ret_unit,
                                     struct ts_durable_detail *ret_detail);
 
@@ -105,8 +106,8 @@ enum ts_durable_end ts_durable_read(struct ts_durable *durable, struct ts_durabl
 enum ts_durable_recall {
     TS_DURABLE_KNOWN, /* pages of this run's rules; a missing page costs only time */
     /* Pages of this run's rules and judging that a flip may rely on: the pages of the target's record, if it
-     * has the same rules and judging, and the pages of earlier leases of this shard. If others have been left
-     * out, a recall of TIPS that follows has NO_TIPS. */
+     * has the same rules and judging, and the pages of earlier leases of this shard. If other pages were left
+     * out, a later recall of TIPS visits NO_TIPS. */
     TS_DURABLE_HITS,
     TS_DURABLE_OTHER_HITS, /* pages of the target's record, if it has the same rules but another judging */
     TS_DURABLE_TIPS,       /* the watermark in the target's record: ids of the format's length */
@@ -200,7 +201,7 @@ struct ts_durable_decision {
     const char *reason; /* a label of reason.h */
 };
 
-/* Stores it for people (notes.h), under the lease. A failure has no other effect. */
+/* Stores the decision for people (notes.h), under the lease. A failure has no other effect. */
 enum ts_durable_end ts_durable_note(struct ts_durable *durable, const struct ts_durable_decision *decision,
                                     struct ts_durable_detail *ret_detail);
 

@@ -55,7 +55,7 @@ struct ts_durable {
 };
 
 struct ts_attempt durable__attempt(const struct ts_durable *durable, uint32_t n);
-/* The attempt of the staged rows; another attempt only with a planted mistake. */
+/* Returns the attempt of the staged rows; another attempt only with a planted mistake. */
 struct ts_attempt durable__staged_attempt(const struct ts_durable *durable, uint32_t n);
 
 /* ---- stores ---- */
@@ -63,7 +63,7 @@ struct ts_attempt durable__staged_attempt(const struct ts_durable *durable, uint
 enum ts_durable_end durable__failed(enum ts_unit_reason reason, struct ts_durable_detail *ret_detail);
 enum ts_durable_end durable__no_memory(struct ts_durable_detail *ret_detail);
 
-/* The end for a write, checkpoint or complete that coordination has refused. */
+/* Returns the end for a write, checkpoint or complete that coordination has refused. */
 enum ts_durable_end durable__lost(enum ts_error_variant error, const struct ts_coord_detail *detail,
                                   struct ts_durable_detail *ret_detail);
 
@@ -72,7 +72,7 @@ enum ts_durable_end durable__read_keys(struct ts_durable *durable, uint32_t plac
                                        const struct ts_bytes *keys, size_t count,
                                        struct ts_durable_detail *ret_detail);
 
-/* One scan of a range into durable->rows. */
+/* Scans a range into durable->rows, in one call. */
 enum ts_durable_end durable__scan(struct ts_durable *durable, uint32_t place,
                                   const struct ts_fleet_range *range, size_t limit,
                                   struct ts_durable_detail *ret_detail);
@@ -86,10 +86,11 @@ enum ts_durable_end durable__write_surely(struct ts_durable *durable, const stru
 /* Applies a batch on any store, without the lease. The batch must be one that may be repeated. */
 enum ts_store_result durable__apply_surely(struct ts_durable *durable, uint32_t place,
                                            const struct durable__batch *batch);
-/* The end of a call that a store has refused. */
+/* Returns the end for a call that a store has refused. */
 enum ts_durable_end durable__refused_by(enum ts_store_result result, struct ts_durable_detail *ret_detail);
 
-/* How long after a read of another store a batch on it may be applied, for a run with these leases. */
+/* Returns how long after a read of another store a batch on that store may be applied, for a run with these
+ * leases. */
 uint64_t durable__limit_ms(const struct ts_run_config *config);
 
 static inline bool durable__must_stop(struct ts_durable_stop stop) {
@@ -100,7 +101,7 @@ static inline bool durable__must_stop(struct ts_durable_stop stop) {
  * false when memory runs out. */
 bool durable__put_target(struct ts_durable *durable, const struct ts_fleet_target *target);
 
-/* The value of a mark of this unit's own rows. */
+/* Returns the value of a mark for this unit's own rows. */
 struct ts_fleet_waste durable__waste_of(const struct ts_durable *durable);
 
 /* Puts a waste mark of the unit's target. */
@@ -108,7 +109,8 @@ bool durable__put_mark(struct durable__batch *batch, const struct ts_durable *du
                        const struct ts_attempt *attempt, enum ts_waste waste,
                        const struct ts_fleet_waste *value);
 
-/* Room for the receipt of the unit, so that no step fails after it is done. NULL: no memory. */
+/* Allocates the receipt of the unit, so that no step fails after it is done. Returns NULL when memory runs
+ * out. */
 struct ts_unit_receipt *durable__unit_receipt_new(void);
 
 /* ---- receipts: their contents, for the frontier ---- */

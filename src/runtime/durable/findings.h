@@ -82,7 +82,7 @@ struct ts_findings_query {
     bool wants_address;
 };
 
-/* Visits matching findings in the order of their ids. ret_more: there are more than the limit. */
+/* Visits matching findings in the order of their ids. ret_more: more findings match than the limit. */
 bool ts_findings_list(struct ts_coord *coord, const struct ts_findings_query *query,
                       void (*visit)(void *context, const struct ts_found *found), void *context,
                       bool *ret_more, struct ts_infra_error *ret_error);
@@ -96,9 +96,9 @@ struct ts_findings_scope {
     struct ts_fleet_finding finding;
 };
 
-/* All occurrences of the matching findings in all targets, in the form of a report of a scan of these
- * targets. Targets are ordered by address. If the filter has a target, the report has only its occurrences; the
- * state of a finding nevertheless depends on all targets. */
+/* Makes a report of all occurrences of the matching findings in all targets, in the form of a report of a
+ * scan of these targets. Targets are ordered by address. If the filter has a target, the report has only the
+ * occurrences in that target; the state of a finding nevertheless depends on all targets. */
 bool ts_findings_report(struct ts_coord *coord, const struct ts_findings_scope *scope,
                         struct ts_report *ret_report, struct ts_infra_error *ret_error);
 void ts_findings_report_release(struct ts_report *report);
@@ -117,8 +117,8 @@ struct ts_triage_room {
     uint8_t bytes[TS_TRIAGE_BYTES];
 };
 
-/* ret_exists: whether the fleet has seen the finding. ret_triage is OPEN, without texts, if nobody has
- * decided. */
+/* Reads the decision about a finding. ret_exists: whether the fleet has seen the finding. ret_triage is OPEN,
+ * without texts, if nobody has decided. */
 bool ts_triage_get(struct ts_coord *coord, const struct ts_triage_query *query, struct ts_triage_room *room,
                    bool *ret_exists, struct ts_fleet_triage *ret_triage, struct ts_infra_error *ret_error);
 

@@ -5,18 +5,19 @@
 #include "os/arena.h"
 #include "runtime/durable/findings.h"
 
-/* Keys of one READ. */
+/* The maximum number of keys in one READ. */
 enum { DURABLE__KEYS_AT_ONCE = 500 };
 
 enum ts_fleet_finding_state durable__state_of(enum ts_triage triage, bool is_allowed);
 
-/* Each sets the error and returns false. */
+/* Each function sets the error and returns false. */
 bool durable__say(struct ts_infra_error *ret_error, enum ts_infra_kind kind, const char *text);
 bool durable__say_damaged(struct ts_infra_error *ret_error, const char *what, enum ts_fleet_error error);
 bool durable__no_room(struct ts_infra_error *ret_error);
 
-/* Reads any number of keys, each from its store, in as few calls as possible. Calls visit for each key that
- * exists, in any order; if visit returns false, the read fails with ret_error. */
+/* A key and the place of its store. durable__read_all reads any number of keys, in as few calls as possible.
+ * It calls visit for each key that exists, in any order. If visit returns false, the read fails with
+ * ret_error. */
 struct durable__key_at {
     struct ts_fleet_key key;
     uint32_t place;
@@ -45,7 +46,7 @@ void durable__current_forget(struct durable__current *current, const struct ts_t
 /* Reads the records of the wanted targets that are not known yet. */
 bool durable__current_read(struct durable__current *current, struct ts_coord *coord,
                            const struct ts_tenant_id *tenant, struct ts_infra_error *ret_error);
-/* The current attempt of a wanted target; zeros: it has none. */
+/* Returns the current attempt of a wanted target; zeros if the target has no record. */
 struct ts_attempt durable__current_attempt(const struct durable__current *current,
                                            const struct ts_target_id *id);
 /* Returns whether the attempt is the current one of a known target. */

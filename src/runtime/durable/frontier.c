@@ -41,7 +41,7 @@ bool ts_frontier_is_complete(const struct ts_frontier *frontier) {
     return frontier->has_unit;
 }
 
-/* Never 0. */
+/* Returns the op id for moving the cursor. It is never 0. */
 static uint64_t op_id_of(const struct durable__progress *progress, const struct ts_frontier_cursor *cursor) {
     static const struct ts_bytes context = TS_BYTES_INIT("turnstone 2026-11 fleet op id");
     uint8_t ids[16], hash[8];

@@ -1,8 +1,8 @@
 /*
  * The prefix aggregator: computes how far the keys of a shard are done without a gap, from receipts alone.
  *
- * A shard has one target T. The frontier is T once a part of it is durable, and T ff when the unit is done.
- * Only receipts of durable.h (items and units) move it.
+ * A shard has one target T. The frontier is T once a part of the target is durable, and T ff when the unit is
+ * done. Only receipts of durable.h (items and units) move the frontier.
  */
 #ifndef TS_RUNTIME_DURABLE_FRONTIER_H
 #define TS_RUNTIME_DURABLE_FRONTIER_H
@@ -33,7 +33,7 @@ void ts_frontier_clear(struct ts_frontier *frontier);
 void ts_frontier_add_item(struct ts_frontier *frontier, const struct ts_item_receipt *item);
 void ts_frontier_add_unit(struct ts_frontier *frontier, const struct ts_unit_receipt *unit);
 
-/* Returns false if nothing is durable. */
+/* Computes the cursor for the frontier. Returns false if nothing is durable. */
 bool ts_frontier_cursor(const struct ts_frontier *frontier, struct ts_frontier_cursor *ret_cursor);
 
 /* Returns whether the whole range is done. */

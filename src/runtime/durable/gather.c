@@ -4,8 +4,8 @@
  *     which targets ──> their pages, as pieces ──> their summaries ──> pieces of one finding joined ──> filter ──> report
  *
  * A piece is one finding in one page. A sweep removes the pages of an attempt before its summary. So if the
- * summary still exists after the pages were read, the pages were complete. If it does not, the target has
- * changed meanwhile, and is read again.
+ * summary still exists after the pages were read, the pages were complete. If the summary no longer exists,
+ * the target has changed meanwhile, and is read again.
  */
 #include "gather.h"
 
@@ -102,7 +102,8 @@ static bool choose_targets(struct gather *gather) {
 
 /* ---- pages ---- */
 
-/* Copy into the report's memory. When memory runs out, the copies are empty, and no_memory is set. */
+/* The functions below copy into the report's memory. When memory runs out, the copies are empty, and
+ * no_memory is set. */
 static const char *hex_of(struct gather *gather, struct ts_bytes bytes) {
     char *text = ts_arena_take(&gather->arena->arena, 2 * bytes.len + 1);
     if (text == NULL) {
@@ -284,7 +285,7 @@ static bool take_summaries(struct gather *gather, uint32_t from, uint32_t count)
     return durable__read_all(gather->coord, keys, count, take_summary, gather, gather->error);
 }
 
-/* Targets that have changed meanwhile are read again, with their new attempts. */
+/* Reads the targets again that have changed meanwhile, with their new attempts. */
 static bool again(struct gather *gather, size_t from, size_t to) {
     durable__current_release(&gather->current);
     for (size_t i = from; i < to; i++) {

@@ -17,7 +17,7 @@ struct gather_target {
 struct gather_piece {
     uint32_t target;
     struct ts_fleet_entry entry;
-    struct ts_report_occurrence head; /* if the entry has one */
+    struct ts_report_occurrence head; /* the first place in HEAD, if the entry has one */
     size_t first;
     size_t count;
 };
@@ -50,7 +50,7 @@ struct gather {
     size_t place_count, place_capacity;
 };
 
-/* On success the report owns arena, commits and places. */
+/* Makes the report from the collected data. On success the report owns arena, commits and places. */
 bool durable__gather_assemble(struct gather *gather, struct ts_report *ret_report);
 void durable__gather_free_memory(struct gather_memory *memory); /* accepts NULL */
 

@@ -25,7 +25,7 @@ struct stream {
 
 struct group {
     struct ts_found found;
-    size_t from, count; /* range of its rows */
+    size_t from, count; /* the range of the finding's rows */
     bool is_allowed;
     bool has_target; /* the finding is in the target of the filter */
     bool has_record;
@@ -92,7 +92,7 @@ static const struct ts_row *head_of(const struct stream *stream) {
     return stream->at < stream->rows.count ? &stream->rows.rows[stream->at] : NULL;
 }
 
-/* The stream with the next finding; NULL: all have ended. */
+/* Returns the stream with the next finding; NULL: all streams have ended. */
 static struct stream *next_stream(struct list *list) {
     struct stream *next = NULL;
     for (uint32_t place = 0; place < list->places; place++) {
@@ -149,7 +149,7 @@ static bool take_group(struct list *list, struct stream *stream) {
     }
 }
 
-/* Fills the window. Sets ret_is_end if nothing follows it. */
+/* Fills the window. Sets ret_is_end if no finding follows the window. */
 static bool take_window(struct list *list, size_t wanted, bool *ret_is_end) {
     list->row_count = list->group_count = 0;
     ts_arena_clear(&list->arena);
@@ -308,7 +308,7 @@ static bool matches(const struct list *list, struct group *group) {
            (!filter->has_target || group->has_target);
 }
 
-/* Keeps the groups that match the filter, at most so many. Returns whether more of them match. */
+/* Keeps the groups that match the filter, at most `limit`. Returns whether more groups match. */
 static bool drop_others(struct list *list, size_t limit) {
     size_t kept = 0;
     for (size_t i = 0; i < list->group_count; i++) {
@@ -356,7 +356,7 @@ static bool take_address(void *context, size_t index, const struct ts_row *row) 
     return true;
 }
 
-/* The address is in the summary of the target's attempt. */
+/* Makes the keys of the summaries of the targets' attempts, which have the addresses. */
 static void put_keys(struct addresses *mine) {
     struct list *list = mine->list;
     for (size_t i = 0; i < list->group_count; i++)

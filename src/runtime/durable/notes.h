@@ -19,7 +19,7 @@ struct ts_notes_query {
     void (*decisions)(void *context, size_t index, const struct ts_fleet_decisions *decisions);
 };
 
-/* On failure returns false, and ret_error says why. */
+/* Reads the names and decisions of targets. On failure returns false, and ret_error says why. */
 bool ts_notes_read(struct ts_coord *coord, const struct ts_notes_query *query, void *context,
                    struct ts_infra_error *ret_error);
 

@@ -78,7 +78,7 @@ bool ts_notices_list(struct ts_coord *coord, const struct ts_tenant_id *tenant, 
 
 /* ---- one notice ---- */
 
-/* Reads the notice; version 0: it is gone, or damaged. */
+/* Reads the notice; version 0: the notice no longer exists, or is damaged. */
 static bool read_notice(struct ts_coord *coord, const struct ts_notice_ref *ref,
                         struct ts_notice_taken *taken, uint64_t *ret_now_ms,
                         struct ts_infra_error *ret_error) {
@@ -119,7 +119,7 @@ static bool replace(struct ts_coord *coord, const struct ts_notice_taken *taken,
     return result == TS_STORE_OK || result == TS_STORE_CHECK_FAILED || result == TS_STORE_UNKNOWN;
 }
 
-/* If the reply is lost, the notice waits until its time is over; then it can be taken again. */
+/* If the reply is lost, the notice may be taken without an owner. After hold_ms it can be taken again. */
 bool ts_notice_take(struct ts_coord *coord, const struct ts_notice_ref *ref, uint64_t hold_ms,
                     struct ts_notice_taken *ret_taken, bool *ret_is_taken, struct ts_infra_error *ret_error) {
     uint64_t now_ms;

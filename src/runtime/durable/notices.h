@@ -24,8 +24,8 @@ struct ts_notice_refs {
     size_t waiting; /* number of all notices, including those that nobody may take yet */
 };
 
-/* Lists the notices that may be taken now, the oldest runs first, at most `limit`. Removes damaged and very old
- * ones; with a limit of 0 it does only that. The caller frees the list. */
+/* Lists the notices that may be taken now, the oldest runs first, at most `limit`. Removes damaged and very
+ * old notices; with a limit of 0, does only that. The caller frees the list. */
 bool ts_notices_list(struct ts_coord *coord, const struct ts_tenant_id *tenant, size_t limit,
                      struct ts_notice_refs *refs, struct ts_infra_error *ret_error);
 
@@ -37,8 +37,8 @@ struct ts_notice_taken {
     uint8_t bytes[TS_FLEET_NOTICE_MAX];
 };
 
-/* Takes a notice for this time, by the clock of its store; no other worker can take it meanwhile.
- * ret_is_taken is false if another worker has taken the notice, or if it no longer exists. */
+/* Takes a notice for hold_ms, by the clock of its store; no other worker can take it meanwhile. ret_is_taken
+ * is false if another worker has taken the notice, or if it no longer exists. */
 bool ts_notice_take(struct ts_coord *coord, const struct ts_notice_ref *ref, uint64_t hold_ms,
                     struct ts_notice_taken *ret_taken, bool *ret_is_taken, struct ts_infra_error *ret_error);
 

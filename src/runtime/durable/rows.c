@@ -42,7 +42,7 @@ struct oid {
     size_t len;
 };
 
-/* "" becomes an empty id. */
+/* Converts an id to bytes; "" becomes an empty id. */
 static struct ts_bytes oid_of(const char *hex, struct oid *oid) {
     const size_t digits = strlen(hex);
     ts_assert(digits <= 2 * sizeof oid->bytes);
@@ -124,7 +124,7 @@ static bool add_entry(struct durable__pager *pager, struct ts_fleet_page *page,
     return ts_fleet_page_add_entry(page, &entry);
 }
 
-/* Adds the places of the finding, starting with the next one. Returns false if some are left. */
+/* Adds the places of the finding, starting with the next one. Returns false if some places are left. */
 static bool add_places(struct durable__pager *pager, struct ts_fleet_page *page,
                        const struct ts_report_finding *finding) {
     for (; pager->place < finding->listed_count; pager->place++) {

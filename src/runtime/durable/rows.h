@@ -25,14 +25,14 @@ struct durable__pager {
     const struct durable__order *order;
     uint32_t *numbers; /* for each commit: its number in this page, or TS_FLEET_NO_COMMIT */
     size_t finding;    /* the next finding */
-    size_t place;      /* its next place */
+    size_t place;      /* the next place of that finding */
 };
 
 bool durable__pager_init(struct durable__pager *pager, const struct ts_report *report,
                          const struct durable__order *order); /* returns false when memory runs out */
 void durable__pager_release(struct durable__pager *pager);
 
-/* Fills memory of TS_FLEET_PAGE_MAX bytes with the next page, and returns its length; 0: there are no more. */
+/* Fills memory of TS_FLEET_PAGE_MAX bytes with the next page, and returns its length; 0: no page is left. */
 size_t durable__pager_next(struct durable__pager *pager, uint8_t *memory);
 
 /* Writes the summary of the report's target to ret_bytes, which has TS_FLEET_PAGE_MAX bytes. Returns its

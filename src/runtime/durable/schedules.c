@@ -85,7 +85,7 @@ bool ts_schedules_list(struct ts_coord *coord, const struct ts_tenant_id *tenant
     return good;
 }
 
-/* After a lost reply: returns whether the write has reached the store. */
+/* Called after a lost reply. Returns whether the write has reached the store. */
 static bool is_there(struct ts_coord *coord, const struct ts_fleet_key *key, struct ts_bytes value,
                      bool is_removal, struct ts_infra_error *ret_error) {
     const struct ts_bytes bytes = ts_fleet_key_bytes(key);
@@ -132,7 +132,7 @@ static struct ts_fleet_key page_key(const struct ts_schedule_ref *ref, uint64_t 
     return ts_fleet_key_listing(&ref->tenant, &key);
 }
 
-/* Nobody else writes the page, so a repetition is harmless. */
+/* Writes a page of a list. Nobody else writes this page, so a repetition is harmless. */
 static bool put_page(struct ts_coord *coord, const struct ts_fleet_key *key, struct ts_bytes value,
                      struct ts_infra_error *ret_error) {
     const struct ts_op put = {.kind = TS_OP_PUT, .key = ts_fleet_key_bytes(key), .value = value};

@@ -38,7 +38,7 @@ bool ts_schedules_list(struct ts_coord *coord, const struct ts_tenant_id *tenant
 
 enum ts_schedule_write {
     TS_SCHEDULE_WRITTEN,
-    TS_SCHEDULE_CHANGED, /* others have changed it since it was read; nothing was written */
+    TS_SCHEDULE_CHANGED, /* others have changed the schedule since it was read; nothing was written */
     TS_SCHEDULE_TOO_LONG,
     TS_SCHEDULE_NOT_WRITTEN, /* ret_error says why */
 };
@@ -55,7 +55,7 @@ enum ts_schedule_write ts_schedule_write(struct ts_coord *coord, const struct ts
  * and removes the lists after it. If the writer of a list has not replaced the record yet, its replacement
  * then fails, so a list that is removed is never needed. */
 
-/* Returns false at the end of the list. */
+/* Sets the next unit of a list. Returns false at the end of the list. */
 typedef bool ts_listing_next(void *context, struct ts_fleet_unit *ret_unit);
 
 /* Stores a list. ret_list is not named by any record yet. */
@@ -77,7 +77,7 @@ struct ts_listings {
 bool ts_listings_collect(struct ts_coord *coord, const struct ts_schedule_ref *ref,
                          struct ts_listings *ret_listings, struct ts_infra_error *ret_error);
 
-/* Removes collected lists, except those with these two ids. */
+/* The ids of two lists that ts_listings_remove keeps. It removes all other collected lists. */
 struct ts_listings_kept {
     uint64_t one;
     uint64_t other;

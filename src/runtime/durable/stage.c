@@ -95,7 +95,7 @@ static bool put_pages(struct staging *mine) {
     return good;
 }
 
-/* If the attempt is staged again, its new pages of hits keep their numbers. */
+/* Adds the new pages of hits. If the attempt is staged again, these pages keep their numbers. */
 static bool put_hits(struct staging *mine) {
     struct ts_durable *durable = mine->durable;
     const struct ts_durable_pages *hits = &mine->scan->hits;
@@ -190,7 +190,7 @@ static bool renew(struct staging *mine, uint32_t place, struct ts_bytes any_key)
     return fail(mine, end);
 }
 
-/* The last operation of the batch is its deadline. */
+/* Applies a batch whose last operation is its deadline. */
 static bool apply_in_time(struct staging *mine, uint32_t place, struct durable__batch *batch) {
     for (int tries = 1;; tries++) {
         if (!may_continue(mine))
@@ -324,7 +324,7 @@ static bool put_marks(struct staging *mine) {
            durable__put_mark(&durable->pending, durable, &old->attempt, TS_WASTE_HITS, &waste);
 }
 
-/* People are notified of findings that came (notices.h). */
+/* Adds a notice, so that people are notified of findings that came (notices.h). */
 static bool put_notice(struct staging *mine, const struct durable__change *change) {
     struct ts_durable *durable = mine->durable;
     const struct ts_fleet_notice_key of = {.run = durable->run.number, .target = durable->id};
@@ -342,7 +342,8 @@ static bool put_notice(struct staging *mine, const struct durable__change *chang
            fail(mine, durable__no_memory(mine->detail));
 }
 
-/* The pages of the change must not become durable before the flip. */
+/* Adds the pages of the change to the flip's own operations, because they must not become durable before the
+ * flip. */
 static bool put_change(struct staging *mine) {
     struct ts_durable *durable = mine->durable;
     struct durable__change change = {0};

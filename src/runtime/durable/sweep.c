@@ -10,14 +10,15 @@
  *              all pages of hits of earlier rules     likewise, and the target has other rules
  *
  * Rows on other stores are written without a check of the lease, so a batch may still arrive after the end of
- * the lease. Its deadline is the store's time, read before the end of the lease, plus a limit: the duration of
- * the run's leases, at most TS_DURABLE_FOREIGN_MS. So the first sweep that finds the lease ended reads the time
- * of every store, and stores these times plus the limit in the mark. A sweep after these times removes the
- * rows. If a worker has received an answer to each of its writes, no batch can arrive late, and it removes the
- * rows at once.
+ * the lease. Its deadline is the store's time, read before the end of the lease, plus a limit: the duration
+ * of the run's leases, at most TS_DURABLE_FOREIGN_MS. So the first sweep that finds the lease ended reads the
+ * time of every store, and stores these times plus the limit in the mark. A sweep after these times removes
+ * the rows. If a worker has received an answer to each of its writes, no batch can arrive late, and the
+ * worker removes the rows at once.
  *
  * Only flips of their own run rely on pages of hits that have a mark (durable.c), so every batch that removes
- * such pages checks the mark. When that run has flipped the target, the pages stay, and the mark goes.
+ * such pages checks the mark. When that run has flipped the target, the pages remain, and the mark is
+ * removed.
  *
  * An attempt whose lease has ended can never become current, but a current attempt may be replaced. So the
  * sweep first checks whether the lease has ended. It removes seen-in rows before the page that lists them, and
@@ -68,8 +69,8 @@ static bool scan(struct sweep *sweep, uint32_t place, const struct ts_fleet_rang
     return ts_coord_read(sweep->coord, &call, 1, sweep->error) == TS_STORE_OK;
 }
 
-/* Deletions may be repeated after a lost reply. If a check fails, the batch changes nothing, and *ret_refused
- * is set. */
+/* Applies the batch for a store. Deletions may be repeated after a lost reply. If a check fails, the batch
+ * changes nothing, and *ret_refused is set. */
 static bool flush(struct sweep *sweep, uint32_t place, bool *ret_refused) {
     struct durable__batch *batch = &sweep->batches[place];
     enum ts_store_result result = TS_STORE_UNKNOWN;
@@ -122,7 +123,7 @@ static bool keep_for(struct sweep *sweep, uint64_t wait_ms) {
     return true;
 }
 
-/* Nothing can be removed until another worker or run ends. */
+/* Keeps the mark: nothing can be removed until another worker or run ends. */
 static bool keep(struct sweep *sweep) {
     return keep_for(sweep, TS_DURABLE_FOREIGN_MS);
 }
@@ -139,8 +140,8 @@ static void look_at(void *context, const struct ts_coord_shard_view *shard) {
     *look = (struct shard_look){shard->record->status, shard->record->fence.v};
 }
 
-/* Whether nobody can write under the attempt's lease any more. With needs_done, whether the shard itself no
- * longer needs its pages. */
+/* Sets ret_is_over: the attempt's lease has ended for good, so nobody can write under it. With needs_done, a
+ * lease counts as ended only if the shard is Done or no longer exists, or the run has ended. */
 static bool find_out(struct sweep *sweep, bool needs_done, bool *ret_is_over) {
     const struct ts_coord_run_query query = {.tenant = sweep->tenant, .run = {sweep->waste.run}};
     const struct ts_attempt *attempt = &sweep->key.attempt;
@@ -151,7 +152,7 @@ static bool find_out(struct sweep *sweep, bool needs_done, bool *ret_is_over) {
         *sweep->error = detail.infra;
         return false;
     }
-    /* The run was deleted, and a later run with another number has the same id. */
+    /* If the number differs, the run was deleted, and a later run has the same id. */
     const bool is_known = got == TS_GET_RUN_OK && run.number == attempt->run;
     sweep->limit_ms = is_known ? durable__limit_ms(&run.config) : TS_DURABLE_FOREIGN_MS;
     *ret_is_over = !is_known || ts_run_status_is_terminal(run.status);
@@ -364,7 +365,8 @@ static bool sweep_hits_of_lease(struct sweep *sweep) {
     }
 }
 
-/* A later run's flip relies only on its own pages, and makes this check of the target's version fail. */
+/* Sweeps pages of hits. A flip of a later run relies only on its own pages, and makes the check of the
+ * target's version here fail. */
 static bool sweep_hits(struct sweep *sweep) {
     struct ts_fleet_target target;
     uint64_t version;

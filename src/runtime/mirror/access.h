@@ -35,7 +35,7 @@
     X(known_hosts, "known-hosts")
 
 struct ts_mirror_host {
-    const char *name; /* with :port if the file has one */
+    const char *name; /* with :port if the file names a port */
 #define X(field, key) const char *field;
     MIRROR_ACCESS_KEYS(X)
 #undef X
@@ -56,7 +56,8 @@ bool ts_mirror_access_load(const char *path, struct ts_mirror_access *ret_access
 /* Erases the passwords. */
 void ts_mirror_access_release(struct ts_mirror_access *access);
 
-/* The entry for host:port; if there is none, the entry for the host; NULL: none. `host` may have a port. */
+/* Returns the entry for host:port, otherwise the entry for the host, otherwise NULL. `host` may have a
+ * port. */
 const struct ts_mirror_host *ts_mirror_access_find(const struct ts_mirror_access *access,
                                                    struct ts_bytes host);
 

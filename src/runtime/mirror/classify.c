@@ -112,7 +112,7 @@ static bool has(struct ts_bytes text, const char *what) {
     return memmem(text.data, text.len, what, strlen(what)) != NULL;
 }
 
-/* One line; `rest` begins after it. Progress ends lines with \r. */
+/* Takes the next line from `rest`. Progress ends lines with \r. */
 static struct ts_bytes next_line(struct ts_bytes *rest) {
     size_t len = 0;
     while (len < rest->len && rest->data[len] != '\n' && rest->data[len] != '\r')
@@ -173,7 +173,7 @@ static const struct row *find_row(struct ts_bytes text) {
     return found;
 }
 
-/* The value of the last header with this name that a server sent; `name` is in lower case. */
+/* Returns the value of the last header with this name that a server sent; `name` is in lower case. */
 static struct ts_bytes header(struct ts_bytes text, const char *name) {
     static const char received[] = "<= Recv header: ";
     const size_t name_len = strlen(name);
@@ -197,7 +197,7 @@ static struct ts_bytes header(struct ts_bytes text, const char *name) {
 #define DAY_S           UINT64_C(86400)
 #define PAUSE_DEFAULT_S UINT64_C(60)
 
-/* Seconds since 1970 of a date in a header: "Wed, 21 Oct 2026 07:28:00 GMT". */
+/* Converts a date in a header to seconds since 1970: "Wed, 21 Oct 2026 07:28:00 GMT". */
 static bool read_date(struct ts_bytes value, time_t *ret_s) {
     char text[40] = "";
     struct tm day = {0};
@@ -209,8 +209,8 @@ static bool read_date(struct ts_bytes value, time_t *ret_s) {
     return *ret_s >= 0;
 }
 
-/* The pause that the host asks for, at most one day. Returns false if it names none. A date counts from the date of the
- * response, because the clocks may differ. */
+/* The pause that the host asks for, at most one day. Returns false if the host names no pause. A date counts
+ * from the date of the response, because the clocks may differ. */
 static bool read_pause(struct ts_bytes text, uint64_t *ret_s) {
     const struct ts_bytes value = header(text, "retry-after:");
     time_t until_s, now_s;
@@ -227,7 +227,7 @@ bool mirror__is_answer_of_git(struct ts_bytes text) {
     return ts_bytes_starts_with(header(text, "content-type:"), TS_BYTES("application/x-git-upload-pack-"));
 }
 
-/* Hosts also use these to limit requests, with a header that says when to try again. */
+/* Whether hosts also use this response to limit requests, with a header that says when to try again. */
 static bool may_ask_for_pause(const struct row *row) {
     return strcmp(row->text, "returned error: 403") == 0 || strcmp(row->text, "returned error: 5") == 0;
 }

@@ -1,5 +1,5 @@
 /*
- * Classifies git's messages. They come from git, curl, ssh and unknown servers, so none of them is ever
+ * Classifies git's messages. The messages come from git, curl, ssh and unknown servers, so no message is ever
  * shown. A message that is not in the table is *unclassified*.
  *
  * A server must not be able to make this machine look faulty, because that would end the worker. So lines

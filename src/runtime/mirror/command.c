@@ -164,7 +164,7 @@ static void put_ssh(struct mirror__command *command, const struct ts_mirror_host
             quote(command, known), options->stall_s, options->stall_s, quote(command, key)));
 }
 
-/* The first line of the file. */
+/* Reads the password: the first line of the file. */
 static bool read_password(const char *path, char ret_password[static PASSWORD_MAX]) {
     static const struct ts_private_file_options options = {.max = PASSWORD_MAX - 1024, .is_text = true};
     struct ts_private_file file;
@@ -207,7 +207,8 @@ static bool is_readable(const char *path) {
     return path == NULL || access(path, R_OK) == 0;
 }
 
-/* Without its own files this machine cannot fetch. git and ssh would report that the host is not trusted, or rejects the key. */
+/* Whether the files that the operator names for this host can be read. Without them git and ssh would report
+ * that the host is not trusted, or rejects the key. */
 static bool has_files(const struct ts_mirror_host *host) {
     return is_readable(host->ca) && is_readable(host->ssh_key) && is_readable(host->known_hosts);
 }

@@ -47,12 +47,12 @@ bool mirror__command_init(struct mirror__command *command, const struct ts_mirro
                           const struct ts_mirror_request *request, struct ts_mirror_failure *ret_failure);
 void mirror__command_release(struct mirror__command *command);
 
-/* Begins a call on a repository (NULL: none), with the words of its verb; mirror__command_word adds
- * others. */
+/* Begins a call on a repository (NULL: none), with the words of its verb; mirror__command_word adds more
+ * words. */
 void mirror__command_begin(struct mirror__command *command, const char *repository, const char *const *words);
 void mirror__command_word(struct mirror__command *command, const char *word);
 
-/* The call, ready to run; the caller sets input, lock and limits. */
+/* Returns the call, ready to run; the caller sets input, lock and limits. */
 struct mirror__git mirror__command_git(struct mirror__command *command);
 
 #endif

@@ -14,7 +14,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define EVERY_NS  (UINT64_C(1000) * NS_PER_MS)
 
-/* Measuring a folder with many files may take at most this share of the time. */
+/* Measuring a folder with many files may take at most 1/FOLDER_SHARE of the time. */
 enum { FOLDER_SHARE = 20 };
 
 static bool is_within_size(const struct mirror__limits *limits, struct mirror__watch *watch,
@@ -41,7 +41,8 @@ static bool read_text(int folder, const char *name, const char *file, char *ret_
     return len > 0;
 }
 
-/* The number after the first occurrence of the text and the blanks after it; false if there is none. */
+/* Reads the number directly after the first occurrence of the text. Returns false if there is no such
+ * number. */
 static bool number_after(const char *text, const char *what, uint64_t *ret_number) {
     const char *at = strstr(text, what);
     if (at == NULL)
@@ -50,7 +51,8 @@ static bool number_after(const char *text, const char *what, uint64_t *ret_numbe
     return ts_u64_parse(ts_bytes_of(at, strspn(at, "0123456789")), ret_number) == TS_NUMBER_OK;
 }
 
-/* The line of /proc/N/stat: "N (ssh) STATE PARENT GROUP …". An ssh that has ended has the state Z until git reaps it. */
+/* Whether a line of /proc/N/stat, "N (ssh) STATE PARENT GROUP …", is that of a running ssh of the group. An
+ * ssh that has ended has the state Z until git reaps it. */
 static bool is_ssh_of(const char *stat, pid_t group) {
     static const char name[] = "(ssh) ";
     const char *state = strstr(stat, name);
@@ -62,7 +64,8 @@ static bool is_ssh_of(const char *stat, pid_t group) {
     return after != NULL && number_after(after, " ", &found) && found == (uint64_t)group;
 }
 
-/* Bytes that the ssh of the group has read: from the server, and from git. */
+/* Counts the bytes that the ssh of the group has read, from the server and from git. Returns false if no ssh
+ * runs. */
 static bool read_ssh(pid_t group, uint64_t *ret_bytes) {
     char text[2000];
     bool is_found = false;

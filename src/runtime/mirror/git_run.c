@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-    POLL_MS = 20, /* how often the stop flag is looked at */
+    POLL_MS = 20, /* how often the stop flag is checked */
     NO_GIT_STATUS = 127,
     ARGUMENTS_MAX = 96,
 };
@@ -27,7 +27,7 @@ enum { OUTPUT, MESSAGES, LIFE, PIPES };
 
 /* ---- in the children: only functions that are safe after a fork of a process with threads ---- */
 
-/* Called when the worker has died. */
+/* Kills the group. Called when the worker has died. */
 static void end_group(int number) {
     (void)number;
     (void)kill(0, SIGKILL);

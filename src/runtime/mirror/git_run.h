@@ -26,7 +26,7 @@
 struct mirror__git {
     const char *const *arguments;   /* the words after "git"; ends with NULL */
     const char *const *environment; /* NAME=VALUE, ends with NULL; git gets no other variables */
-    int input_fd;                   /* its standard input; -1: empty */
+    int input_fd;                   /* git's standard input; -1: empty */
     int lock_fd;                    /* inherited; -1: none */
     int secret_fd;                  /* inherited; -1: none */
     uint64_t time_max_ms;
@@ -34,7 +34,7 @@ struct mirror__git {
     uint64_t file_max;
     uint64_t memory_max; /* bytes of each process; needing more is an error for git. 0: no limit */
     struct mirror__limits limits;
-    size_t output_max; /* bytes of its standard output */
+    size_t output_max; /* bytes of git's standard output */
     const atomic_bool *stop;
 };
 
@@ -42,7 +42,7 @@ enum mirror__git_end {
     MIRROR__GIT_EXITED,  /* `status` is its exit status */
     MIRROR__GIT_STOPPED, /* the caller was asked to stop */
     MIRROR__GIT_TIMED_OUT,
-    MIRROR__GIT_TOO_LARGE, /* its folder is larger than the limit, or git's output is larger than output_max */
+    MIRROR__GIT_TOO_LARGE, /* the folder or git's output is larger than its limit */
     MIRROR__GIT_NO_PROCESS,
     MIRROR__GIT_NO_MEMORY,
     MIRROR__GIT_NO_GIT, /* the program cannot be run */

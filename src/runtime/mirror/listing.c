@@ -183,7 +183,7 @@ bool mirror__listing_choose(struct mirror__listing *listing, struct ts_bytes sel
 
 /* ---- comparing ---- */
 
-/* The text that the file HEAD of a mirror must contain. */
+/* Makes the text that the file HEAD of a mirror must contain. */
 static void head_text(const struct mirror__listing *listing, char ret_text[static HEAD_MAX]) {
     char id[TS_GIT_OID_HEX_SIZE];
     if (listing->has_head && listing->head == NULL)

@@ -52,19 +52,19 @@ enum mirror__listed mirror__listing_parse(char *output, size_t len, enum ts_git_
                                           struct mirror__listing *ret_listing);
 void mirror__listing_release(struct mirror__listing *listing);
 
-/* The refs that a mirror needs for the selection. Returns false when memory runs out. */
+/* Chooses the refs that a mirror needs for the selection. Returns false when memory runs out. */
 bool mirror__listing_choose(struct mirror__listing *listing, struct ts_bytes selection,
                             struct mirror__refs *ret_wanted);
 
 /* The state of a mirror, compared with a listing. */
 struct mirror__state {
-    bool is_readable; /* false: it is damaged, or does not exist */
-    bool is_same;     /* its refs and HEAD are the wanted ones */
+    bool is_readable; /* false: the mirror is damaged, or does not exist */
+    bool is_same;     /* the mirror's refs and HEAD are the wanted ones */
     enum ts_git_hash hash;
     struct mirror__refs stale; /* refs that are not wanted; names belong to the listing's arena */
 };
 
-/* Returns false when memory runs out. */
+/* Compares a mirror with the wanted refs. Returns false when memory runs out. */
 bool mirror__listing_compare(struct mirror__listing *listing, const struct mirror__refs *wanted,
                              const char *path, struct mirror__state *ret_state);
 

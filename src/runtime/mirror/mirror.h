@@ -50,7 +50,7 @@ struct ts_mirrors_options {
     uint64_t stall_s;
 };
 
-/* Any thread may use it. */
+/* The mirrors below one root. Any thread may use them. */
 struct ts_mirrors;
 
 /* Returns NULL when memory runs out. The strings of the options must stay valid. */
@@ -63,7 +63,7 @@ struct ts_mirror_request {
     struct ts_bytes address;   /* normalised (runtime/core/address.h), not a path */
     struct ts_bytes url;       /* the URL that git gets; empty: the address */
     struct ts_bytes selection; /* normalised */
-    bool is_sha256;            /* object format if the repository has no refs; otherwise they show it */
+    bool is_sha256;            /* object format if the repository has no refs; otherwise the refs show it */
     bool repair;               /* clone again: the mirror is damaged */
     const atomic_bool *stop;   /* ends the call within 100 ms */
 };

@@ -49,7 +49,7 @@ static uint64_t clean(const char *lock_path) {
     return size;
 }
 
-/* The size of a mirror, from its lock file. */
+/* Returns the size of a mirror, from its lock file. */
 static uint64_t size_of(int folder, const char *name, const char *lock_path) {
     char text[TS_NUMBER_TEXT_SIZE + 1] = "";
     uint64_t size = 0;
@@ -105,7 +105,8 @@ static int by_use(const void *one, const void *other) {
     return (a->used_at.tv_nsec > b->used_at.tv_nsec) - (a->used_at.tv_nsec < b->used_at.tv_nsec);
 }
 
-/* Makes a tenth more room than needed, so that not every sync must evict. Returns the bytes that are left. */
+/* If the mirrors exceed max, evicts until they have at most 90 % of max, so that not every sync must evict.
+ * Returns the bytes that are left. */
 static uint64_t evict(struct entries *entries, uint64_t max) {
     uint64_t size = entries->size;
     if (size <= max || entries->count == 0)

@@ -17,7 +17,7 @@ struct mirror__quota {
     uint64_t counted_ns;  /* time of the last count; 0: none yet */
 };
 
-/* A mirror has grown by this many bytes. Counts and evicts when that is due. */
+/* Reports that a mirror has grown by this many bytes. Counts and evicts when that is due. */
 void mirror__quota_grow(struct mirror__quota *quota, const char *root, uint64_t max, uint64_t bytes);
 
 #endif

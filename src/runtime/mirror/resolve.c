@@ -12,7 +12,8 @@ enum { NAME_MAX_LEN = 253, POLL_NS = 20000000 };
 
 #define WAIT_NS UINT64_C(10000000000)
 
-/* Two threads hold it, because getaddrinfo cannot be interrupted; the last one frees it. */
+/* The lookup of a name. Two threads hold it, because getaddrinfo cannot be interrupted; the thread that drops
+ * it last frees it. */
 struct lookup {
     atomic_int holders;
     atomic_bool is_over;

@@ -169,7 +169,8 @@ uint64_t mirror__tree_size(const char *path) {
     return size;
 }
 
-/* No ref can end in .lock. */
+/* Whether a killed git has left the file: a temporary file, or a lock. A lock is no ref, because no ref can
+ * end in .lock. */
 static bool is_left_over(const char *below, const char *name, size_t len) {
     const bool is_temporary = strncmp(name, "tmp_", 4) == 0 || strncmp(name, ".tmp-", 5) == 0;
     return (is_temporary && strncmp(below, "/objects/", 9) == 0) ||

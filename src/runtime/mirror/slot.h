@@ -16,7 +16,7 @@ enum { MIRROR__SLOTS = 4 };
 
 struct mirror__slot {
     int fd;              /* the lock; -1: none */
-    bool is_interrupted; /* the last process that changed it was killed */
+    bool is_interrupted; /* the last process that changed the mirror was killed */
     char lock_path[PATH_MAX];
     char path[PATH_MAX];     /* the mirror */
     char new_path[PATH_MAX]; /* a clone that is not complete yet */
@@ -29,11 +29,11 @@ enum mirror__lock {
     MIRROR__LOCK_FAILED, /* errno says why */
 };
 
-/* The paths of a slot. Returns false if they are too long. */
+/* Sets the paths of a slot. Returns false if they are too long. */
 bool mirror__slot_init(struct mirror__slot *slot, const char *root, const struct ts_mirror_request *request,
                        unsigned number);
 
-/* The slot of a lock file. Returns false if the path does not belong to a lock file. */
+/* Sets the slot of a lock file. Returns false if the path is not that of a lock file. */
 bool mirror__slot_of_lock(struct mirror__slot *slot, const char *lock_path);
 
 /* Makes the folders above the slot. On failure returns false and sets errno. */
@@ -56,7 +56,7 @@ void mirror__slot_remove(struct mirror__slot *slot);
 
 /* ---- trees of files ---- */
 
-/* Returns whether nothing is left. A missing tree is not an error. */
+/* Removes a tree of files. Returns whether nothing is left. A missing tree is not an error. */
 bool mirror__tree_remove(const char *path);
 uint64_t mirror__tree_size(const char *path);
 

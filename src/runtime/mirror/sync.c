@@ -34,8 +34,8 @@ enum {
     POLL_MS = 20,
     LOCK_MS = 300, /* how long to wait for a slot */
     SHARE_TRIES = 3,
-    PACKS_MAX = 50,  /* more packs are joined into one */
-    LOOSE_MAX = 500, /* more refs are written into one file */
+    PACKS_MAX = 50,  /* if a mirror has more packs, they are joined into one */
+    LOOSE_MAX = 500, /* if a mirror has more refs, they are written into one file */
 };
 
 struct ts_mirrors {
@@ -184,7 +184,7 @@ static bool may_be_empty(const struct sync *sync) {
            mirror__is_answer_of_git(ts_bytes_of(sync->result.messages, sync->result.messages_len));
 }
 
-/* One request, which asks only for HEAD if the selection needs no other ref. */
+/* Lists the refs with one request, which asks only for HEAD if the selection needs no other ref. */
 static bool list_refs(struct sync *sync) {
     static const char *const words[] = {"ls-remote", "--symref", "--", NULL};
     const struct ts_mirror_request *request = sync->request;
@@ -218,7 +218,7 @@ static bool list_refs(struct sync *sync) {
            fail_here(sync, TS_FLEET_WORKER_FAULT_NO_MEMORY);
 }
 
-/* Lines for git's standard input. */
+/* Opens a file with lines for git's standard input. */
 static int open_input(const struct mirror__refs *refs, const char *format) {
     char *text = NULL;
     size_t len = 0;
@@ -258,7 +258,8 @@ static bool remove_stale(struct sync *sync, const char *path) {
     return call_with_refs(sync, &sync->state.stale, "delete");
 }
 
-/* A fetch makes a file for each ref. If this fails, they stay as they are. */
+/* Writes all refs into one file, because a fetch makes a file for each ref. If this fails, the refs remain in
+ * their files. */
 static void pack_refs(struct sync *sync, const char *path) {
     static const char *const words[] = {"pack-refs", "--all", NULL};
     mirror__command_begin(&sync->command, path, words);
@@ -293,7 +294,7 @@ static bool fetch(struct sync *sync, const char *path) {
     return done && !sync->is_stopped;
 }
 
-/* A clone writes all refs into one file, but a fetch makes a file for each ref. */
+/* Clones all refs. A clone writes them into one file, but a fetch makes a file for each ref. */
 static bool clone_all(struct sync *sync) {
     static const char *const words[] = {"clone", "--mirror", "--quiet", "--template=", "--", NULL};
     mirror__command_begin(&sync->command, NULL, words);
@@ -343,7 +344,7 @@ static bool make_empty(const struct sync *sync) {
            write_file(sync->slot.new_path, "HEAD", "ref: " MIRROR__UNBORN_REF "\n");
 }
 
-/* On failure removes everything that it has made. */
+/* Makes a new mirror. On failure removes everything that was made. */
 static bool make_new(struct sync *sync) {
     struct mirror__slot *slot = &sync->slot;
     const uint64_t max = sync->mirrors->options.mirror_bytes;
@@ -398,7 +399,7 @@ static bool update(struct sync *sync) {
     return done && !sync->is_stopped;
 }
 
-/* The slot must be locked. */
+/* Refreshes the mirror, or makes it. The slot must be locked. */
 static bool refresh(struct sync *sync) {
     const struct mirror__slot *slot = &sync->slot;
     const uint64_t max = sync->mirrors->options.mirror_bytes;
@@ -462,7 +463,7 @@ static bool lock_any(struct sync *sync) {
     return false;
 }
 
-/* A slot without a mirror keeps no lock file. */
+/* Stores the size of the mirror. If there is no mirror, removes the lock file. */
 static void leave(struct sync *sync) {
     if (access(sync->slot.path, F_OK) != 0)
         mirror__slot_remove(&sync->slot);
