@@ -1,10 +1,10 @@
-"""`pip install` of this tree, and so pre-commit with `language: python`: the wheel of a release, instead of a compiler and
-a dozen development packages.
+"""`pip install` of this tree installs the wheel of a release, so it needs no compiler and no development
+packages. pre-commit with `language: python` uses `pip install`, too.
 
-The wheel is build/dist/ of this tree if `make dist` was run here. Otherwise it comes from the releases of the place that
-the tree was cloned from, as GitHub, GitLab and Gitea keep them. TURNSTONE_RELEASES names another place: a folder, or the
-address of one. A wheel that differs from the SHA256SUMS next to it is refused.
-"""
+If `make dist` was run in this tree, the wheel is the one in build/dist/. Otherwise the wheel comes from the
+releases of the repository that the tree was cloned from, on GitHub, GitLab or Gitea. TURNSTONE_RELEASES names
+another place: a folder, or the address of a folder. If the digest of a wheel differs from SHA256SUMS next to
+the wheel, the wheel is refused. """
 import hashlib
 import os
 import platform
@@ -27,7 +27,8 @@ def number():
 
 
 def releases(origin, version):
-    """The address of a release's files, derived from the address that was cloned."""
+    """Returns the address of the files of a release. `origin` is the address that the tree was cloned
+    from."""
     found = re.fullmatch(r"(?:https?://|ssh://)?(?:[^@/]+@)?([^/:]+)(?::\d+)?[:/]+(.+?)(?:\.git)?/*", origin)
     if not found or origin.startswith(("/", ".", "file:")):
         raise NoWheel(f"turnstone was cloned from '{origin}', which has no releases; {CURE}")
@@ -60,8 +61,8 @@ def read(folder, name):
 
 
 def choose(sums):
-    """The wheel of this tree's version for this kind of machine. A development version before that version is
-    accepted, too."""
+    """Returns the digest and the name of the wheel in `sums` that has this tree's version and fits this kind
+    of machine. A wheel of a development version before this tree's version also fits."""
     version = re.escape(number())
     pattern = re.compile(rf"([0-9a-f]{{64}})  (turnstone-{version}(?:\.dev\S*)?-py3-none-\w+_{platform.machine()}\.whl)")
     found = [row for row in (pattern.fullmatch(line) for line in sums.splitlines()) if row]

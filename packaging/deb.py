@@ -1,4 +1,5 @@
-"""The Debian package: the program alone, which uses the libraries of other packages."""
+"""Makes the Debian package. It contains the program without libraries, and depends on the packages of the
+libraries."""
 import gzip
 import os
 import subprocess
@@ -9,9 +10,10 @@ import libraries
 from payload import ROOT, alone
 from tree import Tree
 
-# The same variables as in other tools that make Debian packages.
+# DEBFULLNAME and DEBEMAIL are the variables that other tools for Debian packages use, too.
 MAINTAINER = f"{os.environ.get('DEBFULLNAME', 'Turnstone maintainers')} <{os.environ.get('DEBEMAIL', 'maintainers@turnstone.invalid')}>"
-# Libraries that every scan may need are dependencies. The others are for verify and for stores.
+# Late libraries that any scan may need: the package depends on them. Only `verify` and stores need the other
+# late libraries.
 IN_EVERY_SCAN = ("libarchive",)
 
 CONTROL = """\
@@ -53,7 +55,7 @@ License: Apache-2.0
 
 
 def debian_version(version):
-    """A version on the way to 0.1.0 sorts before it."""
+    """Returns the version in Debian's form. The "~" sorts a development version of 0.1.0 before 0.1.0."""
     return version.replace(".dev", "~dev") + "-1"
 
 
@@ -71,7 +73,7 @@ def files(build, version, epoch):
     tree.add(alone(build), "usr/")
     man = tree.entries.pop("usr/share/man/man1/turnstone.1")[1]
     tree.file("usr/share/man/man1/turnstone.1.gz", gzip.compress(man, 9, mtime=0))
-    # Debian's zsh searches here.
+    # Debian's zsh searches for completions in vendor-completions.
     tree.entries["usr/share/zsh/vendor-completions/_turnstone"] = tree.entries.pop("usr/share/zsh/site-functions/_turnstone")
     date = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(epoch))
     debian = CHANGELOG.format(version=version, maintainer=MAINTAINER, date=date)

@@ -1,11 +1,11 @@
-"""The shared libraries that the program needs: those that it is linked with, those that it loads late, and
-their dependencies."""
+"""Finds the shared libraries that the program needs: libraries that it is linked with, libraries that it
+loads late, and the dependencies of both."""
 import os
 import re
 import subprocess
 
-# The C library, its parts and the loader belong to the system, because they must match each other and the
-# kernel.
+# Matches the C library, its parts and the loader. Packages leave them to the system, because they must match
+# each other and the kernel.
 OF_THE_SYSTEM = re.compile(r"(ld-linux.*|linux-vdso|lib(c|m|dl|rt|pthread|resolv|util|anl|mvec|nsl|nss_\w+|BrokenLocale|thread_db))\.so\.\d+")
 
 
@@ -19,13 +19,13 @@ def soname(path):
 
 
 def late(build):
-    """Name and path of each library that the program loads when it is needed."""
+    """Returns {name: path} of the libraries that the program loads late, when a run needs them."""
     with open(os.path.join(build, "late_libraries.txt")) as file:
         return dict(line.split() for line in file if line.strip())
 
 
 def needed(path):
-    """Name and path of every library that the loader would load for this file."""
+    """Returns {name: path} of all libraries that the loader would load for this file."""
     said = output("ldd", path)
     missing = re.findall(r"(\S+) => not found", said)
     if missing:
@@ -34,7 +34,7 @@ def needed(path):
 
 
 def closure(program, build):
-    """Name and path of all libraries to include."""
+    """Returns {name: path} of all libraries that a package must include."""
     found = needed(program)
     for path in late(build).values():
         found[soname(path)] = path
@@ -43,14 +43,14 @@ def closure(program, build):
 
 
 def libc_version(paths):
-    """The oldest C library that works with all of these files, such as (2, 36)."""
+    """Returns the version of the oldest C library that works with all of these files, such as (2, 36)."""
     versions = re.findall(r"GLIBC_(\d+)\.(\d+)", output("objdump", "-p", *paths))
     return max((int(major), int(minor)) for major, minor in versions)
 
 
 def packages_of(paths):
-    """The Debian package of each of these files, if it belongs to one. Packages list files of /usr/lib as
-    /lib, too."""
+    """Returns {path: Debian package} of these files. Omits files without a package. A package may list a file
+    of /usr/lib under /lib, so both paths are searched."""
     names = {name: path for path in paths for name in (os.path.realpath(path), os.path.realpath(path).removeprefix("/usr"))}
     done = subprocess.run(["dpkg-query", "--search", *names], capture_output=True, text=True, check=False)
     return {names[name]: packages.split(":")[0].split(",")[0]

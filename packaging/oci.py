@@ -1,8 +1,9 @@
-"""A container image as a file, made without a container engine: JSON documents and tar files, as
+"""Makes a container image as a file, without a container engine: JSON documents and tar files, as
 https://github.com/opencontainers/image-spec describes them. `podman load`, `skopeo copy oci-archive:…` and `docker load`
 read it.
 
-It has three layers: the C library with a shell, which jobs of continuous integration need; the libraries; the program.
+The image has three layers: the C library and a shell, the libraries, and the program. Jobs of continuous
+integration need the shell.
 """
 import hashlib
 import json
@@ -20,7 +21,8 @@ CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 
 
 def system(program):
-    """The C library and the loader of this machine, one static program for all commands, and certificates."""
+    """Returns the first layer: C library and loader of this machine, busybox for the shell and all commands,
+    and certificates."""
     tree = Tree()
     for folder in ("bin", "sbin", "lib", "lib64"):
         tree.link(folder, f"usr/{folder}")

@@ -1,5 +1,5 @@
-"""The contents of every package, below a prefix: the program, its man page and completions; with or without
-its libraries."""
+"""Makes the contents of all packages, below a prefix: the program, its man page and its completions, with the
+libraries or without them."""
 import os
 import subprocess
 import tempfile
@@ -8,11 +8,12 @@ import libraries
 from tree import Tree
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LIBRARIES = "lib/turnstone"  # the same path as turnstone_portable in src/cli/CMakeLists.txt
+LIBRARIES = "lib/turnstone"  # must equal the path of turnstone_portable in src/cli/CMakeLists.txt
 
 
 def stripped(path):
-    """A copy of a file without debug information. Debuggers find that in the build folder."""
+    """Returns the bytes of a file without its debug information. Debuggers find this information in the build
+    folder."""
     with tempfile.TemporaryDirectory() as folder:
         result = os.path.join(folder, "stripped")
         subprocess.run(["strip", "--strip-unneeded", "-o", result, path], check=True)
@@ -30,15 +31,15 @@ def documents(build):
 
 
 def alone(build):
-    """For systems whose packages have the libraries."""
+    """Returns the tree without libraries, for systems whose own packages contain the libraries."""
     tree = documents(build)
     tree.file("bin/turnstone", stripped(f"{build}/turnstone"), 0o755)
     return tree
 
 
 def portable(build):
-    """Includes all libraries except those of the system, with their licences. Returns the tree and the oldest
-    C library that it works with."""
+    """Returns the tree with all libraries and their licences, except the libraries in
+    libraries.OF_THE_SYSTEM. Also returns the version of the oldest C library that the tree works with."""
     program = os.path.join(build, "turnstone_portable")
     tree = documents(build)
     tree.file("bin/turnstone", stripped(program), 0o755)

@@ -1,5 +1,5 @@
-"""Trees of files in memory, and archives of them that depend only on their content: not on the time, the user
-or the order of a folder."""
+"""Trees of files in memory, and archives of such trees. The bytes of an archive depend only on the tree: not
+on the time, the user or the order of a folder."""
 import gzip
 import io
 import os
@@ -7,7 +7,8 @@ import tarfile
 
 
 class Tree:
-    """Paths without a leading slash, each with a mode and bytes, or with the target of a symbolic link."""
+    """entries is {path: (mode, contents)}. A path has no leading slash. A folder has the contents None. A
+    symbolic link has the mode None, and its target as contents."""
 
     def __init__(self):
         self.entries = {}
@@ -30,7 +31,7 @@ class Tree:
             self.entries[below + path] = entry
 
     def with_folders(self):
-        """Every entry in order, preceded by the folders that it is in."""
+        """Returns all entries, sorted by path, with an entry for each folder that contains another entry."""
         entries = dict(self.entries)
         for path in self.entries:
             while path := os.path.dirname(path):
@@ -38,7 +39,7 @@ class Tree:
         return sorted(entries.items())
 
     def write(self, root, epoch):
-        """Unpacks the tree, for tools that read folders."""
+        """Writes the files of the tree below the folder `root`, for tools that read folders."""
         for path, (mode, content) in self.with_folders():
             place = os.path.join(root, path)
             if mode is None:

@@ -1,5 +1,6 @@
-"""A wheel that has the program and its libraries, for `pip install` and for pre-commit: pip puts it into the bin folder of
-an environment, and the libraries into lib/turnstone next to it. Running the program runs no Python."""
+"""Makes a wheel with the program and its libraries, for `pip install` and for pre-commit. pip puts the
+program into bin/ of an environment, and the libraries into lib/turnstone/ next to bin/. The installed program
+does not need Python."""
 import base64
 import hashlib
 import io
@@ -25,7 +26,7 @@ def tag(libc):
 
 
 def contents(payload, version, libc):
-    """Path, mode and bytes of every file except the list of files."""
+    """Yields (path, mode, bytes) of every file in the wheel except the list of files."""
     data, info = f"turnstone-{version}.data", f"turnstone-{version}.dist-info"
     for path, (mode, content) in sorted(payload.entries.items()):
         yield f"{data}/scripts/turnstone" if path == "bin/turnstone" else f"{data}/data/{path}", mode, content

@@ -63,7 +63,8 @@ def family_of(rule):
 
 
 def name_for(rule, chance):
-    """A name that people would give to a secret of this rule, made from its service and kind."""
+    """Returns the words of a name that people would give to a secret of this rule: a service and a kind of
+    secret."""
     words = rule["keywords"] or [rule["id"]]
     service = chance.choice(words).strip("_-. =:").lower().replace("-", "_").replace(".", "_").replace(" ", "_")
     service = [w for w in service.split("_") if w.isalnum()] or ["service"]
@@ -72,7 +73,7 @@ def name_for(rule, chance):
 
 
 def add_specific(corpus, rule, chance, places):
-    """Returns False if no surroundings fit the secrets of this rule."""
+    """Writes a file with a secret of this rule. Returns False if no surroundings fit the secret."""
     pattern = values.compiled(rule["pattern"])
     value = values.secret_of(rule, chance)
     if value is None:
@@ -114,8 +115,8 @@ def add_private_key(corpus, chance):
 
 
 def add_generic(corpus, chance, owners, places):
-    """Secrets without an issuer: a name that identifies them, and a value that a person or a machine
-    chose."""
+    """Writes a file with a secret without an issuer. Its name says that it is a secret, and a person or a
+    machine chose its value."""
     is_password = chance.random() < 0.45
     kind = chance.choice(PASSWORDS if is_password else KEYS)
     value = values.password(chance) if is_password else values.key(chance)
@@ -135,7 +136,7 @@ def add_url(corpus, chance, owners, places):
 
 
 def add_yaml(corpus, chance, owners):
-    """A password without quotes in a YAML file, the most usual form of passwords there."""
+    """Writes a YAML file with a password without quotes, the most usual form in such files."""
     site = Site(chance, [chance.choice(owners)])
     value = values.password(chance)
     if value[0] in "!@#%&*" or " #" in value or value.endswith(":"):

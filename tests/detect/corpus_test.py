@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""corpus_test.py PROGRAM ROOT: the scores of the built-in rules on the held-out part of the corpus, and
-the numbers that docs/rules.md states."""
+"""corpus_test.py PROGRAM ROOT: the built-in rules reach their scores on the held-out part of the corpus, and
+docs/rules.md states these scores."""
 import json
 import os
 import re
@@ -55,7 +55,7 @@ def the_parts_have_no_file_in_common():
                 with open(os.path.join(folder, name), "rb") as file:
                     yield file.read()
     common = set(texts("trained")) & set(texts("held"))
-    # A few negatives are so short that the generator draws them twice.
+    # A few negatives are so short that the generator draws the same text for both parts.
     holds(len(common) < 60, len(common))
 
 

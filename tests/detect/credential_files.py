@@ -1,7 +1,7 @@
-"""Files that exist to hold credentials: the examples of the rules for them, with other values, at the paths that the rules name.
+"""Files of the corpus that exist to hold credentials. Their texts are the examples of the rules for such
+files, with other values. Their paths are paths that the rules name.
 
-The held-out part has paths and folders that the other part does not have.
-"""
+The held-out part has paths and folders that the part 'trained' does not have. """
 import values
 from surroundings import THINGS, VALUE
 
@@ -17,13 +17,14 @@ def reference(chance):
 
 
 def stored_password(chance):
-    """Values that people choose for themselves: often a word, sometimes with a digit."""
+    """Returns a password as people choose it for themselves: a word, a word with a number, two words, or a
+    stronger value."""
     word = chance.choice(values.WORDS)
     return chance.choice([word, f"{word}{chance.randint(2, 98)}", f"{word}-{chance.choice(values.WORDS)}", values.password(chance)])
 
 
 def name_of(glob, thing):
-    """A path that the pattern matches."""
+    """Returns a path that the glob matches, with `thing` in place of each "*"."""
     name = glob.replace("**/", "").replace("*", thing)
     return name + f"{thing}.yml" if name.endswith("/") else name
 
@@ -35,7 +36,8 @@ def password_hash(chance):
 
 
 def value_for(rule, chance, pattern, text, example):
-    """A value that the pattern accepts in this text; None if none was drawn."""
+    """Returns a random value that the pattern accepts in this text. Returns None if no drawn value is
+    accepted."""
     for _ in range(60):
         if "stored" in rule["validators"]:
             drawn = stored_password(chance)
@@ -52,7 +54,8 @@ def value_for(rule, chance, pattern, text, example):
 
 
 def sites_of(rule, chance, part):
-    """Texts with VALUE in them, at paths of this part."""
+    """Yields (path, text, secret) for each example of the rule: a path of this part, the example with VALUE
+    in place of its secret, and this secret."""
     globs = rule["paths"] or ["{thing}.txt"]
     half = (len(globs) + 1) // 2
     globs = globs[:half] if part == "trained" else globs[half:] or globs
@@ -64,8 +67,9 @@ def sites_of(rule, chance, part):
 
 
 def add(corpus, rule, chance, part):
-    """Two secrets, and values that only look like secrets: a variable, a placeholder, a weak value in a file
-    of another kind."""
+    """Writes two files with secrets. For some rules, also writes files with values that only look like
+    secrets: a variable, a placeholder, and a weak value in a file of another kind. Returns False if two
+    secrets cannot be made."""
     pattern = values.compiled(rule["pattern"])
     count = 0
     for path, text, example in list(sites_of(rule, chance, part)) * 2:

@@ -1,6 +1,7 @@
 """Texts that only look like secrets: the hard negatives of the corpus.
 
-Each kind is a function of the draw that returns path, text with VALUE in it, and the value. HELD kinds are in the held-out part only.
+Each kind is a function that takes the random generator and the places. It returns a path, a text with VALUE
+in it, and the value. The kinds in HELD_KINDS are only in the held-out part.
 """
 import base64
 import json
@@ -17,7 +18,8 @@ def hexes(chance, count):
 
 
 def named(chance, places, names, value):
-    """A value in one of the places where secrets occur, with a name from the list."""
+    """Returns path, text and value, for a value in one of the places where secrets occur, with a name from
+    the list."""
     place = chance.choice([p for p in places if value and (p not in BARE or not set(value) & set(" #;&|<>(){}$*?,[]!%^~:\"'`"))])
     path, text = place(Site(chance, chance.choice(names).split("_")))
     return path, text, value
@@ -126,7 +128,8 @@ def encrypted(chance, places):
 
 
 def weak_in_test(chance, places):
-    """These are found with low confidence, because the value may really be in use."""
+    """A weak password in a test. A scan reports it with low confidence, because the password may really be in
+    use."""
     word = chance.choice(["password", "admin_password", "user_password", "passwd", "secret", "db_password"])
     path, text = chance.choice([p for p in places if p not in BARE])(Site(chance, word.split("_")))
     path = chance.choice(["tests/", "spec/", "test/fixtures/", "examples/", "src/__tests__/", "docs/samples/", "testdata/"]) + path
@@ -134,7 +137,7 @@ def weak_in_test(chance, places):
 
 
 def strong_in_test(chance, places):
-    """Realistic examples in tests and documents, which are also found with low confidence."""
+    """A realistic password or key in a test or a document. A scan reports it with low confidence, too."""
     word = chance.choice(["password", "api_key", "secret", "token", "db_password", "access_token", "client_secret", "passwd", "auth_token"])
     value = values.password(chance) if "pass" in word else values.key(chance)
     path, text = chance.choice([p for p in places if p not in BARE])(Site(chance, word.split("_")))
@@ -151,7 +154,7 @@ def assertion(chance, places):
     return chance.choice([f"tests/test_{a}.py", f"spec/{a}.spec.js", f"src/test/java/{a}/LoginTest.java"]), f"# {a}\n{text}\n", value
 
 
-# ---- values like secrets, with names that say they are not ----
+# ---- values that look like secrets, with names that say that the value is not a secret ----
 
 def uuid_id(chance, places):
     return named(chance, places, "request_id tenant_id trace_id order_uuid session_ref resource_id correlation_id client_id".split(), values.uuid4(chance))
@@ -188,7 +191,7 @@ def model_name(chance, places):
     return named(chance, places, [name], chance.choice(["bert-base-uncased", "Wav2Vec2-Large-960h", "gpt2-medium-v2", "distilroberta-base-2"]))
 
 
-# ---- files of machines ----
+# ---- files that machines write ----
 
 def lock_file(chance, places):
     digest = base64.b64encode(chance.randbytes(64)).decode()
@@ -484,7 +487,7 @@ def shortened_value(chance, places):
 
 
 def documented_module(chance, places):
-    """Examples of settings in the text at the beginning of a module."""
+    """A password in an example of settings, in the documentation at the beginning of a module."""
     word = chance.choice(["password", "admin_password", "login_password", "passphrase"])
     value = values.password(chance) if chance.random() < 0.5 else values.weak_password(chance)
     a = thing(chance)
@@ -503,7 +506,7 @@ def analytics_id(chance, places):
 
 
 def blob_in_base64(chance, places):
-    """A part of a blob begins like a token of Facebook."""
+    """A blob in Base64. A part of the blob looks like a token of Facebook."""
     body = values.letters(chance, ALPHABET62, 100)
     return f"img/{thing(chance)}.svg", f'<image href="data:image/png;base64,{body[:40]}+{VALUE}/{body[50:]}=="/>\n', f"EAAC{values.letters(chance, ALPHABET62, 96)}"
 
@@ -524,7 +527,7 @@ def router_log(chance, places):
 
 
 def words_in_code(chance, places):
-    """Names, states and kinds, which are most of the texts that programs assign to names such as Token."""
+    """A name, a state or a kind. Most texts that programs assign to names such as Token are of this form."""
     parts = chance.sample(THINGS + VERBS + values.WORDS + "invalid expired existing old header type standard final state".split(), chance.randint(2, 5))
     if chance.random() < 0.3:
         parts[chance.randrange(len(parts))] = chance.choice("token password secret key".split())
@@ -556,7 +559,8 @@ def project_of_service(chance, places):
     return "Jenkinsfile", f"        sh 'mvn sonar:sonar -Dsonar.host.url=https://sonarcloud.io -Dsonar.projectKey={VALUE}'\n", value
 
 
-# These use separate draws, so that a new kind does not change the other files of the corpus.
+# Kinds of false positives that real repositories had. Their files use a separate random generator, so that a
+# new kind does not change the other files of the corpus.
 SEEN = [file_checksum, form_demand, language_folder, sum_of_issuer, request_header, signing_key_id, group_invitation, publishable_key, primary_key,
         encoded_user_name, command_option, encoded_example, documented_token, commented_salt, template_loop, shell_comparison, step_name,
         escaped_placeholder, named_token, packed_comparison, standard_example, pinned_action, archive_sum, stepped_example, form_token, annotation_sum,

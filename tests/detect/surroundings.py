@@ -1,8 +1,7 @@
-"""Files with a value in them, as people write them: source, settings, logs, notebooks, listings.
+"""Files that contain a value, as people write such files: source, settings, logs, notebooks, listings.
 
-A place is a function that takes the draw and a Site, and returns the path and the text of a file with VALUE where the value goes.
-HELD places are only in the held-out part, so that training never sees them.
-"""
+A place is a function that takes a Site, and returns the path and the text of a file. The text has VALUE where
+the value belongs. The places in HELD are only in the held-out part, so the training never reads them. """
 import json
 import re
 
@@ -33,7 +32,8 @@ def upper(words):
 
 
 class Site:
-    """The surroundings of a value: the words of its name, and words for the rest of the file."""
+    """What a file has around a value: the words of the value's name, and random words for the rest of the
+    file."""
 
     def __init__(self, chance, name):
         self.chance, self.name = chance, name
@@ -542,13 +542,14 @@ TRAINED = [python_settings, python_client, python_dict, python_call, javascript_
            shell_export, yaml_settings, json_settings, toml_settings, properties, ini_settings, compose, workflow, dockerfile,
            terraform, kubernetes, xml_settings, notebook, log_line]
 HELD = [kotlin_val, swift_let, scala_settings, groovy_gradle, ansible, shell_history, http_dump, diff_listing, powershell, postman]
-# The value is not quoted there, so it must not contain blanks or characters that would end it.
+# The places that do not quote the value. There, a value must not contain blanks or characters that would end
+# it.
 BARE = {env_file, shell_export, properties, ini_settings, compose, dockerfile, log_line, groovy_gradle, ansible, shell_history,
         http_dump, yaml_settings, xml_settings}
 
 
 def fits(place, value):
-    """Returns whether this value can be written there without escaping."""
+    """Returns whether the place can contain this value without escaping."""
     if re.search(r"[\"'`\\\n]", value):
         return False
     return place not in BARE or not re.search(r"[\s#;&|<>(){}$*?,\[\]!%^~:]", value)

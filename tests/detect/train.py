@@ -20,7 +20,7 @@ ROOT = os.path.join(HERE, "..", "..")
 MODEL = os.path.join(ROOT, "rules", "model.txt")
 ROUNDS, RATE, SHRINK = 400, 0.5, 0.002
 
-# Words that are significant in any project; other words would be specific to this corpus.
+# Words of names that are significant in any project. Other words would be specific to this corpus.
 NAMES = set("""password passwd pwd passphrase pass secret token key api apikey access private client auth encryption signing master
     session jwt refresh webhook admin root db database public publishable id ids name url uri path file type field header hash salt
     digest checksum nonce csrf next page cursor version format policy label hint test example sample default old new confirm current
@@ -28,13 +28,13 @@ NAMES = set("""password passwd pwd passphrase pass secret token key api apikey a
     email encrypted sealed ciphertext idempotency fingerprint integrity etag credential credentials""".split())
 BEFORE = set("""assert expect check validate matches equal equals test should mock fake fill enum regex pattern example help usage login
     verify compare describe input plaintext expected""".split())
-# Words of paths that mean the same have the same weight.
+# Groups of words in paths. The words of a group have one meaning, so they share one weight.
 PATHS = {"tests": """test tests testing testdata spec specs fixture fixtures mock mocks stub stubs unittest unittests regressiontests cypress
              playwright testsuite testsuites cassette cassettes vectors testvectors wycheproof mirage storybook""".split(),
          "examples": "example examples sample samples demo demos tutorial tutorials quickstart".split(),
          "docs": "doc docs documentation readme changelog".split()}
 EXTENSIONS = {"docs": "md mdx rst adoc asciidoc".split(), "tests": ["snap"]}
-UNQUOTED = {"generic-yaml-password"}  # rules whose matches are comments or documents if they are in programs
+UNQUOTED = {"generic-yaml-password"}  # rules whose matches in programs are only comments or documents
 GROUPS = {f"{kind}:{word}": f"{kind}:{group}" for kind, groups in (("path", PATHS), ("extension", EXTENSIONS))
           for group, members in groups.items() for word in members}
 
@@ -57,7 +57,8 @@ def symbol(c):
 
 
 def surprise_of(tokens):
-    """Tenths of bits for each pair: how unlikely a character is after another one."""
+    """Returns a table: how unlikely the second character of a pair is after the first character, in tenths of
+    bits."""
     pairs = [[0.5] * 28 for _ in range(28)]
     for token in tokens:
         for a, b in zip(token, token[1:]):
@@ -75,7 +76,8 @@ def is_wanted(feature):
 
 
 def samples_of(program):
-    """Features and labels of the findings of scored rules in the corpus."""
+    """Yields ({feature: count}, whether it is a secret) for each finding of a scored rule in the part
+    'trained'."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, os.path.join(HERE, "corpus.py"), program, "trained", folder], check=True)
         labels = collections.defaultdict(list)
@@ -105,7 +107,8 @@ def place(text):
 
 
 def train(samples):
-    """Weights by feature: plain gradient descent, each step over all samples."""
+    """Trains by plain gradient descent; each step uses all samples. Returns {feature: weight}, and the
+    samples as rows."""
     weights = collections.defaultdict(float)
     rows = [(list(counts.items()), 1.0 if label else 0.0) for counts, label in samples]
     right = sum(label for _, label in rows)
@@ -127,7 +130,8 @@ def train(samples):
 
 
 def thresholds(weights, rows):
-    """The minimum scores of high confidence, of medium confidence, and of a finding at all."""
+    """Prints how many secrets and negatives are left at each minimum score. A person uses this table to choose the
+    minimum scores in main()."""
     scores = sorted((sum(weights[f] * n for f, n in features), label) for features, label in rows)
     secrets = [score for score, label in scores if label]
     others = [score for score, label in scores if not label]

@@ -56,7 +56,7 @@ def class_of(items):
 
 
 def draw(chance, tree, flags=0):
-    """A text that the pattern matches; every character of a class is equally likely."""
+    """Returns a random text that the parsed pattern matches. Every character of a class is equally likely."""
     made = ""
     for kind, value in tree:
         if kind is op.LITERAL:
@@ -78,7 +78,8 @@ def draw(chance, tree, flags=0):
 
 
 def secret_group(tree):
-    """The part of the pattern that is the secret, and the names of groups that hold it."""
+    """Returns the part of the parsed pattern in the group `secret`. Returns None if the pattern has no such
+    group."""
     for kind, value in tree:
         inner = []
         if kind is op.SUBPATTERN:
@@ -140,7 +141,7 @@ def pem(chance, label):
 
 
 def nats_seed(chance):
-    """Two bytes of prefixes, the seed, and the CRC-16 of both."""
+    """Returns a seed of NATS in Base32: two bytes of prefixes, the seed, and the CRC-16 of both."""
     data = bytes([18 << 3 | 160 >> 5, (160 & 31) << 3]) + chance.randbytes(32)
     return base64.b32encode(data + binascii.crc_hqx(data, 0).to_bytes(2, "little")).decode().rstrip("=")
 
@@ -185,7 +186,8 @@ WORDS = ("winter summer autumn harbour kestrel copper velvet lantern meadow falc
 
 
 def password(chance):
-    """Passwords of administrators: words with digits and punctuation, or generated ones."""
+    """Returns a password as administrators choose it: words with digits and punctuation, or generated
+    characters."""
     kind = chance.randrange(6)
     word, other = chance.choice(WORDS), chance.choice(WORDS)
     if kind == 0:
@@ -203,7 +205,8 @@ def password(chance):
 
 
 def mixed(chance, alphabet, count):
-    """Contains letters of both cases and digits, as password generators guarantee."""
+    """Returns random characters with at least one lower-case letter (if the alphabet has any) and one digit,
+    as generators of passwords guarantee."""
     while True:
         text = letters(chance, alphabet, count)
         if (re.search("[a-z]", text) or not re.search("[a-z]", alphabet)) and re.search("[0-9]", text) and not spoilt(text) \
@@ -255,7 +258,8 @@ def is_sound(rule, text):
 
 
 def secret_of(rule, chance):
-    """A value that the issuer of the rule's tokens could have made."""
+    """Returns a random value that the issuer of the rule's tokens could have made. Returns None if no valid
+    value was drawn."""
     validators = rule["validators"]
     if "jwt" in validators:
         return jwt(chance)

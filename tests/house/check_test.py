@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""check_test.py ROOT: tools/check counts passed and failed tests, and runs only tests again whose inputs have changed."""
+"""check_test.py ROOT: tools/check counts passed and failed tests, and repeats a test only if its inputs have
+changed."""
 import os
 import re
 import subprocess
@@ -11,8 +12,8 @@ from tap import equal, holds, main, test  # noqa: E402
 
 
 def suite(**scripts):
-    """A build folder whose tests are these shell scripts. Each script adds a line to <name>.ran when it
-    runs."""
+    """Makes a build folder whose tests are these shell scripts. Each script appends a line to <name>.ran when
+    it runs."""
     os.makedirs("build", exist_ok=True)
     here = os.getcwd()
     with open("build/CTestTestfile.cmake", "w") as registry:
@@ -141,7 +142,8 @@ def tests_run_side_by_side():
 
 
 def fake_path(*commands):
-    """A PATH with only these commands. Those that are paths are linked; the others do nothing."""
+    """Makes a folder with only these commands, and returns it as a PATH. If a command is installed, its entry
+    is a link to it; otherwise the entry does nothing."""
     os.makedirs("bin", exist_ok=True)
     for name in commands:
         real = subprocess.run(["sh", "-c", f"command -v {name}"], capture_output=True, text=True).stdout.strip()

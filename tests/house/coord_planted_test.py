@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""coord_planted_test.py ROOT BUILD: the tables of coordination errors do not compile when they are changed only in part.
+"""coord_planted_test.py ROOT BUILD: if only a part of the tables of coordination errors is changed, they do
+not compile.
 
-Each test compiles a copy of one source file of src/coord/core with the command of the build. It uses a copy
-of src/coord/core/error.h and its tables with a planted change, and checks that the compiler refuses it for
-that reason.
-"""
+Each test compiles a copy of one source file of src/coord/core with the command of the build. The copy
+includes copies of src/coord/core/error.h and its tables, with a planted change. The test checks that the
+compiler reports this change as an error. """
 import json
 import os
 import re
@@ -30,13 +30,13 @@ BETWEEN = "/* the next header */\n"
 
 
 def tables():
-    """The headers that define the errors, joined."""
+    """Returns the text of the headers that define the errors, joined."""
     return BETWEEN.join(read(path) for path in HEADERS.values())
 
 
 def compiled(name, headers, source_tail=""):
-    """Compiles src/coord/core/NAME, followed by source_tail, against these tables(). Each test runs in its
-    own folder."""
+    """Compiles src/coord/core/NAME and `source_tail` with these headers, which have the form of tables().
+    Returns the status and the output of the compiler. Each test runs in its own folder."""
     source = os.path.join(ROOT, "src", "coord", "core", name)
     with open(os.path.join(BUILD, "compile_commands.json")) as file:
         command = next(entry["command"] for entry in json.load(file) if entry["file"] == source)
@@ -68,7 +68,7 @@ def with_row(row):
 
 
 def with_counts(header, added):
-    """Adjusts the counts, so that only the rest of a new row is tested."""
+    """Returns the header with the counts that fit a new row: the test is about other errors of that row."""
     for op, last, count in re.findall(r"Y\((\w+), \w+, (\w+), (\d+)\)", header):
         header = header.replace(f"{last}, {count})", f"{last}, {int(count) + added.get(op, 0)})")
     return header.replace("TS_COORD_CHECKPOINT_MISSING_KEY, 13", "TS_COORD_PLANTED, 13")

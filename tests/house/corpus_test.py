@@ -20,7 +20,8 @@ ROOT = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(ROOT, "tests", "support", "python"))
 from tap import Skip, equal, holds, main, test  # noqa: E402
 
-# Each records its arguments, and copies the requested files from ./served.
+# Scripts that replace the clients npm and pip. A script records its arguments, and copies the requested files
+# from ./served.
 NPM = r"""#!/bin/sh
 echo "npm $*" >>"$SERVED/calls"
 while [ $# -gt 0 ]; do
@@ -119,7 +120,8 @@ def pack(folder):
 
 
 def two_packages():
-    """A repository of two packages and three versions. One package is too large for deltas."""
+    """Makes two versions of one package and one version of another. Returns the three lines that list them as
+    a repository. One package is too large for deltas."""
     clients()
     text = b"".join(b"line %d of a file that hardly changes\n" % n for n in range(2000))
     first = tgz("@s/left", "1.0.0", {"package/big.js": text, "package/a b/\xe9.txt".encode().decode("latin-1"): b"x\n"})
@@ -141,14 +143,14 @@ def a_history_grows_out_of_another_and_is_the_same_everywhere():
     status, output, errors = corpus("--pin")
     equal(status, 0, errors)
     figures = json.loads(output)["repositories"][1]
-    # With fewer commits, the last part could be empty: a merge may cross the end of a part.
+    # The history has so many commits that no pack is empty, even if a merge crosses the end of a pack.
     holds(1000 <= figures["commits"] < 1020 and figures["packs"] == 3, figures)
     equal(git("fsck", "--full", repository="long").strip(), "")
     holds(int(git("rev-list", "--count", "--min-parents=2", "main", repository="long")) > 10, "merges")
     equal(int(git("rev-list", "--count", "--all", repository="long")), figures["commits"])
     equal(len(git("ls-tree", "--name-only", "main", "flat/", repository="long").splitlines()), 1000)
     holds(int(git("count-objects", repository="long").split()[0]) > 40, "loose objects")
-    # The same commit, from the list that now names it.
+    # The list now names the commit that --pin made. A second run must make the same commit.
     status, output, errors = corpus(folder="again")
     equal(status, 0, errors)
     equal(json.loads(output)["repositories"][1]["head"], figures["head"])
@@ -318,7 +320,7 @@ def the_users_git_configuration_changes_nothing():
 
 
 class Registry(BaseHTTPRequestHandler):
-    """The parts of an npm registry and of a Python index that the clients use."""
+    """A server that answers like an npm registry and a Python index, as far as the clients use them."""
 
     def do_GET(self):
         here = f"http://127.0.0.1:{self.server.server_port}"

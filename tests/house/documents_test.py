@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """documents_test.py ROOT PROGRAM: the documents agree with the program.
 
-Each check takes the text of a document and the program, and returns what is wrong; a planted text shows that it can
-fail.
+Each check takes the text of a document, compares it with the program, and returns what is wrong. A planted
+text shows that the check can fail.
 """
 import glob
 import os
@@ -25,7 +25,7 @@ FILES = sorted(glob.glob(os.path.join(ROOT, "rules", "*.yml")))
 RULES = len(run("rules", "list", "--no-builtin-rules", *(w for f in FILES for w in ("--rules", f))).splitlines())
 
 
-NOT_VERBS = ("coord", "state")  # "turnstone coord …" and "turnstone state" are bytes of formats
+NOT_VERBS = ("coord", "state")  # "turnstone coord …" and "turnstone state" are bytes in formats
 
 
 def documents():
@@ -46,30 +46,35 @@ def wrong_counts_of_rules(text):
 
 
 def unknown_verbs(text):
-    """The word after "turnstone" in a code span, or at the start of a line in a block of code."""
+    """Yields unknown verbs in the text. A verb is the word after "turnstone" at the start of a code span, or
+    after "$ " in a block of code."""
     for verb in re.findall(r"(?:`|^\$ )turnstone ([a-z]\w+)(?=[ `\n])", text, re.MULTILINE):
         if verb not in NOT_VERBS and not re.search(rf"^\.SS {verb}\b", MAN, re.MULTILINE):
             yield f"turnstone {verb}"
 
 
 def unknown_options(text):
-    """An option in a code span of its own, or after a verb of turnstone. Options of git, make and tools are not ours."""
+    """Yields unknown options in the text: an option that is a code span of its own, or that is in a span
+    that begins with "turnstone". Options in other spans belong to git, make or tools."""
     spans = re.findall(r"`(--[a-z-]+|turnstone [^`]*)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
     for option in re.findall(r"(--[a-z][a-z-]+)", " ".join(spans)):
         if option not in MAN:
             yield option
 
 
-# Options of scan that a program does not need: it writes its own output, and decides itself what fails.
+# Options of `turnstone scan` that a user of the library does not need: its program writes its own output, and
+# decides which findings are failures.
 COMMAND_ONLY = {"--output", "--format", "--quiet", "--no-progress", "--fail-on", "--fail-on-confidence", "--diff-baseline", "--no-state",
                 "--ungated", "--help"}
-# Options whose names occur in no message of a scan, and their counterparts in turnstone/scan.h.
+# Options of `turnstone scan` that src/scan/option_names.c lacks, because no message names them, and their
+# counterparts in turnstone/scan.h.
 COUNTERPARTS = {"--full": "TS_SCAN_SWITCH_FULL", "--state": "TS_SCAN_TEXT_STATE_FOLDER", "--show-secrets": "TS_SCAN_SWITCH_SHOW_SECRETS",
                 "--min-confidence": "ts_scan_set_min_confidence", "--baseline": "TS_SCAN_TEXT_BASELINE_FILE"}
 
 
 def options_without_counterpart(help_text):
-    """The options of scan that turnstone/scan.h lacks. src/scan/option_names.c has the names of both sides."""
+    """Yields the options of `turnstone scan` without a counterpart in turnstone/scan.h.
+    src/scan/option_names.c has the names of options and counterparts."""
     with open(os.path.join(ROOT, "src", "scan", "option_names.c")) as file:
         pairs = dict(re.findall(r'"(--[a-z-]+)[^"]*", "(\w+)"', file.read()))
     with open(os.path.join(ROOT, "include", "turnstone", "scan.h")) as file:
@@ -112,7 +117,8 @@ def the_library_can_do_what_the_command_scan_can():
 
 
 def unexplained_reasons(guide):
-    """Reasons of the program that the operator's guide lacks in its table, and the reverse."""
+    """Returns the reasons of the program that the table of the operator's guide lacks, and the reasons in
+    this table that the program lacks."""
     with open(os.path.join(ROOT, "src", "runtime", "core", "reason.h")) as file:
         labels = set(re.findall(r'^    X\([A-Z_]+, (?:[A-Z_]+, [A-Z_]+, )?"([a-z_]+)",', file.read(), re.MULTILINE))
     table = guide.partition("## When something is parked")[2].partition("\n## ")[0]
@@ -129,8 +135,8 @@ def the_guide_explains_every_reason():
     equal(unexplained_reasons(guide.replace("`store_full`", "`store_full`, `planted`")), ["planted"])
 
 
-# What the program's tables name, and where users read about it: document, heading, title of the first column, source, names in
-# the source.
+# Tables in documents that explain names of the program: document, heading before the table, title of its
+# first column, source file with the names, pattern that matches the names in this file.
 EXPLAINED = (
     ("docs/formats/worker-log.md", "Events", "event", "src/runtime/driver/crew.h", r'(?m)^ +X\([A-Z_]+, "(\w+)"\)'),
     ("docs/formats/worker-log.md", "Fields", "field", "src/cli/worker.c", r'(?:put_(?:number|text)\(&log->out, "|, "\{\\")(\w+)'),
@@ -141,7 +147,8 @@ EXPLAINED = (
 
 
 def unexplained(text, heading, title, names):
-    """Names that the table after the heading does not have in a code span, and words in its first column that are no names."""
+    """Returns the names that the table after the heading lacks (it must have them in code spans), and the
+    words in code spans of its first column that are no names."""
     table = re.search(rf"(?ms)^#+ {heading}\n.*?^\| {title} \|(.*?)\n(?!\|)", text).group(1)
     words = {word for span in re.findall(r"`([^`\n]+)`", table) for word in re.findall(r"[\w-]+", span)}
     firsts = {word for cell in re.findall(r"(?m)^\| (.*?) \|", table) for word in re.findall(r"`([\w-]+)`", cell)}
@@ -162,7 +169,8 @@ def documents_explain_what_the_tables_of_the_program_name():
         equal(unexplained(planted, heading, title, names), ["planted"])
 
 
-# Numbers in documents, as the names of the constants in our headers.
+# {document: texts that it must contain}. In a text, {NAME} stands for the value of the constant NAME in our
+# headers.
 NUMBERS = {
     "docs/coordination.md": (
         "remembers its last {TS_OP_LOG_MAX} operations, the record of a run its last {TS_RUN_OP_LOG_MAX}.",
@@ -206,7 +214,8 @@ NUMBERS = {
 
 
 def constants():
-    """The numbers that our headers define, with commas as documents have them."""
+    """Returns {name: value} of the numeric constants in our headers. The values have commas, as in
+    documents."""
     found = {}
     for folder in ("include", "src"):
         for path in glob.glob(os.path.join(ROOT, folder, "**", "*.h"), recursive=True):
@@ -231,7 +240,8 @@ def numbers_in_documents_are_those_of_the_headers():
 
 
 def metrics_of_the_program():
-    """{(name, type, what it is)}, and the labels of each name that has samples."""
+    """Runs a worker. Returns {(name, type, description)} of its metrics, and {name: labels} of the metrics
+    with samples."""
     run("store", "init", "--cluster", "rocksdb:store")
     run("worker", "--once", "--no-progress", "--cluster", "rocksdb:store", "--metrics", "metrics.txt")
     with open("metrics.txt") as file:

@@ -14,7 +14,8 @@ ROOT = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(ROOT, "tests", "support", "python"))
 from tap import equal, holds, main, test  # noqa: E402
 
-# Errors of an operation that contain an error of one of its parts. Only the parts are in the order.
+# Errors of an operation that wrap an error of one of its parts. The stated orders contain only the errors of
+# the parts.
 WRAPPERS = {"SplitInvalid", "ManifestInvalid", "InvalidConfig"}
 
 
@@ -31,12 +32,13 @@ def sources():
 
 
 def error_names(header):
-    """{"SHARD_NOT_FOUND": "ShardNotFound"}, from every table of errors."""
+    """Returns the names of errors from all tables in the header, such as {"SHARD_NOT_FOUND":
+    "ShardNotFound"}."""
     return dict(re.findall(r'X\((?:\w+_FAULT, )?([A-Z_]+), "(\w+)"', header))
 
 
 def functions(texts):
-    """{file: {name: body}}; static functions of two files may have the same name."""
+    """Returns {file: {name: body}} of all functions. Static functions of two files may have equal names."""
     shape = r"^\w[^\n;={}#]*(?:\n[^\n;={}#]*)*?\b(\w+)\([^;{}]*\) \{\n(.*?)^\}"
     return {name: {found.group(1): found.group(2) for found in re.finditer(shape, text, re.MULTILINE | re.DOTALL)}
             for name, text in texts.items() if name.endswith(".c")}
@@ -66,7 +68,8 @@ class Follower:
         return self.shared.get(function)
 
     def error(self, token):
-        """The name in TS_<OPERATION>_<ERROR>; None when the token is not an error."""
+        """Returns the name of the error in the token TS_<OPERATION>_<ERROR>. Returns None if the token names
+        no error."""
         parts = token.split("_")
         for start in range(2, len(parts)):
             if "_".join(parts[start:]) in self.names:
@@ -100,7 +103,7 @@ def compare(texts):
     return {function: (stated, follower.order(function)) for function, stated in orders.items()}
 
 
-# The words of the table in docs/coordination.md, and the steps of the code that they mean.
+# {words in the table of docs/coordination.md: pattern of the steps of the code that the words mean}
 MEANINGS = {
     "not found": "ShardNotFound|RunNotFound", "tenant": "TenantMismatch", "replay": "OpIdConflict", "replay by op-log": "OpIdConflict",
     "replay by spawned shards": "OpIdConflict", "lease": r"ts_validate_lease\(\)", "cursor": r"ts_validate_cursor_update\(\)",
@@ -111,12 +114,13 @@ MEANINGS = {
     "exists": "RunAlreadyExists", "announced shards": "TooManyShards", "status": "WrongStatus", "manifest": r"ts_manifest_check\(\)",
     "the run's own limit": "TooManyShards", "ended": "RunTerminal",
 }
-NO_STEP = {"claim"}  # a search over shards, whose acquire is the step
+NO_STEP = {"claim"}  # claim searches for a shard, and then runs the step of acquire
 SHARED_STEPS = {"complete_run, fail_run, cancel_run": "end_run"}
 
 
 def rows_in_another_order(document, orders):
-    """The rows of the table of operations whose order of checks is not the code's. Two words may mean one step."""
+    """Yields the operations whose row in the document's table has another order of checks than the code, with
+    the first wrong words. Several words of a row may mean one step."""
     table = document.split("| operation | needs | order of checks |")[1].split("\n\n")[0]
     for row in table.split("\n")[2:]:
         operation, _, checks = (cell.strip() for cell in row.split("|")[1:4])

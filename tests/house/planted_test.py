@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""planted_test.py ROOT: each check of the build fails on a violation planted for it, in a copy of the tree.
+"""planted_test.py ROOT: each check of the build fails if the tree has a violation of it.
 
-The copy is built once, which shows that it is correct. Then every test plants one violation, checks that the
-build fails for that reason, and removes it again.
-"""
+The test makes a copy of the tree. The copy is built once, which shows that it is correct. Then every test
+plants one violation, checks that the build fails for that reason, and removes the violation. """
 import os
 import re
 import shutil
@@ -26,7 +25,8 @@ def build(*targets):
 
 
 def plant(path, text, targets, expected):
-    """Adds text to the end of a file (or makes it), expects the build to fail with a match, and restores the file."""
+    """Adds text to the end of a file. Checks that the build fails and that its output matches `expected`.
+    Restores the file."""
     path = os.path.join(TREE, path)
     with open(path) as file:
         before = file.read()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """recipes_test.py ROOT PROGRAM: the lists of CONTRIBUTING under "To add something" are complete.
 
-Each test makes the changes of all steps of a list on a copy of the tree, and checks that all checks pass.
-Then it omits each step in turn, and checks that a check fails. A step that is missing in the list has no
-change here, so an incomplete list does not pass.
+Each test makes the changes of all steps of a list on a copy of the tree, and requires that all checks pass.
+Then it omits each step in turn, and requires that a check fails. The test makes no change that the list
+lacks, so the checks fail if the list is incomplete.
 """
 import os
 import re
@@ -35,7 +35,7 @@ def output_of(*command, **environment):
 
 
 def built(target):
-    """The errors of building a target of the copy; "" when it builds."""
+    """Builds a target of the copy. Returns the errors; "" if the build succeeds."""
     if not os.path.exists(os.path.join(BUILD, "build.ninja")):
         subprocess.run(["cmake", "--preset", "dev"], cwd=TREE, check=True, stdout=subprocess.DEVNULL)
     return output_of("cmake", "--build", BUILD, "--target", target)
@@ -46,7 +46,7 @@ def house():
 
 
 def behind(path, text, added):
-    """The file with `added` after the last occurrence of `text`."""
+    """Returns the contents of the file with `added` inserted after the last occurrence of `text`."""
     before, found, after = read(path).rpartition(text)
     holds(found, f"{path} has no {text!r} any more")
     return before + found + added + after
@@ -61,7 +61,7 @@ def instead(path, *pairs):
 
 
 def listed(title):
-    """The paths of a list, with the names of the planted thing."""
+    """Returns the paths in a list of CONTRIBUTING, with "planted" in place of <name> and similar words."""
     section = read("CONTRIBUTING.md").split(f"**{title}**\n")[1].split("\n**")[0].split("\n## ")[0]
     return [re.sub(r"<\w+>", "planted", path) for path in re.findall(r"^\d+\. `([^`]+)`:", section, re.MULTILINE)]
 
@@ -80,8 +80,8 @@ def put(path, content):
 
 
 def follow(title, changes, wrong):
-    """changes: the content of each file after its step. wrong(): the complaints of the checks, "" when they
-    pass."""
+    """Follows the list, and omits each step in turn. `changes` has the content of each file after its step.
+    wrong() runs the checks and returns their errors; "" if they pass."""
     equal(sorted(listed(title)), sorted(changes), "the steps of the list")
     before = {path: read(path) if os.path.exists(os.path.join(TREE, path)) else None for path in changes}
     try:

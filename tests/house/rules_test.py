@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""rules_test.py ROOT: rules of the tree that compilers do not check; each rule is shown to fail."""
+"""rules_test.py ROOT: rules of the tree that compilers do not check. A planted violation of each rule shows
+that the rule can fail."""
 import functools
 import glob
 import os
@@ -14,7 +15,8 @@ from tap import equal, holds, main, test  # noqa: E402
 TEXT = (".c", ".h", ".md", ".py", ".cmake", ".txt", ".sh", ".json", ".yml", ".in")
 
 
-# Each rule asks for the files and their texts. They are cached, because the tree does not change meanwhile.
+# Every rule asks for the files and their texts. The functions cache both, because the tree does not change
+# during the test.
 @functools.lru_cache(maxsize=None)
 def files(root):
     paths = []
@@ -44,7 +46,8 @@ def source_folders_without_readme(root):
 
 
 def readmes_without_their_sections(root):
-    """The README of a layer says what holds, and what to edit for a change; with locks, their order."""
+    """The README of a layer has sections about its invariants (if it has sources), about what to edit for a
+    change, and about the order of its locks (if it uses locks)."""
     for path in files(root):
         if not path.startswith("src/") or not path.endswith("/CMakeLists.txt") or path.count("/") < 2:
             continue
@@ -58,7 +61,7 @@ def readmes_without_their_sections(root):
 
 
 def layers_of_the_build(root):
-    """{layer: (whether it is deterministic, the layers that it depends on)}"""
+    """Returns {layer: (whether the layer is deterministic, the layers that it depends on)}."""
     found = {}
     for path in files(root):
         if path.startswith("src/") and path.endswith("/CMakeLists.txt"):
@@ -69,8 +72,9 @@ def layers_of_the_build(root):
 
 
 def layers_that_documents_describe_wrongly(root):
-    """In the table of docs/ARCHITECTURE.md: which layers there are, which are deterministic, and which use only some of the
-    layers below. In READMEs: "depends on `a` and `b`"."""
+    """The table of docs/ARCHITECTURE.md has all layers of the build, says which layers are deterministic, and
+    for some of them "it uses only" and the layers that they depend on. A README with "depends on `a` and `b`"
+    names all dependencies."""
     layers = layers_of_the_build(root)
     path = "docs/ARCHITECTURE.md"
     table = re.findall(r"^\| (`.*?) \| (.*?) \| ?(.*?) ?\| here \|$", read(root, path), re.MULTILINE) if path in files(root) else []
@@ -105,7 +109,8 @@ def readmes(root):
 
 
 def names_in_backquotes_that_are_not_there(root):
-    """READMEs name files of their own folder, of its tests and of the public headers; those must exist."""
+    """A file that a README names in backquotes exists, in the README's folder, in the folder of its tests, in
+    src/, among the public headers or at the root."""
     for path in readmes(root):
         for name in re.findall(r"`([\w/]+\.(?:[ch]|css|js|cmake|py))`", read(root, path)):
             folder = os.path.dirname(path)
@@ -115,7 +120,8 @@ def names_in_backquotes_that_are_not_there(root):
 
 
 def files_that_their_readme_does_not_name(root):
-    """A README names every file of its folder, and every folder with a README. x.h stands for x.c, and x.c for x.h."""
+    """A README names every file of its folder, and every subfolder that has a README. x.h stands for x.c, and
+    x.c for x.h."""
     for path in readmes(root):
         folder = os.path.join(root, os.path.dirname(path))
         named = set(re.findall(r"[\w.-]+\.\w+|(?<=`)[\w-]+(?=`)", read(root, path)))
@@ -137,7 +143,7 @@ C_COMMENT = re.compile(r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|/\*.*?\*/""
 
 @functools.lru_cache(maxsize=None)
 def words_of_the_code(root):
-    """Every word outside comments and documents."""
+    """Returns all words of C files outside comments, and all words of scripts and build files."""
     words = set()
     for path in files(root):
         if path.endswith((".c", ".h")):
@@ -148,8 +154,8 @@ def words_of_the_code(root):
 
 
 def names_that_no_code_has(root):
-    """Functions, constants and fields that READMEs name in backquotes, and those of ours that comments name. A name that ends
-    in _* or _… stands for several."""
+    """If a README names a function, constant or field in backquotes, or a comment names one with our prefix,
+    then the code has this name. A name that ends in _* or _… stands for several names, and is not checked."""
     for path in (path for path in readmes(root) if path.startswith("src/")):
         text = re.sub(r"```.*?```", "", read(root, path), flags=re.DOTALL)
         for span in re.findall(r"`([^`\n]+)`", text):
@@ -175,7 +181,8 @@ def names_that_another_file_has(root):
 
 
 def paths_in_documents_that_are_not_there(root):
-    """In backquotes, a path that begins with a folder of this tree exists. <name> and * stand for any name."""
+    """If a document has a path in backquotes that begins with a folder of this tree, the path exists. <name>
+    and * stand for any name."""
     for path in files(root):
         if not path.endswith(".md"):
             continue
@@ -220,14 +227,15 @@ def untidy_text(root):
 
 
 def phrases_to_avoid():
-    """The left column of the table in docs/WRITING.md that begins with "instead of"."""
+    """Returns the phrases of the column "instead of" in the table of docs/WRITING.md."""
     table = read(ROOT, "docs/WRITING.md").split("| instead of | write |\n|---|---|\n")[1].split("\n\n")[0]
     return [phrase for row in table.split("\n") for phrase in row.split("|")[1].strip().split(", ")]
 
 
 def phrases_that_need_a_second_reading(root):
-    """In comments, messages and documents, also across lines. docs/WRITING.md quotes them. Names of the simulation's
-    events are part of its trace hashes. In scripts, only docstrings and comments are searched."""
+    """Comments, messages and documents contain none of these phrases, not even across lines. In scripts, only
+    docstrings and comments are searched. Two exceptions: docs/WRITING.md quotes the phrases, and the names of
+    simulated events are part of hashes of traces."""
     whole = re.compile(r".+", re.DOTALL)
     c_words = re.compile(r'/\*.*?\*/|(?<!sim__event\(world, )"(?:\\.|[^"\\\n])*"', re.DOTALL)
     script_words = re.compile(r'(?:\A(?:#!.*\n)?|(?<=:\n) *)"""(?:[^"]|"(?!""))*"""|(?:^ *#.*\n)+|  # .*', re.MULTILINE)
@@ -263,7 +271,8 @@ def wrong_guards(root):
 
 
 def late_libraries_with_two_lists(root):
-    """Each function of a late library is in the list that is loaded and has its #define, in the same order."""
+    """A header of a late library has two lists of functions: the X(...) list of functions to load, and the
+    #defines. Both lists have the same functions, in alphabetical order."""
     for path in files(root):
         if path.endswith("_late.h"):
             listed = re.findall(r"^ +X\((\w+)\)", read(root, path), re.MULTILINE)
@@ -273,7 +282,7 @@ def late_libraries_with_two_lists(root):
 
 
 def comments(root):
-    """Each block comment of the C files: where it is, and its lines."""
+    """Yields ("PATH:LINE", lines) of each block comment in the C files."""
     for path in files(root):
         if path.endswith((".c", ".h")):
             text = read(root, path)
@@ -297,8 +306,9 @@ def words_that_repeat(root):
 
 
 def scrambled_tables(root):
-    """A row of a table or diagram is indented, and so is the second line of an item of a list. If an unindented line is
-    before or after such a row, or is in an item, a reflow has damaged the table or the list."""
+    """The rows of tables and diagrams are indented, and so are the continuation lines of items of lists. An
+    unindented line next to such a row, or inside an item, shows that a reflow has damaged the table or the
+    list."""
     row = r"\s*\* {3,}\S.*(  \S|[─-╿►▲▼])|\s*\* {20,}\S"
     for place, lines in comments(root):
         for above, line in zip(lines, lines[1:]):
@@ -311,7 +321,8 @@ def scrambled_tables(root):
 
 
 def lines_of_diagrams_that_meet_nothing(root):
-    """A corner of a diagram has something above or below it. If it has not, a column was lost."""
+    """A corner or branch in a diagram has a line above or below it, where its shape demands one. If this line
+    is missing, an edit has shifted the columns of the diagram."""
     blocks = list(comments(root))
     for path in files(root):
         if path.endswith(".md"):
@@ -328,7 +339,7 @@ def lines_of_diagrams_that_meet_nothing(root):
 
 
 def torn_declarations(root):
-    """A comment after a declaration or statement fits on its line; otherwise it goes above."""
+    """If a comment is behind a declaration or statement, both fit on one line. Otherwise the comment is above."""
     torn = r"^ +(?! |else\n|do\n)[^\n;{}/#\"]*[\w*+=(&|<>-]\n +[^\n;]*; +/\*|^[^\n/]*; +/\*(?:(?!\*/)[^\n])*\n"
     for path in files(root):
         if path.endswith((".c", ".h")):
@@ -345,7 +356,8 @@ def a_formatter_that_reflows(root):
 
 
 def named(root, source, row, document, form="{}"):
-    """The names in the rows of a source file that are missing in a document."""
+    """Yields the names that rows of a source file have and the document lacks. `row` matches a row and
+    captures its name. `form` is the pattern of a name in the document."""
     if os.path.exists(os.path.join(root, source)):
         text = read(root, document) if os.path.exists(os.path.join(root, document)) else ""
         names = re.findall(row, read(root, source))
@@ -370,14 +382,16 @@ def engines_without_a_contract(root):
 
 
 def engines_that_help_does_not_name(root):
-    """memory: is for tests only, because a command's writes there are lost when it ends."""
+    """The help names all schemes except memory: and postgres:. memory: is for tests only, because a command's
+    writes to it are lost when the command ends."""
     source, scheme = "src/store/contract/url.c", r'INIT\("(?!memory|postgres:)(\w+:)'
     yield from named(root, source, scheme, source, "define FORMS .*{}")
     yield from named(root, source, scheme, "src/cli/cluster_option.h")
 
 
 def choices_beside_their_table(root):
-    """The choices of an option come from the table of its values (CLI_CHOICES in src/cli/verb.h), if there is one."""
+    """If a table has the values of an option, then the choices of this option are made from the table
+    (CLI_CHOICES in src/cli/verb.h)."""
     tables = [set(re.findall(r'^ +X\([A-Z0-9_]+, (?:\d+, )?"([^"]+)"', rows, re.MULTILINE))
               for path in files(root) if path.endswith(".h")
               for rows in re.findall(r"^#define \w+\(X\) *\\\n((?:.*\\\n)*.*)", read(root, path), re.MULTILINE)]
@@ -397,7 +411,7 @@ def variables_of_forges_that_help_does_not_name(root):
 
 
 def locks_that_are_returned_silently(root):
-    """A function that may return with a mutex locked is called ..._and_lock."""
+    """If a function may return with a mutex locked, its name ends in _and_lock."""
     function = re.compile(r"^[a-z][^;{}#/]*?\b(\w+)\([^;{}]*\) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
     for path in files(root):
         if not path.endswith(".c") or not path.startswith("src/"):
@@ -411,15 +425,17 @@ def locks_that_are_returned_silently(root):
                     break
 
 
-# A word after ts_ that two layers share on purpose: an operation of a batch, and ids and logs of operations; the id of a
-# store that routing returns; settings of transactions, which the layer of settings reads.
+# Words after ts_ that two layers share on purpose. "op" is an operation of a batch in store, and is in names
+# of ids and logs of operations in coord. "store" is in the name of the id that route returns. "txn" is in the
+# name of the settings of transactions, which config reads.
 SHARED_WORDS = {"op": {"coord", "store"}, "store": {"route", "store"}, "txn": {"config", "txn"}}
 PUBLIC_LAYERS = {"api": "base", "bytes": "base", "version": "base", "cluster": "store", "coord_types": "coord"}
 
 
 def words_of_two_layers(root):
-    """The word after ts_ in the name of a function or type, or after TS_ in that of a constant, belongs to one layer, so
-    that it has one meaning and a reader knows where to look. Layers of one family share their words."""
+    """The word after ts_ in the name of a function or type, or after TS_ in the name of a constant, belongs
+    to one layer. So the word has one meaning, and a reader knows where to look. Layers of one family share
+    their words."""
     shape = re.compile(r"\b(?:struct|enum|union) ts_([a-z0-9]+)\w* \{|^[a-zA-Z][^\n;={}(]*?\bts_([a-z0-9]+)\w*\(|"
                        r"^(?:#define |    )TS_([A-Z0-9]+)\w*", re.MULTILINE)
     layers = {path.split("/")[1]: {path.split("/")[1]} for path in files(root) if path.count("/") > 1 and path.startswith("src/")}
@@ -429,7 +445,7 @@ def words_of_two_layers(root):
             continue
         layer = parts[1] if parts[0] == "src" else PUBLIC_LAYERS.get(parts[-1][:-2], parts[-1][:-2])
         text = re.sub(r"/\*.*?\*/", "", read(root, path), flags=re.DOTALL)
-        defined = re.sub(r"(?m)^ {4}TS_\w+\(.*", "", text)  # a use of a macro
+        defined = re.sub(r"(?m)^ {4}TS_\w+\(.*", "", text)  # without uses of macros
         for found in shape.finditer(defined):
             layers.setdefault(next(filter(None, found.groups())).lower(), set()).add(layer)
     for word, sharing in sorted(layers.items()):
@@ -438,7 +454,8 @@ def words_of_two_layers(root):
 
 
 def private_names_of_another_layer(root):
-    """A name with two underscores is private to a layer or its family, and begins with the name of one of them."""
+    """A name with two underscores is private to a layer or to its family. It begins with the name of the
+    layer or family."""
     shape = re.compile(r"\b(?:struct|enum|union) ([a-z]+)__\w+ \{|^[a-zA-Z][^\n;={}(]*?\b([a-z]+)__\w+\(", re.MULTILINE)
     for path in files(root):
         if path.startswith("src/") and path.endswith(".h"):
@@ -447,8 +464,9 @@ def private_names_of_another_layer(root):
                     yield f"{path}: {found.group().strip()}"
 
 
-# Code that allocates, opens temporary files, writes and reads bytes as text, or puts commas between elements of JSON is in
-# one file each; all other code calls it.
+# {pattern of code: the only file that may have such code}. The patterns match code that allocates memory,
+# opens temporary files, converts bytes to text and back, or puts commas between elements of JSON. All other
+# code calls these files.
 HOMES = {
     r"\b(?:realloc|reallocarray)\(": "src/os/grow.c",
     r"size - \w+->used\b|\bblocks\[\w+->block_count\+\+\]": "src/os/arena.c",
@@ -469,22 +487,25 @@ def helpers_outside_their_home(root):
                     yield f"{path}: {found.group()}: call {home}"
 
 
-# These are named only in texts for the command: the summary and notes of a report, warnings about the state of scans.
+# Options that messages in the library may name, because only the command shows these messages: the summary
+# and notes of a report, and warnings about the state of scans.
 COMMAND_ONLY = "min-confidence|no-builtin-rules|show-secrets|baseline|state|no-state|set"
 
 
 def library_folders(root):
-    """The folders of the layers in the library, and of layers that several verbs share."""
+    """Returns the folders of the layers in the library, and the folders of layers that several verbs
+    share."""
     path = "cmake/install.cmake"
     if not os.path.exists(os.path.join(root, path)):
         return ("src/base/",)
     listed = re.search(r"set\(TS_LIBRARY_LAYERS ([^)]*)\)", read(root, path)).group(1).split()
-    listed += ["http", "notify"]  # verbs with different options, and files of the operator, use these
+    listed += ["http", "notify"]  # several verbs use these layers, and their options differ
     return tuple(f"src/{layer.replace('_', '/', 1)}/" for layer in listed)
 
 
 def options_of_the_command_in_the_library(root):
-    """A program that links the library has no command line. A message may name a whole command, in single quotes."""
+    """Messages of the library name no options, because a program that links the library has no command line.
+    But a message may name a whole command in single quotes."""
     string = r'"(?:\\.|[^"\\\n])*"'
     for path in files(root):
         if path.startswith(library_folders(root)) and path.endswith((".c", ".h")) and path != "src/scan/option_names.c":

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""runtime_planted_test.py ROOT BUILD: code that ignores a class of a unit's errors, or that makes receipts,
-does not compile.
+"""runtime_planted_test.py ROOT BUILD: code that ignores a class of a unit's errors does not compile, nor does
+code that makes receipts.
 
-Each test compiles a copy of a file (src/runtime/core/reason.c by default) with the command of the build and a
-planted violation at its end, and checks that the compiler refuses it for that reason.
-"""
+Each test plants a violation at the end of a copy of a file (default: src/runtime/core/reason.c). It compiles
+the copy with the command of the build, and checks that the compiler reports the violation. """
 import json
 import os
 import re
@@ -28,7 +27,8 @@ def read(path):
 
 
 def compiled(tail, header=None, source=SOURCE):
-    """Compiles the file, followed by tail, against this header. Each test runs in its own folder."""
+    """Compiles the file and `tail` with this header in place of reason.h. Returns the status and the output
+    of the compiler. Each test runs in its own folder."""
     with open(os.path.join(BUILD, "compile_commands.json")) as file:
         command = next(entry["command"] for entry in json.load(file) if entry["file"] == source)
     os.makedirs("runtime/core", exist_ok=True)
@@ -89,7 +89,7 @@ def a_new_reason_must_say_what_follows_it():
 
 
 def receipt(type, body):
-    """A function in a file of the same folder that does not perform any of the steps."""
+    """Returns a function that returns a receipt, but does not perform the step that the receipt is for."""
     return f"\nconst struct {type} *planted(void);\nconst struct {type} *planted(void) {{ {body} }}\n"
 
 

@@ -34,7 +34,7 @@ static size_t state_count;
 static char lines[LINES_MAX][LINE_SIZE];
 static size_t line_count;
 
-/* Everything that the next steps depend on. Numbers of attempts differ in nothing but being 0. */
+/* Returns a key of everything that the next steps depend on. Of unit->n, only n > 0 matters. */
 static uint64_t key_of(const struct ts_unit *unit) {
     const uint64_t parts[] = {
         unit->phase,          unit->wish.kind,   unit->wish.is_new,      unit->later.kind,
@@ -80,7 +80,7 @@ static void take(const struct ts_unit *before, const struct ts_unit_event *event
     keep_state(&unit);
 }
 
-/* Takes the event with every value that it can have. */
+/* Takes an event of this kind with every value that such an event can have. */
 static void take_all(const struct ts_unit *unit, enum ts_unit_event_kind kind) {
     struct ts_unit_event event = {.kind = kind};
     if (kind == TS_UNIT_EVENT_READ) {
@@ -137,7 +137,7 @@ int main(int argc, char **argv) {
         read_pair(argv[i]);
     struct ts_unit unit;
     struct ts_unit_limits limits = ts_unit_limits_default();
-    limits.tries_max = 1; /* fewer states */
+    limits.tries_max = 1; /* keeps the number of states small */
     ts_unit_init(&unit, RUN_NUMBER, limits);
     take(&unit, &(struct ts_unit_event){.kind = TS_UNIT_EVENT_CLAIMED});
     for (size_t i = 0; i < state_count; i++)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""transitions_test.py ROOT TRANSITIONS: the tables in the comments of unit_step.c and unit_step.h are what the code does.
+"""transitions_test.py ROOT TRANSITIONS: the code does what the tables in the comments of unit_step.c and
+unit_step.h say.
 
-TRANSITIONS visits every state of a unit of work and prints the transitions that it meets.
-"""
+TRANSITIONS is the program of transitions.c. It visits every state of a unit of work, and prints all
+transitions. """
 import os
 import re
 import subprocess
@@ -24,12 +25,12 @@ def comment_of(text):
 
 
 def snake(name):
-    """MirrorSync and "mirror sync" as the code writes them: mirror_sync."""
+    """Returns a name as the code writes it: mirror_sync for MirrorSync and for "mirror sync"."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).replace(" ", "_").lower()
 
 
 def table(source):
-    """The transitions of the table: {(phase, event, next phase, wish)}."""
+    """Returns the transitions in the table of unit_step.c: {(phase, event, next phase, wish)}."""
     lines = comment_of(source)
     head = next(i for i, line in enumerate(lines) if re.match(r" +phase +event +next phase +wish$", line))
     at = [lines[head].index(title) for title in ("phase", "event", "next phase", "wish")] + [None]
@@ -53,7 +54,8 @@ def table(source):
 
 
 def stated_answers(header):
-    """{wish: events that may answer it}, as the table of wishes and the paragraph after it say."""
+    """Returns {wish: events that may answer the wish} from the table of wishes in unit_step.h and the
+    paragraph after it."""
     lines = comment_of(header)
     text = " ".join(lines)
     head = next(i for i, line in enumerate(lines) if line.endswith("events that answer it"))
@@ -72,7 +74,7 @@ def stated_answers(header):
 
 
 def answers_of_the_code(source):
-    """The same from the array `answers` of unit_step.c."""
+    """Returns {wish: events that may answer the wish} from the array `answers` of unit_step.c."""
     sets = {}
 
     def expand(text):
@@ -90,7 +92,7 @@ def transitions(answers):
 
 
 def differences(source, header):
-    """What the table of transitions has too much, and what it lacks."""
+    """Returns the transitions that only the table has, and the transitions that only the code has."""
     stated, found = table(source), transitions(stated_answers(header))
     waited = {(phase, event, following, "the wish that waited") for phase, event, following, _ in found if event == "slept"}
     found = {row for row in found if row[1] != "slept"} | waited

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """unused_test.py ROOT BUILD: every exported function, every macro and every field has a user, and the check can fail.
 
-A user is another file of src/ or bench/, or a program that is linked with the library
-(include/turnstone.abi). A test may use a function of the file under test, but a test must not be its only
-user.
+A user is another file of src/ or bench/. Names in include/turnstone.abi are for programs that link the
+library, so they count as used. A test may use a function of the file under test, but a test must not be the
+only user of the function.
 """
 import collections
 import os
@@ -57,8 +57,8 @@ ALLOWED = {
 
 
 def objects(root, build, *folders):
-    """The objects of the build, except those whose source no longer exists: a build folder may be older than
-    the last renaming."""
+    """Yields the object files of the build. Omits object files without a source: if a source was renamed, the
+    build folder still has the old object file."""
     for top in folders:
         for folder, _, names in os.walk(os.path.join(build, top)):
             if not folder.endswith("_headers.dir") and "/headers/" not in folder:
@@ -71,7 +71,7 @@ def has_source(root, build, path):
 
 
 def symbols(paths):
-    """The symbols that each object exports, and those that it imports."""
+    """Returns {object file: exported symbols} and {object file: imported symbols}."""
     defined, needed = collections.defaultdict(set), collections.defaultdict(set)
     paths = list(paths)
     if paths:
@@ -87,7 +87,7 @@ def symbols(paths):
 
 
 def code(path):
-    """The text of a file without its comments."""
+    """Returns the text of a file without its comments; "" if the file does not exist."""
     if not os.path.isfile(path):
         return ""
     with open(path, encoding="utf-8") as file:
@@ -95,7 +95,7 @@ def code(path):
 
 
 def words(path):
-    """How often each word occurs in a file, outside comments."""
+    """Returns how often each word occurs in a file outside comments."""
     return collections.Counter(re.findall(r"\w+", code(path)))
 
 
@@ -104,7 +104,7 @@ def source_of(root, build, path):
 
 
 def exported_without_user(root, build):
-    """(file, name, what to do) of each exported name without a user."""
+    """Yields (file, name, what is wrong) of each exported name without a user."""
     with open(os.path.join(root, "include", "turnstone.abi"), encoding="utf-8") as file:
         public = set(re.findall(r"\w+", re.sub(r"^#.*", "", file.read(), flags=re.M)))
     defined, needed = symbols(objects(root, build, "src"))
@@ -139,7 +139,8 @@ DEFINITION = r"^[ \t]*#[ \t]*define[ \t]+(\w+)"
 
 
 def macros_without_user(root):
-    """A macro is used if its name occurs outside #define and #undef, or if ## joins a part of it with another."""
+    """Yields macros without a use. A macro is used if its name occurs elsewhere than after #define or #undef,
+    or if ## can make the name from a word that is its beginning or its end."""
     files = sources(root)
     texts = {path: re.sub(r"^[ \t]*#[ \t]*undef[^\n]*", "", code(path), flags=re.M) for path in files}
     everything = "\n".join(texts.values())
@@ -154,7 +155,8 @@ def macros_without_user(root):
 
 
 def fields_without_reader(root):
-    """A field whose name no other struct has, and that is only declared and assigned."""
+    """Yields the fields that the code declares and assigns, but never reads. Checks only names that a single
+    struct has."""
     texts = {path: re.sub(r'"(?:\\.|[^"\\\n])*"', '""', code(path)) for path in sources(root)}
     declared = collections.defaultdict(list)
     for path, text in texts.items():
@@ -187,7 +189,8 @@ def no_exception_is_out_of_date():
 
 
 def plant(files):
-    """Compiles a small tree in this folder, and returns the names that the check finds in it."""
+    """Compiles a small tree in the current folder. Returns {name: what is wrong} of the names that the check
+    finds in it."""
     for path, text in {"include/turnstone.abi": "void promised(void)\n", **files}.items():
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:

@@ -27,7 +27,8 @@ def headers_and_libraries_are_what_the_list_says():
 
 
 def notices(header, old, new, *expected):
-    """A copy of the headers with one change differs from the list exactly in the expected lines."""
+    """Replaces `old` by `new` in a copy of the headers. Checks that tools/abi reports the expected lines; if
+    none are expected, that it reports no difference."""
     shutil.rmtree("include", ignore_errors=True)
     shutil.copytree(HEADERS, "include")
     path = os.path.join("include", "turnstone", header)

@@ -270,7 +270,7 @@ def a_device_or_pipe_is_written_into():
 
 
 def on_terminal(*arguments, **variables):
-    """The program's output on a terminal of 72 columns, and its status."""
+    """Runs the program on a terminal of 72 columns. Returns its output and its status."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 72, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
@@ -281,7 +281,7 @@ def on_terminal(*arguments, **variables):
     while True:
         try:
             part = os.read(ours, 65536)
-        except OSError:  # the terminal is closed on the other side
+        except OSError:  # the program has closed its side of the terminal
             break
         if not part:
             break

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from tap import equal, holds, main, test  # noqa: E402
 
 PROGRAM, BENCH = (os.path.abspath(one) for one in sys.argv[1:3])
-# A made-up, useless token. It is put together here, so that no other tool reports this file as a leak.
+# A made-up, useless token. It is joined from two parts, so that no other tool reports this file as a leak.
 TOKEN = "gh" + "p_" + "Turnstone7Fake2Only9A4Test6Key8Zq3W0"
 
 
@@ -25,7 +25,7 @@ def script(path, text):
 
 
 def repository():
-    """Two versions of a file that has a token, packed."""
+    """Makes a repository with two packed versions of a file that has a token."""
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
     def git(*arguments):
@@ -69,7 +69,7 @@ def everything_is_measured_and_compared():
 
 @test
 def scans_that_disagree_are_a_failure():
-    # A program that finds nothing with --full.
+    # The script runs the real program, but with --full it reports nothing.
     liar = script("bin/turnstone", f'for word; do [ "$word" != --full ] || full=1; [ "$last" != -o ] || out=$word; last=$word; done\n'
                                    f'[ -z "$full" ] || {{ : >"$out"; exit 0; }}\nexec {PROGRAM} "$@"\n')
     done = bench("--quick", "--repository", repository(), program=liar)
@@ -125,7 +125,7 @@ def without_perf_there_are_no_phases_and_that_is_said():
 
 @test
 def phases_add_up_to_all_samples():
-    """With a fake perf that recorded three samples: in libdeflate, in libhs, in the kernel."""
+    """A fake perf reports four samples: in the program, in libdeflate, in libhs and in the kernel."""
     folder = folder_with("git", "python3", "readelf", "addr2line", "nm", "sh")
     start = int(next(line.split()[0] for line in subprocess.run(["nm", PROGRAM], capture_output=True, text=True).stdout.splitlines()
                      if line.lower().endswith(" t git__delta_apply")), 16)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""turnstone bench xs: every scenario on real stores, and the bank that outlives a kill."""
+"""turnstone bench xs: every scenario on real stores, and the scenario `bank` after a kill."""
 import json
 import os
 import signal
@@ -23,13 +23,13 @@ CHECKS = {"uniform": ["commit_rate", "p999_divergence", "retry_storm"],
           "concurrency": ["commit_rate", "p999_divergence", "retry_storm"],
           "faults": ["commit_rate", "p999_divergence", "retry_storm", "responsive", "circuit_breaker", "faults_injected"],
           "bank": ["p999_divergence", "retry_storm", "total_kept"]}
-# Criteria that do not depend on the speed of the machine. Times depend on it, and so does the number of commits while a
-# store is dead.
+# Criteria that do not depend on the speed of the machine. Times depend on the speed. The number of commits
+# while a store is dead depends on the speed, too.
 REQUIRED = {"commit_rate", "retry_storm", "total_kept", "faults_injected"}
 
 
 def made(count=2):
-    """A new cluster of that many rocksdb stores in the current folder."""
+    """Makes a cluster of `count` RocksDB stores in the current folder, and returns its URLs."""
     cluster = ",".join(f"rocksdb:{os.getcwd()}/{i}" for i in range(count))
     result = run("store", "init", "--cluster", cluster)
     equal((result.status, result.err), (0, ""))
@@ -37,8 +37,8 @@ def made(count=2):
 
 
 def bench(cluster, scenario, *more, seconds="0.3", threads="3", fails=()):
-    """Returns the figures, after checks that apply to all of them. Criteria of speed are ignored, because the machine
-    may be loaded; the others must hold."""
+    """Runs a scenario, checks what holds for the figures of every scenario, and returns these figures. The
+    criteria in REQUIRED must hold. Other criteria may fail, because the machine may be loaded."""
     result = run("bench", "xs", "--cluster", cluster, "--scenario", scenario, "--threads", threads, "--seconds", seconds, "--json",
                  *more)
     holds(result.status in (0, 1) and result.err == "", result)
@@ -127,8 +127,9 @@ def zipfian_and_mixed_conflict_and_the_limit_of_the_store_falls():
 
 
 def contended(urls):
-    """Commits per second on three of the stores, divided by those on two, when all transactions use the same
-    keys. The machine may be slower during one of the two measurements, so this is the best of several."""
+    """Returns the commits per second on three stores, divided by the commits per second on two stores, when
+    all transactions use the same keys. The machine may be slower during one of the two measurements, so the
+    function repeats both up to four times, and returns the best quotient."""
     best = 0
     for _ in range(4):
         two, three = (bench(cluster, "contended", threads="4", seconds="1")["throughput_tps"] for cluster in urls)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Findings that a change adds, and no others: --commit, --range, --since and --staged, compared with the whole
-history."""
+"""--commit, --range, --since and --staged report the findings that a change adds, and no other findings.
+Their results are compared with a scan of the whole history."""
 import json
 import os
 import random
@@ -25,7 +25,7 @@ def scan(*arguments, status=None, **options):
 
 
 def brought(*arguments, **options):
-    """The findings of a scan: {shown secret: first commit}."""
+    """Returns the findings of a scan: {shown secret: first commit}."""
     return {one["secret"]: one["occurrences"][0]["commit"] for one in scan(*arguments, **options)}
 
 
@@ -35,8 +35,9 @@ def shown(seed):
 
 
 def old_and_new():
-    """A token since the first commit; commits that change another line of its file, move it, and copy it; and
-    a commit with another token."""
+    """Makes a repository whose first commit has two tokens. Three commits change another line of the first
+    token's file, move that file, and copy the second token. The last commit adds a third token. Returns the
+    repository and {name: commit}."""
     repo = Repo("repo")
     commits = {}
     repo.write("a.txt", f"one\n{github_token('old')}\n")
@@ -119,7 +120,7 @@ def since_reports_what_nothing_before_the_date_had():
     repo.remove("b.txt")
     repo.remove("copy.txt")
     repo.commit()
-    repo.write("b.txt", f"back\n{github_token('still')}\n")  # the secret existed before the date, was removed, and came back
+    repo.write("b.txt", f"back\n{github_token('still')}\n")  # added again: older than the date
     back = repo.commit()
     equal(brought("repo", "--since", f"@{at['new']}"), {shown("new"): commits["new"]})
     equal(brought("repo", "--commit", back), {shown("still"): back})
@@ -182,7 +183,8 @@ PASSWORD = "kQ7-vNz2pLx9@w"
 
 
 def shown_by_rule(*arguments, default=True, **options):
-    """[(rule, path, confidence)] of a scan's findings, by default with the default options of the program."""
+    """Returns [(rule, path, confidence)] of a scan's findings. Default: findings of at least medium
+    confidence, as the program reports them by default."""
     confidence = ("--min-confidence", "medium") if default else ()
     return sorted((one["rule"], one["occurrences"][0]["path"], one["confidence"]) for one in scan(*arguments, *confidence, **options))
 
@@ -288,8 +290,9 @@ def a_range_does_not_report_what_its_base_has_by_now():
 
 
 def some_history(seed, count=24):
-    """Secrets are added, moved, copied, removed and added again, on branches that merge, with clocks that are
-    sometimes wrong."""
+    """Makes a random history that adds, moves, copies and removes secrets, and adds removed secrets again. It
+    has branches and merges, and some commits are dated before their parents. Returns the repository and the
+    commits."""
     chance = random.Random(f"history {seed}")
     repo = Repo(f"repo{seed}")
     repo.write("readme", "x\n")
@@ -322,7 +325,7 @@ def some_history(seed, count=24):
 
 
 def files_of(repo, commit):
-    """Every text that the commit has."""
+    """Returns the contents of all files of the commit, and its message."""
     names = repo.git("ls-tree", "-r", "--name-only", commit).split()
     return "".join(repo.git("show", f"{commit}:{name}") for name in names) + repo.git("show", "-s", "--format=%B", commit)
 
@@ -350,7 +353,7 @@ def the_tool_that_compares_commits_with_the_history_finds_no_difference():
     repo.git("checkout", "-q", "main")
     texts = {"py": f'password = "{PASSWORD}"\n', "yaml": f"password: {PASSWORD}\n"}
     places = ["tests/a.py", "prod.py", "prod.py", "values.yaml", "tests/b.py", None, "docs/values.yaml", "prod.py"]
-    for number, place in enumerate(places):  # low confidence, high confidence, gone, another rule
+    for number, place in enumerate(places):  # of low or high confidence, removed, or of another rule
         for old in set(filter(None, places[:number])):
             if os.path.exists(f"{repo.path}/{old}"):
                 repo.remove(old)
@@ -405,7 +408,7 @@ def revisions_are_those_of_git():
     for name in "HEAD~1..", "HEAD~4..HEAD", "@{u}..", "v1.2...topic", "..topic", "HEAD^!", "HEAD^-", "HEAD~3..topic", "topic...v1.2":
         equal(brought("repo", "--range", name), new if name != "..topic" else {}, name)
         holds(repo.git("rev-list", name) or name == "..topic", name)
-    created = len(repo.git("reflog", "show", "main").splitlines())  # before this entry the branch did not exist
+    created = len(repo.git("reflog", "show", "main").splitlines())  # main@{created}: before the first entry
     for name, parts in (("HEAD~9", "no such parent"), ("HEAD^2", "no such parent"), ("main@{u}", "no upstream"), ("main@{99}", "reflog"),
                         (f"main@{{{created}}}", "reflog"),
                         ("@{-9}", "reflog"), (":/text", "no commit has a message"), ("HEAD^{/text}", "no commit has a message"), (":/(", "regular expression"),
@@ -445,7 +448,7 @@ def the_branch_that_a_push_would_change_is_the_one_of_git():
                     equal(bool(scan("repo", "--range", f"{answer}..main@{{push}}")), False, case)
                     equal(bool(scan("repo", "--range", f"main@{{push}}..{answer}")), False, case)
                 else:
-                    complains(USAGE, "no upstream", "scan", "repo", "--commit", "main@{push}")  # as git does
+                    complains(USAGE, "no upstream", "scan", "repo", "--commit", "main@{push}")  # like git
                 answers.add(answer)
                 repo.git("config", "--unset", setting)
     equal(len(answers), 4, "first, edit, move, refused")
@@ -548,7 +551,8 @@ def files_that_git_does_not_track_are_mentioned_with_the_option_that_scans_them(
 
 
 def uncommitted(path, *arguments):
-    """Number and first name of files with uncommitted changes, as the summary reports them; None without any."""
+    """Returns the number of files with uncommitted changes and the first name, as the summary reports them.
+    Returns None if the summary reports no such files."""
     notes = json.loads(run("scan", path, "--format", "json", *arguments).out)["summary"]["notes"]
     found = [re.search(r"(\d+) files? in the work tree ha\w+ changes .* such as '(.*?)'", note) for note in notes]
     return next(((int(one[1]), one[2]) for one in found if one), None)
@@ -600,7 +604,7 @@ def files_that_git_knows_to_be_unchanged_are_not_mentioned():
     os.unlink("repo/run.bat")
     os.unlink("repo/a.up")
     repo.git("checkout", ".")
-    subprocess.run(["cp", "-r", "repo", "copy"], check=True)  # the times of all files are new
+    subprocess.run(["cp", "-r", "repo", "copy"], check=True)  # cp gives all files new times
     equal((os.path.getsize("repo/run.bat"), os.path.getsize("repo/a.up")), (3, 4), "filters changed them")
     for path in "repo", "copy":
         equal(uncommitted(path), None, path)

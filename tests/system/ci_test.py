@@ -22,14 +22,16 @@ def text_of(path):
 
 
 def yaml_of(path):
-    """Parses YAML with the parser that is installed with pre-commit."""
+    """Returns the parsed contents of a YAML file. The parser is the one that the package pre-commit
+    installs."""
     done = subprocess.run(["/usr/bin/python3", "-c", "import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)"],
                           input=text_of(path), check=True, capture_output=True, text=True)
     return json.loads(done.stdout)
 
 
 def release():
-    """A release whose tarball has the program under test, as a link. dist_test.py has the real one. Returns its address."""
+    """Makes a release whose tarball contains a link to the program under test, and returns the address of the
+    release. dist_test.py tests the real tarball."""
     os.makedirs("release")
     name = f"turnstone-1.2.3-linux-{platform.machine()}.tar.gz"
     with tarfile.open(f"release/{name}", "w:gz") as archive:
@@ -43,7 +45,7 @@ def release():
 
 
 def checkout():
-    """A clone of a repository with an old secret, on a branch without new secrets so far."""
+    """Clones a repository that has an old secret. The clone is on a branch that adds no secret."""
     origin = Repo("origin")
     origin.write("old.txt", f"{github_token(1)}\n")
     origin.commit()
@@ -62,12 +64,13 @@ def shell(script, repo, *interpreter, **variables):
 
 
 def judges(run, repo, request, report, mark):
-    """run(variables) ends with 0 for a request without secrets, and otherwise with 1 and a report that has the mark."""
+    """Checks a recipe: run(variables) ends with status 0 for a request without new secrets. When there are
+    secrets, it ends with status 1 and writes a report that contains `mark`."""
     done = run(request)
     equal(done.returncode, 0, done)
     repo.write("new.txt", f"fine\n{github_token(2)}\n")
     repo.commit()
-    for variables, new, old in ((request, 1, 0), ({}, 1, 1)):  # a request, and a build of everything
+    for variables, new, old in ((request, 1, 0), ({}, 1, 1)):  # a merge request, and a build of a branch
         if os.path.exists(f"checkout/{report}"):
             os.unlink(f"checkout/{report}")
         done = run(variables)
@@ -111,7 +114,8 @@ def gitlab():
     report = job["artifacts"]["reports"]["secret_detection"]
     path = os.path.abspath("bin") + ":" + os.environ["PATH"]
     equal((job["image"]["entrypoint"], job["variables"]["GIT_DEPTH"]), ([""], "0"))
-    # Without such a rule GitLab runs the job for branches and tags only, and the variable below is never set.
+    # Without this rule GitLab runs the job for branches and tags only, and never sets
+    # CI_MERGE_REQUEST_DIFF_BASE_SHA.
     equal(job["rules"][0], {"if": '$CI_PIPELINE_SOURCE == "merge_request_event"'})
     holds(any("$CI_COMMIT_BRANCH" in rule["if"] and "when" not in rule for rule in job["rules"]), "other pipelines run it, too")
     judges(lambda variables: shell("\n".join(job["script"]), repo, "busybox", "sh", "-e", PATH=path, **variables), repo,
@@ -119,8 +123,8 @@ def gitlab():
 
 
 class Runner:
-    """Runs the steps of an action like GitHub: expressions are replaced, and files of commands are read after
-    each step."""
+    """Runs the steps of an action like GitHub: replaces expressions, and after each step reads the files to
+    which the step appends paths and outputs."""
 
     def __init__(self, repo, inputs, **context):
         self.action = yaml_of("action.yml")
@@ -244,7 +248,7 @@ class Server:
 
 
 def guarded(*options):
-    """A server whose repository has had a secret since before the hook was installed."""
+    """Makes a server with the hook. Its repository had a secret before the hook was installed."""
     server = Server(*options)
     server.commit("old.txt", f"{github_token(1)}\n")
     server.passes("main")

@@ -15,7 +15,8 @@ CLEAN, FINDINGS, USAGE = 0, 1, 2
 
 
 def leaky(count=2):
-    """Secrets 0 to count - 1, in line 2 of 0.txt and so on. Returns the repository and its commit."""
+    """Makes a repository with `count` files 0.txt, 1.txt and so on. Line 2 of each file has a secret. Returns
+    the repository and its commit."""
     repo = Repo("repo")
     for i in range(count):
         repo.write(f"{i}.txt", f"a line\ntoken = {github_token(i)}\n")
@@ -46,7 +47,8 @@ def put(path, value):
 
 
 def new(*arguments):
-    """The paths of new findings, and the summary's part about the baseline."""
+    """Scans the repository. Returns the paths of new findings, and what the summary says about the
+    baseline."""
     result = run("scan", "repo", "--format", "json", *arguments)
     holds(result.status in (CLEAN, FINDINGS), result)
     report = json.loads(result.out)

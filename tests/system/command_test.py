@@ -47,14 +47,14 @@ def help_of_a_verb_is_the_same_from_both_sides():
         holds(f"Usage: turnstone {verb}" in result.out, result)
         equal(run(*words, "--help").out, result.out, verb)
         for line in result.out.splitlines():
-            # usage, options and examples have lines of their own, which are not wrapped
+            # lines with usage, options and examples are not wrapped
             holds(len(line) <= 80 or line.startswith(("Usage:", "  ")), f"too wide: {line}")
     for line in run("help").out.splitlines():
         holds(len(line) <= 80, f"too wide: {line}")
 
 
 def on_a_terminal(columns, *words):
-    """What the program prints on a terminal with this many columns."""
+    """Returns what the program prints on a terminal with this many columns."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     process = subprocess.Popen([PROGRAM, *words], stdout=its, stdin=subprocess.DEVNULL)
@@ -63,7 +63,7 @@ def on_a_terminal(columns, *words):
     while True:
         try:
             more = os.read(ours, 65536)
-        except OSError:  # the terminal is closed on the other side
+        except OSError:  # the program has closed its side of the terminal
             break
         out += more
     os.close(ours)
@@ -73,7 +73,8 @@ def on_a_terminal(columns, *words):
 
 @test
 def help_fits_a_narrow_terminal():
-    """Only commands, operands and words that are too long for a line may be longer than it."""
+    """A line may exceed the width of the terminal only if it is a command, an operand or a word that does not
+    fit."""
     for words in ((), ("scan",), ("run", "create"), ("lease", "split-residual"), ("bench",)):
         text = on_a_terminal(40, "help", *words)
         equal(text.split(), run("help", *words).out.split(), words)
@@ -236,7 +237,7 @@ def bash_completes_verbs_options_and_values():
 
 
 def zsh_types(keys, folder):
-    """The command line after these keys were typed into a real zsh with our completion."""
+    """Types these keys into a real zsh with our completion, and returns the completed command line."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.environ.update({"ZDOTDIR": folder, "TERM": "dumb", "PS1": "", "COLUMNS": "200"})

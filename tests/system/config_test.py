@@ -118,8 +118,8 @@ def a_standby_that_is_too_far_behind_keeps_coordination_out():
         equal(run("store", "init", "--cluster", cluster).status, 0)
         standby.sql("postgres", "SELECT pg_wal_replay_pause()")
         limit = ["--set", "replication.max_replication_lag_ms=1"]
-        equal(create(cluster).status, 0)  # without a limit, no store is asked
-        for run_id in range(2, 600):  # a server learns late about its standbys
+        equal(create(cluster).status, 0)  # without a limit, the lag has no effect
+        for run_id in range(2, 600):  # retries, because a server learns late how far a standby is behind
             result = create(cluster, *limit, run_id=run_id)
             if result.status != 0:
                 break

@@ -18,7 +18,8 @@ THREE = '{"start":"a","end":"h","metadata":"first"}\n{"start":"h","end":"p"}\n\n
 
 
 def load(line):
-    """Refuses JSON objects with duplicate names: readers differ in which of the two they use."""
+    """Parses a line of JSON. Fails if an object has a name twice, because parsers differ in which of the
+    values they use."""
     def once(pairs):
         holds(len({name for name, _ in pairs}) == len(pairs), f"a name stands twice: {line}")
         return dict(pairs)
@@ -26,7 +27,8 @@ def load(line):
 
 
 class Cluster:
-    """Verbs on one cluster, with a time that moves only when the test advances it."""
+    """Runs verbs on one cluster. `now` is their time, and only the test advances it; None means the real
+    time."""
 
     def __init__(self, urls=None, stores=2, now=T0):
         self.urls = urls or ",".join(f"rocksdb:{os.getcwd()}/store{i}" for i in range(stores))
@@ -298,7 +300,7 @@ def ids_may_be_strings_and_those_with_bit_63_are_refused_by_the_coordination():
 
 
 def damage(server, run, shard):
-    """Writes other bytes under the key of a shard's record, on the store that has it."""
+    """Overwrites the record of a shard, on the store that has the record."""
     key = (b"\x00cs" + run.to_bytes(8, "big") + shard.to_bytes(8, "big")).hex()
     for database in ("a", "b"):
         server.sql(database, f"UPDATE turnstone.item SET value = '\\x00' WHERE key = '\\x{key}'")
@@ -353,7 +355,8 @@ def a_parent_that_cannot_be_read_is_not_split_without_its_metadata():
         key = (b"\x00cs" + (1).to_bytes(8, "big") + shard.to_bytes(8, "big")).hex()
         server.sql("a", FAIL_ONCE.format(key=key))
         words = ("lease", "split-residual", "--lease", lease, "--at", "d", "--op-id", "31")
-        # The first call, which reads the parent's metadata, fails. All later calls would succeed.
+        # The store fails the first call, which reads the metadata of the shard to split. It would not fail
+        # later calls.
         answer = c.refused("BackendError", *words, status=6)
         holds("not now" in answer["cause"], answer)
         equal(server.sql("a", "SELECT last_value FROM public.turns"), "1", "nothing was tried behind it")
@@ -532,7 +535,7 @@ def one_request_makes_one_run_and_another_list_under_its_name_is_refused():
     holds("another list of shards" in result.err, result)
     result = c.run(*create, "--attempts", "9", stdin=THREE)
     holds("another configuration" in result.err, result)
-    # Another name, and another tenant, are other runs.
+    # A request with another name or another tenant creates another run.
     holds(c.ok("run", "create", "--request", "nightly", "--shards", "-", stdin=THREE)["run"] != first["run"], "name")
     holds(c.ok(*create, "--tenant", "other", stdin=THREE)["run"] != first["run"], "tenant")
     c.ok("run", "cancel", "--run", str(first["run"]))
@@ -557,7 +560,7 @@ def a_pinned_run_gives_shards_only_to_claims_with_its_pin():
         equal(c.refused("NoneAvailable", *claim, *words)["other_pins"], 1)
         holds("pinned" in c.run(*claim, *words).err, words)
     equal(c.ok(*claim, "--pin", PIN.upper())["run"], 1)
-    # A run without a pin serves everybody.
+    # Workers with and without a pin may claim shards of a run without a pin.
     c.ok("run", "create", "--run", "2", "--shards", "-", stdin=THREE)
     holds("pin" not in c.ok("run", "show", "--run", "2"), "no pin")
     c.ok("lease", "claim", "--run", "2", "--worker", "w", "--pin", PIN)
@@ -732,9 +735,10 @@ def a_lease_from_before_an_unpark_gets_the_reason():
 @test
 def the_lease_that_ends_first_is_reported_on_any_store():
     c = Cluster(stores=3)
-    # Uses fixed ids, so that each store always has a shard. With random ids, a store could have none.
+    # The ids are fixed, so each store has a shard. With random ids, a store could be without shards.
     lines = "".join(f'{{"start":"{a}","end":"{b}","id":{n}}}\n' for n, (a, b) in enumerate(zip("abcdefghijkl", "bcdefghijklm"), 1))
-    # One shard on each store remains, and each of these shards is leased first in turn.
+    # Completes all shards except one on each store. Then each of the three remaining shards in turn is leased
+    # first.
     shards = c.ok("run", "create", "--run", "2", "--shards", "-", stdin=lines)["shards"]
     placed = {shard["shard"]: shard["store"] for shard in c.ok("shard", "list", "--run", "2")}
     one_each = [next(s for s in shards if placed[s] == store) for store in range(3)]
@@ -842,10 +846,11 @@ DELETED_AT_ONCE = 256  # shards in one batch of a deletion
 
 
 def delete_and_kill(c, shards, in_flight):
-    """Kills deletions of a run until one succeeds. Returns how many were killed after some shards were already deleted.
+    """Kills deletions of a run until a deletion succeeds. Returns how many deletions were killed after they
+    had deleted some of the shards.
 
-    A server can still commit a batch that it had received when its client was killed, even after the shards
-    were counted again: at most `in_flight` shards."""
+    A server can still commit the batch that it received from a killed client, even after this function has
+    counted the shards. `in_flight` is the maximum number of shards in such a batch."""
     halfway, left = 0, shards
     delay = 0.01
     while True:
@@ -861,7 +866,7 @@ def delete_and_kill(c, shards, in_flight):
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
-        # The run exists until everything else is deleted, and its counters match the remaining shards.
+        # The run is deleted last. Until then, its counters match the remaining shards.
         shown = c.run("run", "show", "--run", "1", "--json")
         if shown.status == 3:
             holds("RunNotFound" in shown.out, shown)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""turnstone scan: findings in files that exist to hold credentials are judged separately at each path of the
-file."""
+"""turnstone scan: files that exist to hold credentials. If such a file has several paths, a finding is judged
+separately at each path."""
 import io
 import json
 import os
@@ -16,7 +16,7 @@ NETRC = "machine git.internal\n  login deploy\n  password kestrel\n"
 
 
 def found(*arguments):
-    """Rule, confidence and paths of each finding of medium and high confidence."""
+    """Returns rule, confidence and paths of each finding of medium and high confidence."""
     result = run("scan", "--min-confidence", "medium", "--format", "jsonl", *arguments)
     equal(result.err, "")
     return [(one["rule"], one["confidence"], sorted(place["path"] for place in one["occurrences"])) for one in map(json.loads, result.out.splitlines())]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""turnstone targets asks forges for repositories: a server of this test plays four forges, well-behaved and hostile
-ones."""
+"""turnstone targets asks forges for repositories. A server of this test plays four kinds of forges, both
+well-behaved and hostile."""
 import json
 import os
 import sys
@@ -15,7 +15,7 @@ from tap import equal, holds, main, test  # noqa: E402
 
 TOKEN = "tok-" + made_up(24, "forge")
 FORGES = ("github", "gitlab", "gitea", "bitbucket")
-# For each forge: the header with the token, and its names for organisations and users.
+# For each forge: the name and the value of the header that carries the token.
 AUTHORISATION = {"github": ("Authorization", f"Bearer {TOKEN}"), "gitlab": ("PRIVATE-TOKEN", TOKEN), "gitea": ("Authorization", f"token {TOKEN}"),
                  "bitbucket": ("Authorization", f"Bearer {TOKEN}")}
 PATHS = {"/api/v3/orgs/": ("github", "org"), "/api/v3/users/": ("github", "user"), "/api/v4/groups/": ("gitlab", "org"),
@@ -25,7 +25,8 @@ SIZES = {"github": ("per_page", 100), "gitlab": ("per_page", 100), "gitea": ("li
 
 
 def row(forge, name, archived=False, fork=False):
-    """A repository as the forge describes it; its links lead elsewhere, and must be ignored."""
+    """Returns a repository as the forge describes it. Its links lead to another host; the program must ignore
+    them."""
     links = {"clone_url": "https://evil.example/x.git", "html_url": "https://evil.example/", "description": "\x1b[2J"}
     if forge == "gitlab":
         return {"path_with_namespace": name, "archived": archived, **({"forked_from_project": {"id": 1}} if fork else {}), **links}
@@ -35,7 +36,8 @@ def row(forge, name, archived=False, fork=False):
 
 
 class Forge(Answering):
-    """Owners are in server.owners, by kind ("org" or "user") and name. server.answer, if there is one, answers instead."""
+    """server.owners maps (kind, name) of an owner to the owner's repositories; the kind is "org" or "user".
+    If server.answer is set, it is called first, and returns whether it has answered the request."""
 
     def do_GET(self):
         url = urllib.parse.urlsplit(self.path)
@@ -106,7 +108,7 @@ def all_pages_of_all_forges_are_listed_in_the_order_of_targets():
             pages = {"github": 4, "gitlab": 4, "gitea": 6, "bitbucket": 3}[forge]
             equal(len(server.asked), pages, forge)
             first = first or found
-            equal(found, first)  # the order is that of the targets, not of the forge
+            equal(found, first)  # the program orders repositories by target, whatever order the forge uses
         server.owners["org", "acme"].reverse()
         equal(targets(request(server, "github")), first)
         listed = "".join(url + "\n" for url in urls)
@@ -151,7 +153,7 @@ def a_token_goes_to_its_host_only_and_is_never_shown():
             holds(all(one[2].get(name) == value for one in server.asked), server.asked)
         server.asked.clear()
         targets("--tokens", tokens(f"127.0.0.1 {TOKEN}\nother.example {TOKEN}\n"), request(server, "github"),
-                env={"GITHUB_TOKEN": TOKEN})  # the variable is for github.com
+                env={"GITHUB_TOKEN": TOKEN})  # GITHUB_TOKEN is for github.com only
         holds(server.asked and not any(TOKEN in str(one) for one in server.asked), server.asked)
         fails(2, ["--tokens can be used by others", "chmod 600"], "--tokens", tokens(f"{host} {TOKEN}\n", 0o644), request(server, "github"))
         fails(2, "--tokens cannot be read", "--tokens", "nowhere", request(server, "github"))

@@ -41,7 +41,8 @@ def made(pattern):
 
 
 def repository(path):
-    """A repository with a secret in a file of an older commit, and another secret inside an archive."""
+    """Makes a repository with two secrets: the first is in a file that the last commit removes, the second in
+    an archive."""
     repo = Repo(path)
     repo.write("settings.py", f"TOKEN = '{github_token(1)}'\n")
     repo.commit()
@@ -55,7 +56,8 @@ def repository(path):
 
 
 def scans(root, program="/usr/local/bin/turnstone"):
-    """The program finds secrets in a history, and in an archive, for which it loads libarchive."""
+    """Checks that the program finds a secret in a history, and a secret in an archive, for which it loads
+    libarchive."""
     repository(f"{root.path}/srv/shop")
     result = root.run(program, "scan", "--no-state", "--format", "json", "/srv/shop")
     equal(result.status, 1, result)
@@ -64,8 +66,8 @@ def scans(root, program="/usr/local/bin/turnstone"):
 
 
 def loads_every_library(root, program="/usr/local/bin/turnstone"):
-    """Late libraries work, too: stores and requests load their libraries, and then fail only because there is
-    no network."""
+    """Checks that the program can load its late libraries: stores and requests load them. Requests to servers
+    then fail only because there is no network."""
     equal(root.run(program, "store", "init", "--cluster", "rocksdb:/tmp/store").status, 0)
     for words in (["store", "init", "--cluster", "postgresql://u@127.0.0.1:1/d?connect_timeout=1"],
                   ["verify", "--yes", "/srv/shop"]):
@@ -92,7 +94,7 @@ def the_tarball_needs_only_the_c_library():
 
 @test
 def the_tarball_is_whole():
-    """Without one of its libraries the program fails. This shows that the tests above can fail."""
+    """If a library is missing in the tarball, the program fails. This shows that the tests above can fail."""
     root = Root("root", "libc6")
     unpack_tarball(root)
     (left_out,) = glob.glob(f"{root.path}/usr/local/lib/turnstone/libxml2.so.*")
@@ -144,8 +146,8 @@ def lintian_has_no_errors():
 
 
 def unpack_image(path, root):
-    """Reads the image like a container engine: by the digests that the documents name. Returns the
-    configuration."""
+    """Unpacks the image like a container engine: finds each part by the digest that the image's documents
+    state. Returns the configuration of the image."""
     with tarfile.open(path) as image:
         def blob(described):
             data = image.extractfile("blobs/" + described["digest"].replace(":", "/")).read()
@@ -172,12 +174,12 @@ def the_image_is_a_root_file_system_that_scans():
     repository("root/src")
     result = root.run("/usr/bin/turnstone", "scan", "--no-state", folder=config["config"]["WorkingDir"])
     holds(result.status == 1 and "2 findings" in result.out, result)
-    result = root.run("/bin/sh", "-c", "turnstone --version | grep -c turnstone")  # the way in which jobs of GitLab run it
+    result = root.run("/bin/sh", "-c", "turnstone --version | grep -c turnstone")  # as in jobs of GitLab
     equal((result.status, result.out), (0, "1\n"), result)
 
 
 def pip(*arguments):
-    """The pip that virtual environments get, without a network."""
+    """Runs `pip install` without a network. This is the pip that virtual environments contain."""
     (wheel,) = glob.glob("/usr/share/python-wheels/pip-*.whl")
     done = subprocess.run(["/usr/bin/python3", f"{wheel}/pip", "install", "--quiet", "--no-index", "--no-deps",
                            "--disable-pip-version-check", "--root-user-action=ignore", *arguments], capture_output=True,
@@ -190,7 +192,7 @@ def pip_installs_the_wheel():
     root = Root("root", "libc6")
     done = pip("--prefix", f"{root.path}/usr", made("*.whl"))
     equal(done.returncode, 0, done)
-    (program,) = glob.glob(f"{root.path}/usr/**/bin/turnstone", recursive=True)  # Debian puts "local" before it
+    (program,) = glob.glob(f"{root.path}/usr/**/bin/turnstone", recursive=True)  # maybe in local/bin
     scans(root, program.removeprefix(root.path))
 
 
@@ -233,13 +235,14 @@ def pip_refuses_a_wheel_that_is_not_the_one_of_the_release():
 
 
 def readme_commands():
-    """The block of the README that ends with a hook."""
+    """Returns the block of commands in the README that installs the pre-commit hook."""
     with open(os.path.join(ROOT, "README.md")) as file:
         (block,) = [block for block in re.findall(r"```\n(.*?)```", file.read(), re.DOTALL) if "hooks/pre-commit" in block]
     return block
 
 
-# Compiling takes minutes and a network. DIST has the results of the real `make dist`.
+# Stands for `make`: compiling takes minutes and needs a network, so it copies the results of the real `make
+# dist`.
 MAKE = """#!/bin/sh
 set -eu
 [ "$*" = "-C turnstone dist" ] && grep -q '^dist:' turnstone/Makefile && [ -x turnstone/packaging/dist ]

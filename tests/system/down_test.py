@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A store that is down, and one whose last process was killed: work that does not need it continues; other calls report
-it."""
+"""A store is down, or the last process that used a store was killed. Work that does not need the store
+continues. Calls that need it report that it is down."""
 import json
 import os
 import signal
@@ -20,7 +20,7 @@ def adds(*keys):
 
 
 class Pair:
-    """A cluster of two servers, keys on both, and a run with shards on both."""
+    """A cluster of two servers. Both servers have keys, and shards of one run."""
 
     def __init__(self, servers):
         self.servers = servers
@@ -64,12 +64,12 @@ def with_one_of_two_servers_down_everything_on_the_other_continues():
             for keys in ((there,), (here, there)):
                 said = json.loads(pair.fails(dead, "txn", "--json", stdin=adds(*keys)).out)
                 equal((said["outcome"], said["sqlstate"], said["reason"]), ("aborted", "40000", "unavailable"))
-            # The lease shows on which store its shard is.
+            # The lease names the store of its shard, so a checkpoint fails only if that store is down.
             outcomes = [pair.run("lease", "checkpoint", "--lease", lease["lease"], "--key", lease["start"])
                         for lease in pair.leases]
             equal({result.status for result in outcomes}, {0, 6}, str(outcomes))
             holds(all(pair.servers[dead].url() in result.err for result in outcomes if result.status == 6), outcomes)
-            # A worker gets the shards of the other store, even if it starts with the store that is down.
+            # A claim returns shards of the running store, even if it asks the store that is down first.
             for i in range(2):
                 pair.claim(f"x{dead}{i}")
             while (result := pair.run("lease", "claim", "--run", "1", "--worker", f"y{dead}")).status == 0:
@@ -94,7 +94,8 @@ def nobody_waits_for_a_server_that_is_silent_and_not_needed():
                 pair.goes("store", "get", pair.keys[alive][0], *patient)
                 pair.goes("txn", *patient, stdin=adds(pair.keys[alive][0]))
                 holds(time.monotonic() - begun < 20, f"somebody waited for store {silent}")
-                # Only the first of many reads waits. Without the breaker, the second would wait, too.
+                # Only the first of many reads waits. Without the circuit breaker, the second read would wait,
+                # too.
                 if silent == 1:
                     begun = time.monotonic()
                     pair.goes("lease", "claim", "--run", "1", "--worker", "s", "--set", "timeouts.shard_rpc=5s")
@@ -144,8 +145,8 @@ def the_next_process_settles_promises_of_a_killed_one_in_directories_at_once():
             equal(json.loads(run("store", "get", key, "--json", "--cluster", urls).out)["value"], str(value), point)
         status = json.loads(run("store", "status", "--json", "--cluster", urls).out)
         equal(status["promises"], [], point)
-        # No message of a dead process can still arrive in its directories, so marks that would reject it do not
-        # accumulate.
+        # A dead process cannot write to its directories any more. So the stores keep no marks that would
+        # reject it.
         equal([store["fence_marks"] for store in status["stores"]], [0, 0, 0], f"{point}: {status}")
 
 

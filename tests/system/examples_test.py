@@ -2,7 +2,7 @@
 """examples_test.py PROGRAM BUILD-FOLDER: each program of examples/ builds against the installed library and does what
 it promises.
 
-Each is built in four forms: as C and as C++, with the shared and with the static library.
+Each program is built in four forms: as C and as C++, with the shared and with the static library.
 """
 import os
 import re
@@ -40,7 +40,8 @@ def libraries():
 
 
 def forms_of(name):
-    """Yields the name of each form and a function that runs it and returns (status, stdout, stderr)."""
+    """Builds an example in every form. Yields the name of the form, and a function that runs this form and
+    returns (status, stdout, stderr)."""
     for language, compiler in LANGUAGES.items():
         for library, libs in libraries():
             program = os.path.abspath(f"{name}-{language}-{library}")
@@ -116,7 +117,7 @@ def route():
 def transfer():
     for form, run in forms_of("transfer"):
         folders = (f"{form}-left", f"{form}-right")
-        for _ in range(2):  # makes the cluster, then opens it
+        for _ in range(2):  # the first run makes the cluster, the second run opens it
             equal(run(*folders), (0, "deposit: committed on 1 store\ntransfer: committed on 2 stores\n", ""), form)
         equal(run(), (2, "", "usage: transfer LEFT RIGHT\n"), form)
 
@@ -163,13 +164,13 @@ def scan_repository():
 
 
 def did(lines):
-    """(number, fence) of every line."""
+    """Parses lines "NAME did NUMBER under fence FENCE". Returns [(number, fence)]."""
     return [tuple(map(int, re.fullmatch(r"\w+ did (\d\d) under fence (\d+)\n", line).groups())) for line in lines]
 
 
 def share_a_job(run, url):
-    """Three processes; one is killed in the middle of a shard. Returns the output of the killed one and of the
-    others."""
+    """Runs three workers, and kills the first in the middle of a shard. Returns what the killed worker did,
+    and what the other two did, as did() returns it."""
     equal(run(url, "create"), (0, "", ""))
     equal(run(url, "create"), (0, "", ""))
     workers = [Running(run, url, "work", f"worker{i}", "20") for i in range(3)]

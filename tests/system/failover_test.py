@@ -80,7 +80,7 @@ def a_standby_that_refuses_does_not_hide_the_primary():
     pair = Pair(**OPTIONS)
     try:
         pair.standby.sql("postgres", "SELECT pg_wal_replay_pause()")
-        pair.create("late")  # the standby does not have it yet
+        pair.create("late")  # the standby does not have this database yet
         pair.hosts.reverse()
         complains(6, ["no such database"], "store", "init", "--cluster", pair.standby.url("late"))
         equal(run("store", "init", "--cluster", pair.url("late")).status, 0)
@@ -103,10 +103,10 @@ def an_old_primary_that_comes_back_is_refused():
         pair.fail_over()
         for number in range(20):
             equal(put(urls, f"k{number}", "after").status, 0)
-        # A process that runs for a moment has noted the new timeline on the other store.
+        # A process that runs for a few seconds records the new timeline on the other store.
         equal(run("bench", "xs", "--scenario", "bank", "--threads", "1", "--seconds", "3", "--cluster", urls).status, 0)
         holds(run("store", "scan", "0x006c", "--cluster", urls).out.count("version") == 1, run("store", "scan", "0x006c", "--cluster", urls))
-        # The old primary accepts everything again, and is the first in the list.
+        # The old primary runs again and accepts writes. The URL of the store names it before the new primary.
         pair.primary.configure("synchronous_standby_names = ''")
         os.truncate(os.path.join(pair.primary.folder, "postgresql.auto.conf"), 0)
         pair.primary.resume()
@@ -114,7 +114,8 @@ def an_old_primary_that_comes_back_is_refused():
         for number in range(20):
             equal(value_of(urls, f"k{number}"), "after")
             equal(put(urls, f"k{number}", "last").status, 0)
-        # The old primary alone is refused, too, even by a process that has never seen the new one.
+        # If the URL names only the old primary, it is refused, even by a process that never saw the new
+        # primary.
         alone = f"{pair.primary.url('a')},{other.url('b')}"
         complains(6, ["an old primary", "timeline 1", "promoted to 2"], "store", "scan", "--store", "0", "--cluster", alone)
         status = run("store", "status", "--cluster", alone)
@@ -126,7 +127,7 @@ def an_old_primary_that_comes_back_is_refused():
 
 @test
 def a_commit_that_the_standby_may_not_have_is_unknown():
-    """The server answers as if all were well when it is cancelled while it waits for its standby."""
+    """If a commit that waits for the standby is cancelled, the server reports success with only a warning."""
     pair = Pair(**OPTIONS)
     try:
         pair.create("a")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""faults_test.py PROGRAM rocksdb|postgres: a process is killed at every critical point, servers die, replies
-are late. Afterwards another process settles all promises, and the total of a bank that is spread over all
-stores has not changed."""
+"""faults_test.py PROGRAM rocksdb|postgres: a process is killed at every critical point, servers die, and
+replies are late. Afterwards another process settles all promises. The accounts of a bank are on all stores,
+and their total has not changed."""
 import json
 import os
 import signal
@@ -23,7 +23,8 @@ FENCING = ("fence-after-close", "fence-after-settle", "fence-after-open")
 
 
 class Cluster:
-    """Three stores: directories here, or databases on two servers."""
+    """A cluster of three stores: RocksDB directories in the current folder, or PostgreSQL databases on two
+    servers."""
 
     servers = []
 
@@ -67,7 +68,8 @@ class Cluster:
         return sum(store[kind + "_decisions"] for store in self.status()["stores"])
 
     def settle(self):
-        """Recovers until no promise is left: a server may still execute a prepare whose client is dead."""
+        """Repeats the recovery until no promise is left, because a server may still execute a prepare of a
+        dead client."""
         end = time.monotonic() + 30
         while True:
             self.ends("store", "recover", 0)
@@ -78,7 +80,8 @@ class Cluster:
         equal(promises, [], "promises after recovery")
 
     def settle_and_check(self):
-        """Another process settles everything: no promise is left, and no money is lost."""
+        """Recovers the stores with another process. Checks that no promise is left, and that no money is
+        lost."""
         self.settle()
         self.ends("bench", "xs", 0, "--scenario", "bank", "--check")
 
@@ -87,7 +90,8 @@ def kill_at(point):
     def kills():
         cluster = Cluster()
         cluster.bank()
-        # A process registers once with each store; everything else happens repeatedly.
+        # A process reaches after-register once for each of the three stores, and every other point any number
+        # of times.
         for count in (1, 2) if point == "after-register" else (1, 7):
             cluster.bank(seconds="20", status=-signal.SIGKILL, TURNSTONE_FAILPOINT=f"{point}:{count}")
             cluster.settle_and_check()
@@ -172,7 +176,8 @@ def the_next_process_settles_what_a_killed_one_left_without_being_asked():
     cluster.bank(seconds="20", status=-signal.SIGKILL, TURNSTONE_FAILPOINT="before-commit-point:5")
     cluster.bank(seconds="20", status=-signal.SIGKILL, TURNSTONE_FAILPOINT="after-commit-point:5")
     holds(cluster.status()["promises"] and cluster.decisions(), "nothing was left to settle")
-    # Long enough to notice that they are dead, and for a pass over the coordinators.
+    # In 14 seconds, this process notices that the two killed coordinators are dead, and settles their
+    # transactions.
     cluster.bank(seconds="14")
     equal(cluster.status()["promises"], [])
     equal(cluster.decisions(), 0)
@@ -216,7 +221,8 @@ if ENGINE == "rocksdb":
         done = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True)
         if done.returncode == 77 or "unshare" in done.stderr:
             raise Skip("no file system can be mounted here")
-        # The disk must have been full, otherwise the test shows nothing. The program reports it instead of crashing.
+        # The disk must have been full, otherwise the test shows nothing. The program reports the full disk,
+        # and does not crash.
         said = open("err").read() + open("refused").read()
         holds("full: 1\n" in done.stdout and "refused: 6\n" in done.stdout, (done, said))
         holds("the disk is full" in said, (done, said))
@@ -283,9 +289,9 @@ else:
 
     @test
     def killed_after_deciding_against_a_promise_that_is_too_old():
-        """The process that made the promise is dead, but its last heartbeat is recent, so only the promise's
-        age counts. A process that opens a RocksDB directory knows that the previous one is dead, so this test
-        needs servers."""
+        """The process that made the promise is dead, but its last heartbeat is recent. So the resolver may
+        only use the age of the promise. This test needs servers: a process that opens a RocksDB directory
+        knows that the previous process is dead."""
         cluster = Cluster()
         cluster.bank()
         cluster.bank(seconds="20", status=-signal.SIGKILL, options=("--set", "timeouts.total=500ms"),
@@ -302,15 +308,16 @@ else:
         keys = [f"k{i}" for i in range(12)]
         lines = "".join(json.dumps({"op": "put", "key": key, "value": "1"}) + "\n" for key in keys)
         equal(run(*cluster.command("txn"), stdin=lines).status, 0)
-        # Another session has locked every row of each store; the prepares wait for these locks, and their client never
-        # gets the answers.
+        # Other sessions lock every row of each store. The prepares wait for these locks, and their client is
+        # stopped before it gets the answers.
         blockers = [blocker(home, name) for home, name in zip(cluster.homes, cluster.names)]
         process = subprocess.Popen([PROGRAM, *cluster.command("txn"), "--set", "timeouts.prepare=60s", "--set",
                                     "timeouts.total=120s", "--set", "breaker.probe_timeout=120s"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, text=True)
         process.stdin.write(lines)
         process.stdin.close()
-        # The first attempt gives way to locks soon; the next one waits on one store with the full timeout.
+        # The first attempt gives up soon when it meets locks. The next attempt waits on one store for the
+        # full timeout.
         waiting = ("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'transactionid' "
                    "AND query_start < clock_timestamp() - interval '2 s'")
         end = time.monotonic() + 30
@@ -396,7 +403,8 @@ def stopped(pid):
 
 
 def blocker(home, database, rows="key >= '\\x01'"):
-    """A session of psql that has locked rows of the store; default: all."""
+    """Starts a session of psql that locks rows of the store (default: all rows). Returns the process, after
+    it has the locks."""
     process = subprocess.Popen(["psql", "-X", "-q", "-h", "127.0.0.1", "-p", str(home.port), "-U", "turnstone", database],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     process.stdin.write("BEGIN;\nSELECT 1 FROM turnstone.item WHERE " + rows + " FOR UPDATE;\n\\echo locked\n")
@@ -407,16 +415,18 @@ def blocker(home, database, rows="key >= '\\x01'"):
 
 
 def circle_over_three_stores():
-    """Three processes on stores 1 to 3. Each locks its own key on one store, and then wants the key of the next process
-    on another store. Store 0 is not in the circle and decides. Until all processes have locked their own keys, a blocker
-    holds the gate of each store, a key that is locked before the second key."""
+    """Makes a deadlock of three processes on stores 1 to 3. Each process locks its own key on one store, and
+    then wants the key of the next process on another store. Store 0 is not part of the circle; it stores the
+    decisions. On its second store, a process must lock a "gate" key before the wanted key. A blocker holds
+    the gates until all processes have locked their own keys."""
     server = Server(max_prepared_transactions=16)
     names = [f"d{i}" for i in range(4)]
     server.create(*names)
     cluster = Cluster.__new__(Cluster)
     cluster.urls = ",".join(server.url(name) for name in names)
     cluster.ends("store", "init", 0)
-    # Keys of a store are locked in their order: the gate first.
+    # A transaction locks its keys of a store in their order, so the gate must be less than the wanted
+    # account.
     keys = [f"bank/{what}{i}" for what in ("account", "a-gate", "decider") for i in range(24)]
     equal(run(*cluster.command("txn"), stdin=json_lines(add(key, 10) for key in keys)).status, 0)
     places = {row["key"]: row["store"] for row in scan(cluster, "bank/")}

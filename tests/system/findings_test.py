@@ -22,7 +22,7 @@ def scan_all(fleet, number, *targets, tenant="default"):
 
 
 def listed(fleet, *options):
-    """The findings of all pages of this size, and how many pages there were."""
+    """Lists all findings page by page. Returns the findings and the number of pages."""
     found, pages, after = [], 0, ()
     while True:
         lines = [json.loads(line) for line in fleet.ok("findings", "list", "--json", *ALL, *options, *after).splitlines()]
@@ -45,7 +45,8 @@ def findings_of_all_repositories_are_listed_in_pages_that_stay_the_same():
     equal((ids, pages), (sorted(ids), 1))
     holds(len(ids) >= 8, found)
     equal(max(one["targets"] for one in found), 6)
-    # Each repository has a secret at two places, of which a mark allows one: a scan does not count that place.
+    # Each repository has a secret at two places. A mark allows one of the places, and a scan does not count
+    # that place.
     equal(sum(one["occurrences"] for one in found), sum(len(one) for one in scanned(paths)) + len(paths))
     for size in (1, 2, 3, 5):
         again, pages = listed(fleet, "--limit", str(size))

@@ -37,7 +37,7 @@ def everything_is_there():
 
 @test
 def a_program_asks_for_the_library_of_its_abi():
-    """Until 1.0, a library of another minor version may have another ABI."""
+    """The soname contains the version of the ABI. Before 1.0, a new minor version may change the ABI."""
     prefix = install(os.getcwd())
     with open(os.path.join(ROOT, "CMakeLists.txt")) as file:
         major, minor = re.search(r"project\(turnstone VERSION (\d+)\.(\d+)\.", file.read()).groups()

@@ -26,7 +26,7 @@ from tap import equal, holds, main, test  # noqa: E402
 
 COLUMNS = 40
 FILES = 150
-# A complete line of progress.
+# Matches a complete line of progress.
 LINE = re.compile(r"(starting|reading history|scanning|finding origins)"
                   r"(: \d+(/\d+)? objects?(, [\d.]+ \w+)?(, [\d.]+ \w+/s)?, \d+ findings?(, [\d:]+ left)?)?|\d+ objects, \d+ found|stopping|")
 
@@ -45,7 +45,7 @@ LARGE = large_repository(os.path.join(_made.name, "repo"))
 
 
 class Terminal:
-    """The program with a terminal as standard error, and its report in a file."""
+    """A scan whose standard error is a terminal, and whose report is a file."""
 
     def __init__(self, *arguments):
         self.master, slave = os.openpty()
@@ -56,14 +56,15 @@ class Terminal:
         self.text = ""
 
     def lines(self):
-        """Each line is drawn over the previous one. The last line may be incomplete."""
+        """Returns the lines of progress so far. Each line overwrites the previous line. The last line may be
+        incomplete."""
         return self.text.split("\r\x1b[K")
 
     def read(self):
-        """Returns False at the end."""
+        """Reads more output of the program. Returns False at the end of the output."""
         try:
             part = os.read(self.master, 4096)
-        except OSError:  # the other side is closed
+        except OSError:  # the program has closed its side of the terminal
             part = b""
         self.text += part.decode()
         return bool(part)
@@ -101,7 +102,7 @@ def progress_on_a_narrow_terminal_is_not_cut():
 
 @test
 def a_signal_before_anything_is_found_ends_the_program():
-    os.environ["XDG_CACHE_HOME"] = os.path.abspath("cache")  # rules are compiled
+    os.environ["XDG_CACHE_HOME"] = os.path.abspath("cache")  # empty, so the program compiles rules
     terminal = Terminal("--ungated", LARGE)
     terminal.wait_for("starting|reading|scanning")
     status = terminal.interrupt()
@@ -111,23 +112,25 @@ def a_signal_before_anything_is_found_ends_the_program():
 
 
 def processor_seconds(process):
-    """CPU time so far, of all its threads."""
+    """Returns the CPU time that all threads of the process have used so far."""
     with open(f"/proc/{process.pid}/stat") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def interrupted(*arguments, number=signal.SIGINT):
-    """Interrupts a scan when it has its rules and is in the middle of its content. Returns the processor time after the signal."""
+    """Starts a scan, and sends it a signal when it is in the middle of its content. Returns the processor
+    time that the scan uses after the signal."""
     started = time.monotonic()
     process = subprocess.Popen([PROGRAM, "scan", "--no-state", "--output", "report.json", *arguments], stderr=subprocess.DEVNULL)
-    # Starting takes less processor time than this limit; scanning the content takes several times as much.
+    # The start of a scan takes less processor time than this limit. Its content takes several times the
+    # limit.
     while processor_seconds(process) < (4 if IS_SANITIZED else 0.8):
         holds(process.poll() is None and time.monotonic() - started < 300, "the scan ended by itself")
         time.sleep(0.01)
     before = processor_seconds(process)
     process.send_signal(number)
-    if number == signal.SIGTERM:  # timeout(1), for example, signals its child, and then the group of processes
+    if number == signal.SIGTERM:  # twice, like timeout(1): the child, and its group
         time.sleep(0.002)
         os.kill(process.pid, number)
     _, status, usage = os.wait4(process.pid, 0)
@@ -187,7 +190,7 @@ def a_signal_ends_a_scan_with_what_it_has_found():
 
 @test
 def what_a_stopped_scan_has_found_is_masked_everywhere():
-    """Paths and lines hold found secrets, too."""
+    """The test puts found secrets into paths and other lines, too."""
     repo, words = Repo("masked"), random.Random(3)
     tokens = [github_token(f"masked {i}") for i in range(60)]
     for i, token in enumerate(tokens):

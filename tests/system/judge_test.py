@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Details that help to judge findings: whether HEAD has them, which refs reach them, links, confidence, help."""
+"""Details that help to judge a finding: whether HEAD has it, which refs reach it, links, confidence, help."""
 import html
 import json
 import os
@@ -15,7 +15,7 @@ from tap import equal, holds, main, test  # noqa: E402
 
 
 def found(*arguments):
-    """{secret: finding}"""
+    """Returns the findings of a scan: {shown secret: finding}."""
     result = run("scan", *arguments, "--format", "jsonl")
     holds(result.status in (0, 1), result)
     return {one["secret"]: one for one in map(json.loads, result.out.splitlines())}
@@ -27,8 +27,9 @@ def shown(seed):
 
 
 def two_secrets():
-    """One secret that HEAD has at another place than its first commit, and one that was removed; branches and
-    tags on both."""
+    """Makes a repository with two secrets in its first commit, which has a tag. The second commit, on branch
+    topic, moves the first secret and removes the second. The third commit adds another secret. Returns the
+    repository and its first commit."""
     repo = Repo("repo")
     repo.write("old/a.txt", f"{github_token('kept')}\n")
     repo.write("b.txt", f"{github_token('gone')}\n")
@@ -278,7 +279,7 @@ def every_rule_says_how_its_secret_is_abused():
     rules = [json.loads(line) for line in run("rules", "list", "--json").out.splitlines()]
     holds(len(rules) > 1000, len(rules))
     for rule in rules:
-        verb = rule["description"].split()[0].rstrip(",")  # "Reads private code"
+        verb = rule["description"].split()[0].rstrip(",")  # "Reads" in "Reads private code"
         holds((verb.endswith("s") and verb != "As") or re.search(r"[Aa]nyone who|Everybody who|\b[Ii]t |Signs|decrypt|reveal", rule["description"]),
               f"{rule['id']}: {rule['description']}")
         holds(rule["revoke"] and rule["url"].startswith("https://"), rule["id"])

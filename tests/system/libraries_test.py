@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The libraries of stores: loaded only by runs that open such a store; all other runs work without them."""
+"""The program loads the library of a kind of stores only if a run opens such a store. All other runs work
+without it."""
 import os
 import re
 import sys
@@ -14,7 +15,8 @@ NO_SERVER = "postgresql://u:hunter2@127.0.0.1:1/d?connect_timeout=1"
 
 
 def asked_for(*arguments, **options):
-    """The sonames of the two libraries that the dynamic loader looks for in a run."""
+    """Runs the program. Returns the sonames of RocksDB and libpq that the dynamic loader searches for in this
+    run."""
     result = run(*arguments, env={"LD_DEBUG": "libs"}, **options)
     looked_for = re.findall(r"find library=(\S+)", result.err)
     holds("libc.so.6" in looked_for, "the loader tells what it looks for")
@@ -29,7 +31,8 @@ def sonames():
 
 
 def put_broken_ones_first():
-    """An environment in which both libraries exist but cannot be loaded."""
+    """Returns environment variables with which the loader finds files with the names of both libraries, but
+    cannot load them."""
     os.mkdir("broken")
     for name in sonames():
         with open(os.path.join("broken", name), "w") as file:

@@ -22,7 +22,7 @@ SAMPLE = os.path.abspath(sys.argv[2])
 
 
 def serve(path, name):
-    """A bare copy for the server."""
+    """Makes a bare copy of the repository in the server's folder, and returns the copy."""
     os.makedirs("srv", exist_ok=True)
     subprocess.run(["git", "clone", "-q", "--mirror", path, f"srv/{name}"], check=True)
     return Repo.at(os.path.abspath(f"srv/{name}"))
@@ -34,7 +34,7 @@ def start(address, *words, selection="all"):
 
 
 def sync(address, *words, selection="all"):
-    """The line that the sample prints."""
+    """Makes one sync, and returns the line that the sample program prints."""
     process = start(address, *words, selection=selection)
     out, err = process.communicate(timeout=60)
     equal((process.returncode, err), (0, ""))
@@ -42,7 +42,7 @@ def sync(address, *words, selection="all"):
 
 
 def mirror(address, *words, selection="all"):
-    """The mirror after a sync that succeeds."""
+    """Makes one sync, which must succeed. Returns the mirror."""
     line = sync(address, *words, selection=selection)
     holds(line.startswith("ok "), line)
     return Repo.at(line[3:])
@@ -60,8 +60,8 @@ def refs(repo):
 
 
 def left_over():
-    """What is left over in the folder of the mirrors: files that belong to no complete mirror or its lock, and processes
-    of git that work there."""
+    """Returns what earlier syncs left in the folder of the mirrors: files that are not part of a complete
+    mirror or its lock, and git processes that still use the folder."""
     files = [path for path in glob.glob("mirrors/*/*", recursive=True) if not path.endswith((".git", ".lock"))]
     files += [path for path in glob.glob("mirrors/**", recursive=True) if "tmp_" in path or ".git/" in path and path.endswith(".lock")]
     files += [lock for lock in glob.glob("mirrors/*/*.lock") if not os.path.exists(lock[:-5] + ".git")]
@@ -214,7 +214,8 @@ def every_answer_of_a_server_has_its_class_and_reason():
 
 @test
 def an_answer_without_git_is_not_taken_for_an_empty_repository():
-    """A login page with status 200, for example: what the mirror has, and with it the findings of the target, must stay."""
+    """Such an answer is, for example, a login page with status 200. The mirror must keep its refs: without
+    them, the target would lose its findings."""
     serve(repositories("work", 1)[0], "r.git")
     empty = Repo("srv/empty.git", "--bare")
     with GitServer("srv") as server:
@@ -290,7 +291,7 @@ def a_password_comes_from_the_file_and_is_nowhere_else():
             subprocess.run(["rm", "-rf", "mirrors"], check=True)
         given = credentials(server.host, ca=server.ca, user=USER, password="wrong")
         equal(sync(f"{server.url}/auth/r.git", given), "permanent authentication_failed 0")
-        # The entry of another host is not used.
+        # The program does not send credentials whose entry is for another host.
         given = credentials("other.example", user=USER, password=PASSWORD, ca=server.ca)
         equal(sync(f"{server.url}/auth/r.git", given), "permanent untrusted_host 0")
         given = credentials(server.host, ca=server.ca, user=USER, password_file="/nowhere")
@@ -302,7 +303,7 @@ def a_password_comes_from_the_file_and_is_nowhere_else():
 
 @test
 def a_file_that_this_machine_lacks_is_its_own_fault():
-    """Otherwise a worker without its key would park every repository of the host."""
+    """If the repository were blamed, a worker that lacks its key would park every repository of the host."""
     for address in ("https://localhost:1/r.git", "ssh://git@localhost:1/r.git"):
         for name in ("ca", "ssh_key", "known_hosts"):
             equal(sync(address, credentials("localhost:1", **{name: "/nobody/has/this"})), "own credentials_file", name)
@@ -323,11 +324,11 @@ def a_damaged_mirror_is_made_again():
         holds(copy.git("fsck", check=False) is not None, "")
         equal(sync(address, ca, "repair"), f"ok {copy.path}")
         copy.git("fsck", "--strict")
-        # A mirror that is no longer a repository is made again, even without a request for a repair.
+        # A sync makes a mirror again if it is no longer a repository, even without the word "repair".
         os.unlink(copy.path + "/config")
         os.unlink(copy.path + "/HEAD")
         equal(refs(mirror(address, ca)), refs(origin))
-        # A mirror that git cannot fetch into is distinguished from an origin that fails.
+        # If git cannot write to the mirror, the reason is mirror_damaged, not a failure of the origin.
         subprocess.run(["rm", "-rf", copy.path + "/objects/pack"], check=True)
         origin.git("update-ref", "refs/heads/more", "refs/heads/main~1")
         equal(sync(address, ca), "retryable mirror_damaged 0")
@@ -337,7 +338,7 @@ def a_damaged_mirror_is_made_again():
 
 @test
 def damage_at_any_place_is_never_taken_for_a_broken_transfer():
-    """Otherwise each try ends in the same way, and the target is parked with its mirror damaged."""
+    """If the transfer were blamed, no try would repair the mirror, and the target would be parked."""
     work = Repo("work")
     work.write("a", "".join(f"line {n}: {n * n % 9973}\n" for n in range(40)))
     work.commit("first")
@@ -346,7 +347,7 @@ def damage_at_any_place_is_never_taken_for_a_broken_transfer():
         address, ca = f"{server.url}/git/r.git", credentials(server.host, ca=server.ca)
         copy = mirror(address, ca)
         subprocess.run(["cp", "-r", copy.path, "intact"], check=True)
-        # The new content is a delta of one that the mirror has, and is fetched as such.
+        # The new content is similar to content in the mirror, so git fetches it as a delta of that content.
         work.write("a", "".join(f"line {n}: {n * n % 9973}\n" for n in range(41)))
         work.commit("second")
         origin.git("fetch", "-q", os.path.abspath("work"), "+refs/heads/*:refs/heads/*")
@@ -380,7 +381,7 @@ def a_killed_worker_leaves_nothing_that_the_next_one_trips_over():
             process.kill()
             process.communicate()
             wait_until(lambda: not any("ls-remote" in one or "clone" in one for one in left_over()))
-        # Nobody uses these mirrors again, but another worker counts the space of all.
+        # No sync uses these mirrors again. They take space, so a sync of another repository removes them.
         copy = mirror(f"{server.url}/git/r.git", ca)
         equal(sorted(glob.glob("mirrors/*/*")), sorted([os.path.relpath(copy.path), os.path.relpath(copy.path)[:-4] + ".lock"]))
         # A fetch that was killed: its temporary files and locks are in the mirror.
@@ -439,7 +440,7 @@ def a_quota_evicts_what_was_used_longest_ago_and_is_not_locked():
             os.utime(path[:-4] + ".lock", (1000 + age, 1000 + age))
         size = sum(int(open(path[:-4] + ".lock").read()) for path in paths)
         paths.append(mirror(f"{server.url}/git/r3.git", ca, f"quota={size}").path)
-        # The oldest mirror is in use, so it stays.
+        # The oldest mirror is in use, so the sync removes the next one.
         equal([os.path.exists(path) for path in paths], [True, False, True, True])
         holder.communicate()
         mirror(f"{server.url}/git/r3.git", ca, "quota=1")

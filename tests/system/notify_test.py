@@ -22,7 +22,7 @@ SECRET = b"a secret of the test"
 
 
 class Receiver(Answering):
-    """server.answers is what to do with the next requests; then everything succeeds."""
+    """Each request takes the next answer from server.answers. When the list is empty, requests succeed."""
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -47,7 +47,7 @@ def receiver(*answers):
 
 
 def check(request, key=SECRET):
-    """The message of a request that is signed as Standard Webhooks says."""
+    """Checks that the request is signed as Standard Webhooks demands. Returns its message."""
     headers, body = request
     headers = {name.lower(): value for name, value in headers.items()}
     content = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
@@ -82,7 +82,7 @@ def repository(name="repo", seeds=(1, 2), key=True):
 
 
 def waiting(fleet):
-    """Notices: 00 'f' 'q'."""
+    """Returns the number of notices that wait to be sent. Their keys begin with the bytes 00 'f' 'q'."""
     return len(fleet.ok("store", "scan", "0x006671").splitlines())
 
 
@@ -117,7 +117,7 @@ def a_webhook_is_told_of_new_findings_once_with_a_signature_and_without_secrets(
         logged = [one for one in events("log") if one["event"] == "notified"]
         equal([(one["run"], one["target"], one["count"]) for one in logged], [(1, message["target"]["id"], 3)])
         holds("repos" not in open("log").read() and "127.0.0.1" not in open("log").read(), "digests only")
-        # The next run finds nothing new; the one after it finds one more.
+        # Run 2 finds nothing new. Run 3 finds one new secret.
         fleet.submit(2, "repos")
         equal(work(fleet)[0], 0)
         equal(len(server.asked), 1)
@@ -166,7 +166,8 @@ def a_worker_that_is_killed_while_it_sends_leaves_the_notice_to_the_next_one():
         worker.communicate()
         server.let_go.set()
         equal(waiting(fleet), 1)
-        # The killed worker holds the notice for the time that sending may take, and 10 seconds.
+        # The killed worker holds the notice for 10 seconds more than sending may take. Then another worker
+        # sends the notice.
         wait_until(lambda: work(fleet)[0] == 0 and len(server.asked) > 1, 60)
         equal(len(server.asked), 2)
         equal(check(server.asked[0]), check(server.asked[1]))

@@ -19,7 +19,8 @@ def draw(alphabet, count):
 
 
 def aws():
-    """Made-up halves of a key: the number of the account in the id has 12 digits."""
+    """Returns the made-up id and secret of an AWS key. The account number that is encoded in the id has 12
+    digits."""
     return "AKIA" + "Z3QF2K7XJ4" + draw(string.ascii_uppercase, 6), draw(string.ascii_letters + string.digits, 36) + "7/+x"
 
 
@@ -30,7 +31,8 @@ def put(path, text):
 
 
 def found(*arguments):
-    """Rule and secret of each finding, and the same of its pair."""
+    """Returns [(rule, secret, secret of the pair)] of the findings. The last is None for a finding without a
+    pair."""
     result = run("scan", "--show-secrets", "--format", "jsonl", *arguments)
     equal(result.err, "")
     rows = [json.loads(line) for line in result.out.splitlines()]

@@ -12,7 +12,7 @@ from repo import Repo, github_token, private_key  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
 def hooked(*arguments, path="repo"):
-    """A repository whose commits are checked by the program."""
+    """Makes a repository with a pre-commit hook that runs `turnstone protect` with these arguments."""
     repo = Repo(path)
     os.makedirs("hooks", exist_ok=True)
     with open("hooks/pre-commit", "w") as hook:
@@ -69,7 +69,8 @@ def only_staged_changes_count():
 
 @test
 def commits_of_some_files_and_of_all_changes_are_judged_by_what_they_bring():
-    """For these commits git makes another index, and passes its name to the hook."""
+    """For `git commit -a` and `git commit FILE`, git makes a separate index, and passes its name to the
+    hook."""
     repo = hooked()
     repo.write("a.txt", "fine\n")
     repo.write("b.txt", "fine\n")
@@ -99,7 +100,7 @@ def old_content_is_no_obstacle():
     refused(done, "old.txt:3")
     holds("1 finding" in done.stdout + done.stderr, done)
     repo.write("old.txt", f"a line\n{github_token(1)}\n")
-    repo.write("copy.txt", f"{github_token(1)}\n")  # HEAD has it in a file that does not change
+    repo.write("copy.txt", f"{github_token(1)}\n")  # HEAD has this secret in a file that does not change
     repo.git("add", "-A")
     equal(commit(repo).returncode, 0)
 
@@ -155,7 +156,8 @@ def it_works_in_folders_and_linked_work_trees():
 
 
 def refuses_every_way_to_commit(repo, path, git=("git",)):
-    """-a and FILE use a separate index. Changes that are not committed do not count in either."""
+    """Tests `git commit` with and without -a, -i, --amend and FILE. -a and FILE use a separate index. A
+    secret counts only if the commit contains it."""
     def commit_here(*arguments):
         repo.clock += 60
         return subprocess.run([*git, "commit", "-m", "change", *arguments], capture_output=True, text=True, cwd=path,
@@ -177,7 +179,7 @@ def refuses_every_way_to_commit(repo, path, git=("git",)):
     equal(commit_here("--", "two.txt").returncode, 0)
     put("two.txt", f"x\n{github_token(8)}\n")
     put("one.txt", "fine again\n")
-    equal(commit_here("--", "one.txt").returncode, 0)  # two.txt has the new secret, not one.txt
+    equal(commit_here("--", "one.txt").returncode, 0)  # the new secret is in two.txt
     refused(commit_here("-a"), "two.txt:2")
     subprocess.run([*git, "add", "two.txt"], cwd=path, env=repo.environment(), check=True)
     refused(commit_here(), "two.txt:2")
@@ -209,7 +211,7 @@ def every_way_to_commit_in_a_submodule_is_judged():
 
 @test
 def commits_with_an_explicit_git_dir_are_judged():
-    """A home folder that is a repository, inside another repository."""
+    """The work tree is a home folder inside another repository. Its git folder is elsewhere."""
     hooked(path="around")
     home = "around/home"
     os.mkdir(home)
@@ -225,7 +227,7 @@ def commits_with_an_explicit_git_dir_are_judged():
 
 
 def sparse(repo, *folders):
-    """From now on the index has single entries for whole folders."""
+    """Makes the index sparse: each folder that is not in `folders` becomes a single entry."""
     repo.git("sparse-checkout", "init", "--cone", "--sparse-index")
     repo.git("sparse-checkout", "set", *folders)
     holds("040000" in repo.git("ls-files", "-s", "--sparse"), "folders are entries")
@@ -250,14 +252,14 @@ def a_sparse_index_has_what_its_folders_have():
     equal(run("scan", "--staged", "repo").status, 0)
     tree = repo.git("rev-parse", "HEAD:out")
     os.rename(f"repo/.git/objects/{tree[:2]}/{tree[2:]}", "tree")
-    equal(run("protect", "repo").status, 0)  # unchanged folders are not entered
+    equal(run("protect", "repo").status, 0)  # the program does not read the trees of unchanged folders
     os.rename("tree", f"repo/.git/objects/{tree[:2]}/{tree[2:]}")
     repo.write("in/a.txt", f"{github_token(1)}\n")
     repo.git("add", "in")
     done = commit(repo)
     refused(done, "in/a.txt:1")
     holds("1 finding" in done.stdout + done.stderr, done)
-    repo.write("in/a.txt", f"{github_token(5)}\n")  # HEAD has it in out/old.txt; the index has only the folder
+    repo.write("in/a.txt", f"{github_token(5)}\n")  # also in out/old.txt of HEAD
     repo.git("add", "in")
     equal(run("protect", "repo").status, 0)
     repo.write("in/a.txt", "fine\n")
@@ -267,7 +269,7 @@ def a_sparse_index_has_what_its_folders_have():
 
 @test
 def folders_of_a_sparse_index_that_differ_from_head_are_staged():
-    """The state after git reset --soft: the index has the folder of a later commit."""
+    """After git reset --soft, the index still has the folder of the later commit."""
     repo = sparse_repo()
     before = repo.git("rev-parse", "HEAD")
     repo.write("out/deep/new.txt", f"x\n{github_token(2)}\n")
@@ -337,7 +339,7 @@ def every_way_to_commit_with_a_split_index_is_judged():
 
 @test
 def old_content_is_no_obstacle_for_large_files():
-    """Larger than the blobs that are held in memory as a whole."""
+    """The files are too large to be held in memory as a whole."""
     line = b"nothing to see in this line of a large file, and in the next ones neither\n"
     repo = hooked()
     large = line * (20_000_000 // len(line)) + f"{github_token(1)}\n".encode()
@@ -425,7 +427,7 @@ def files_that_are_not_staged_are_scanned_if_they_are_named():
     repo.write("readme", "changed\n")
     repo.write("other.txt", f"moved down\n{github_token(2)}\n")
     repo.git("add", "-A")
-    equal(run("protect", "--files", "readme", "other.txt", cwd="repo").status, 0)  # like a commit: HEAD already has the secret
+    equal(run("protect", "--files", "readme", "other.txt", cwd="repo").status, 0)  # HEAD has the secret
     result = run("protect", "--files", "readme", "other.txt", "old.txt", cwd="repo")
     holds(result.status == 1 and "2 findings" in result.out, result)
     repo.write(".turnstone.yml", "allow:\n  - paths: ['o*.txt']\n")

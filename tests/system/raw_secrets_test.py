@@ -24,17 +24,18 @@ atexit.register(shutil.rmtree, CACHE, ignore_errors=True)
 
 
 def password(seed, length=14):
-    """A value that the rules for passwords accept, with characters that are allowed in paths, refs and URIs."""
+    """Returns a value that the rules for passwords accept. Its characters are allowed in paths, refs and
+    URIs."""
     return made_up(length - 4, f"password {seed}") + "q7Z_"
 
 
 def forms(secret):
-    """The bytes of the secret, and of its encoded forms."""
+    """Yields (name, bytes) of the secret and of each of its encoded forms."""
     raw = secret.encode()
     yield "raw", raw
     for shift in range(3):
         text = base64.b64encode(b"x" * shift + raw + b"xx")
-        # Characters that occur only for this secret.
+        # Only these characters depend on the secret alone; the others also depend on the bytes around it.
         first, last = (shift * 8 + 5) // 6, (shift + len(raw)) * 8 // 6
         yield f"base64 {shift}", text[first:last]
         yield f"base64url {shift}", text[first:last].replace(b"+", b"-").replace(b"/", b"_")
@@ -57,7 +58,7 @@ def files(folder):
 
 
 def all_bytes(folder):
-    """The contents of all files below the folder, with their names."""
+    """Returns the names and contents of all files below the folder, joined."""
     parts = []
     for path in files(folder):
         parts.append(os.fsencode(os.path.relpath(path, folder)))
@@ -68,7 +69,8 @@ def all_bytes(folder):
 
 
 def execute(*arguments, stdin=b"", cwd=None, statuses=(0, 1, 4)):
-    """Standard output and standard error, with caches and temporary files in folders that the test searches."""
+    """Runs the program with caches, state and temporary files in folders that the test searches for secrets.
+    Returns the ended process, with its output."""
     here = os.path.abspath("home")
     environment = {**os.environ, "HOME": here, "XDG_CACHE_HOME": CACHE, "XDG_STATE_HOME": here + "/state",
                    "TMPDIR": here + "/tmp"}
@@ -81,7 +83,8 @@ def execute(*arguments, stdin=b"", cwd=None, statuses=(0, 1, 4)):
 
 
 def check(secrets, *arguments, **options):
-    """Checks every format and every written file. Returns the findings."""
+    """Scans. Checks that no report, in any format, and no other written file has one of the secrets. Returns
+    the JSON report."""
     paths = {name: os.path.abspath(f"report.{end}") for name, end in FORMATS.items()}
     outputs = [part for path in paths.values() for part in ("-o", path)]
     done = execute("scan", *arguments, *outputs, **options)
@@ -99,8 +102,8 @@ def excerpts(report):
 
 
 def every_way(secrets, *arguments):
-    """Scans without state, with state, and again with state; with one thread and with several. The findings
-    are always the same."""
+    """Scans without state, with state, and again with state; with one thread and with four threads. Checks
+    that the findings are equal every time. Yields each report."""
     first = None
     for way in (("--no-state", "-j", "1"), ("--no-state", "-j", "4"), ("-j", "1"), ("-j", "4")):
         report = check(secrets, *arguments, *way)
@@ -113,7 +116,7 @@ WORD, OTHER, SHORT = password("word"), password("other", 18), password("short", 
 
 
 def found(*more):
-    """The text of a file that contains WORD, OTHER, SHORT and the given secrets, all unencoded."""
+    """Returns the text of a file that contains WORD, OTHER, SHORT and these secrets, all unencoded."""
     return "".join(f'password = "{secret}"\n' for secret in (WORD, OTHER, SHORT, *more))
 
 
@@ -149,8 +152,9 @@ def a_secret_of_another_file_inside_a_word():
 
 @test
 def a_longer_secret_around_one_that_its_line_has():
-    """The short secret is found, and also occurs as a part of a secret in another file. The same is tested
-    for secrets of the user's rules."""
+    """A line has a short secret. It also has a longer secret that contains the short one, and that another
+    file has as well. The line must show neither. The test uses secrets of built-in rules and of the user's
+    rules."""
     with open("own.yml", "w", encoding="ascii") as file:
         file.write("rules:\n  - {id: pin, name: Pin, pattern: 'pin=(?<secret>[0-9]{5})\\b', gate: ['pin='], severity: high, reach: 20}\n")
     long = [f"{WORD}_and_{password('rest')}", f"{password('lead')}-48151-{password('end')}"]
@@ -356,7 +360,7 @@ def baselines():
 
 @test
 def a_text_that_becomes_a_secret_later_is_removed_from_the_state():
-    """A line that was stored before the secret in it was known."""
+    """The first scan stores a line with WORD. The second scan finds that WORD is a secret."""
     repo = Repo("repo")
     repo.write("a.txt", f"one x{WORD}y {github_token('a')} canary-of-the-line\n")
     repo.commit()

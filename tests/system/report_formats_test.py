@@ -26,7 +26,8 @@ HOSTILE_PATH = b"a\\b\n\"c\", <b>\xff\xe2\x80\xae.txt"
 
 
 def text_of_shown(text):
-    """Decodes paths of formats other than JSON as docs/formats/findings.md describes."""
+    """Decodes a path in a format other than JSON, as docs/formats/findings.md describes. Returns its
+    bytes."""
     return re.sub(rb"\\(\\|x[0-9a-f]{2})", lambda m: b"\\" if m[1] == b"\\" else bytes([int(m[1][1:], 16)]), text.encode())
 
 
@@ -89,8 +90,8 @@ def junit_has_a_failure_for_each_finding_and_an_error_when_incomplete():
     equal(len(clean.findall("testsuite/testcase")), 1, "a clean scan is a test that passed")
 
 
-# The used part of SARIF 2.1.0: each object, its properties, and the required ones. A value is a type, a list
-# of one type, a mapping with any names, or the name of an object.
+# The part of SARIF 2.1.0 that reports use: {object: (its properties, the names of required properties)}. The
+# value of a property is a type, a list of one type, a mapping with any names, or the name of an object.
 SARIF = {
     "log": ({"$schema": str, "version": str, "runs": ["run"]}, {"version", "runs"}),
     "run": ({"tool": "tool", "invocations": ["invocation"], "originalUriBaseIds": {"": "artifactLocation"},
@@ -121,7 +122,7 @@ SARIF_TEXTS = {"level": "none|note|warning|error", "uri": URI, "repositoryUri": 
 
 
 def faults_of(value, kind, where="log", objects=SARIF, texts=SARIF_TEXTS):
-    """The problems of a value, as texts."""
+    """Returns where a value differs from its kind in the schema, as a list of texts."""
     if isinstance(kind, list):
         if not isinstance(value, list):
             return [f"{where}: no array"]
@@ -199,7 +200,7 @@ def sarif_says_where_and_how_it_went():
     equal(clean["invocations"][0]["executionSuccessful"], True)
 
 
-# The used part of version 15 of GitLab's report of secret detection.
+# The part of GitLab's report of secret detection, version 15, that reports use, in the form of SARIF above.
 GITLAB = {
     "report": ({"version": str, "scan": "scan", "vulnerabilities": ["vulnerability"]}, {"version", "scan", "vulnerabilities"}),
     "scan": ({"analyzer": "program", "scanner": "program", "messages": ["message"], "type": str, "start_time": str, "end_time": str,

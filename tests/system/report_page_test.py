@@ -50,14 +50,14 @@ def a_hostile_repository_runs_nothing_and_asks_for_nothing():
         equal(browser.ask("document.querySelectorAll('img, a:not([rel]), b, iframe, object').length"), 0)
         equal(browser.ask(NAMES), ALL)
         holds("onerror=alert(1)" in browser.ask("document.body.textContent"), "names are shown as text")
-        # Characters that the browser hides, beyond our list.
+        # The page has no control characters, and no characters that change the direction of text.
         equal(browser.ask("/[\\u202a-\\u202e\\u2066-\\u2069\\u0000-\\u0008]/.test(document.body.textContent)"), False)
 
 
 @test
 def the_policy_stops_a_script_that_got_in():
-    """The last line of defence, the page's policy, works: a planted handler and a planted script are
-    refused."""
+    """The last line of defence is the page's policy. With it, the browser refuses a planted script and a
+    planted handler."""
     address = page()
     with open("report.html", encoding="utf-8") as file:
         text = file.read()

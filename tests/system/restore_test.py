@@ -13,14 +13,16 @@ from tap import equal, holds, main, test  # noqa: E402
 
 
 def existing(urls):
-    """A fleet whose stores are already initialised."""
+    """Returns a fleet on stores that are already initialised."""
     fleet = Fleet.__new__(Fleet)
     fleet.urls = urls
     return fleet
 
 
 def half_way(fleet):
-    """A run that is done, a decision, something new in the repositories, and a run that has not begun."""
+    """Makes the state of the backup: run 1 is done, and a decision about a finding is stored. A repository
+    has a new secret, and run 2 has not begun. Returns the paths of the repositories, and the id of that
+    finding."""
     paths = repositories("repos", 4)
     fleet.submit(1, "repos")
     finish(fleet, 1, paths)
@@ -38,7 +40,7 @@ def everything(fleet):
 
 
 def after_the_backup(fleet, paths):
-    """What happens after the backup is lost: a run that ends, and one that exists only there."""
+    """Makes changes that the backup lacks: run 2 ends, and run 3 is submitted."""
     equal(fleet.work()[0], 0)
     fleet.submit(3, "repos")
     equal(everything(fleet), scanned(paths))

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Checks that the gates of the built-in rules pass all texts that their patterns match.
 
-For each rule, texts are made that its pattern matches: shortest and longest ones, first and last characters of classes,
-upper and lower case where case does not matter, keywords at the maximum distance. The rules are used without entropy, validators
-and `generic`, so that only gates can make a difference between a scan with gates and one without.
+For each rule, the test makes texts that the rule's pattern matches: shortest and longest texts, first and
+last characters of classes, upper and lower case where case does not matter, keywords at the maximum distance.
+The rules are used without entropy, validators and `generic`. So only the gates can cause a difference between
+a scan with gates and a scan without gates.
 """
 import functools
 import glob
@@ -21,7 +22,7 @@ from program import IS_SANITIZED, run  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
 RULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "rules")
-# Gates are data, so the sanitized program scans only some of the texts.
+# Number of texts for each rule. The sanitized program scans fewer texts, because gates are data, not code.
 EACH = 10 if IS_SANITIZED else 40
 SPACES = " \t\n\r\v\f"
 ANY = [chr(code) for code in range(32, 127)] + ["\t", "\n", "\r", "\x80", "\xff"]
@@ -31,7 +32,7 @@ CATEGORIES = {op.CATEGORY_SPACE: SPACES, op.CATEGORY_NOT_SPACE: [one for one in 
 
 @functools.lru_cache(maxsize=None)
 def class_of(items):
-    """The characters of a class, in their order."""
+    """Returns the characters of a class, sorted."""
     members, negated = set(), False
     for kind, value in items:
         if kind is op.NEGATE:
@@ -51,8 +52,8 @@ def tree_of(pattern):
 
 
 class Maker:
-    """Generates texts that a pattern matches; the way to choose repeats, classes and cases is drawn once for each
-    text."""
+    """Generates a text that a pattern matches. The ways to choose repeats, characters and cases are drawn
+    once for the whole text."""
 
     def __init__(self, chance):
         self.chance = chance
@@ -110,8 +111,8 @@ def make_text(rule, chance):
 
 
 def bare_rules():
-    """The built-in rules as one file, without their checks of secrets. Only the validator password-hash stays: without
-    it, a scan rejects hashes of passwords."""
+    """Returns the built-in rules as the text of one file, without the fields that check secrets. It keeps the
+    validator password-hash, because a scan without it rejects hashes of passwords."""
     text = "rules:\n"
     for path in sorted(glob.glob(os.path.join(RULES, "*.yml"))):
         with open(path, encoding="utf-8") as file:
@@ -120,7 +121,7 @@ def bare_rules():
 
 
 def found(rules, *options):
-    """Rule and place of everything that a scan finds."""
+    """Returns {(rule, path, line, column)} of everything that a scan finds."""
     result = run("scan", "--dir", "--no-builtin-rules", "--rules", rules, "--format", "jsonl", "--occurrences", "all",
                  *options, "texts")
     holds(result.status in (0, 1) and not result.err, result)
@@ -133,7 +134,8 @@ def found(rules, *options):
 
 
 def compare(rule_text, seed):
-    """The findings of scans without gates, and those that scans with gates miss."""
+    """Makes texts for the rules, and scans them without and with gates. Returns the rules, what the scan
+    without gates finds, and the part of it that the scan with gates misses."""
     with open("bare.yml", "w", encoding="utf-8") as file:
         file.write(rule_text)
     listed = run("rules", "list", "--json", "--no-builtin-rules", "--rules", "bare.yml")
@@ -141,7 +143,8 @@ def compare(rule_text, seed):
     rules = [json.loads(line) for line in listed.out.splitlines()]
     os.mkdir("texts")
     chance = random.Random(seed)
-    # File names have only digits: a report masks secrets in paths, and here the word "password" can be a secret.
+    # File names are numbers: reports mask secrets in paths, and with these rules the word "password" can be a
+    # secret.
     for place, rule in enumerate(rules):
         for number in range(EACH):
             with open(f"texts/{place:04}.{number}", "wb") as file:
@@ -153,7 +156,8 @@ def compare(rule_text, seed):
 
 
 def hardly_found(rules, everything):
-    """Rules that found few of the texts made for them, so that hardly anything was compared."""
+    """Returns {id: count} of the rules that found few of the texts made for them. For these rules, compare()
+    has compared hardly anything."""
     few = {}
     for place, rule in enumerate(rules):
         own = {path for id_, path, *_ in everything if id_ == rule["id"] and path.startswith(f"{place:04}.")}
@@ -163,7 +167,7 @@ def hardly_found(rules, everything):
 
 
 def only(rule_text, ids):
-    """The rules of these ids. Entries begin with their id."""
+    """Returns the text of the rule file with only the rules of these ids. Each entry begins with its id."""
     entries = re.split(r"(?m)^(?=  - id: )", rule_text)
     return entries[0] + "".join(one for one in entries[1:] if re.match(r"  - id: (\S+)", one)[1] in ids)
 
@@ -177,8 +181,9 @@ def gates_pass_everything_that_patterns_match():
         few, before = hardly_found(rules, everything), few
         if not few:
             break
-        # A more specific rule reports the secrets of these, so they are compared in a scan of their own. A
-        # rule that is still hidden there does not match the texts made for it.
+        # More specific rules report the secrets of these rules, so they are compared again without the
+        # specific rules. If none of them finds more then, their patterns do not match the texts made for
+        # them.
         holds(not before or len(few) < len(before), f"found in too few of {EACH} texts made for them: {few}")
         rule_text = only(rule_text, few)
         shutil.rmtree("texts")

@@ -25,7 +25,7 @@ rules:
 """
 
 
-# Every field that a rule can have, each different from its default.
+# A rule with all fields. Each field differs from its default.
 FULL = """
 rules:
   - id: full-token
@@ -191,9 +191,9 @@ def check_proves_that_a_lead_is_too_small_where_it_can():
     checked(0, sound, pattern="[ :]{0,5}" + token, gate="{token: true, lead: 5}")
     checked(0, sound, pattern="[ :]{0,5}" + token, gate="token")
     checked(1, "lead is 4", pattern="[ :]{0,5}" + token, gate="{token: true, lead: 4}")
-    # If the pattern contains a keyword, the search begins there.
+    # If the pattern contains a keyword, the search begins at the keyword.
     checked(1, "loses matches", "lead: 5", pattern="(?:team_)?" + token)
-    # In the secret itself: the token is after the colon.
+    # The token can be a part of the secret: here it is what follows the colon.
     colon = {"pattern": "\\b(?<secret>[0-9]{9}:[a-f0-9]{32})\\b",
              "match": "team 123456789:0fa1ce2fa3ce4fa5ce6ffa7ce8fa9ce0"}
     checked(1, "lead: 10", **colon)
@@ -258,7 +258,8 @@ def missing_fields_of_a_rule_are_derived_from_its_pattern():
     equal(derived(["(?i)team[_-]?key=(?<secret>[a-z]{9})"])[1:3],
           ([], ["[Tt][Ee][Aa][Mm][Kk][Ee][Yy]\\x3d", "[Tt][Ee][Aa][Mm]\\x2d[Kk][Ee][Yy]\\x3d",
                 "[Tt][Ee][Aa][Mm]\\x5f[Kk][Ee][Yy]\\x3d"]))
-    # Hundreds of rules with the gate token cost as much as one; a rare literal costs even less.
+    # Hundreds of rules with the gate "token" cost as much as one such rule. A rare literal costs even less
+    # than that.
     keywords = "    keywords: [team]\n"
     equal(derived(["{{start}}(?<secret>[a-f0-9]{32}){{end}}", keywords]), ("token", [], [], 19, 52, everything))
     equal(derived(["(?<secret>[0-9]{9}:[a-f0-9]{32})", keywords]), ("token", [], [], 26, 42, everything))

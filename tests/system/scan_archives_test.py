@@ -26,7 +26,7 @@ CLEAN, FINDINGS, USAGE, INCOMPLETE = 0, 1, 2, 4
 
 
 def env(seed=1):
-    """The secret is in line 3, at column 10."""
+    """Returns the contents of a file whose line 3 has a secret, at column 10."""
     return f"# settings\n\ntoken = '{github_token(seed)}'\n".encode()
 
 
@@ -49,13 +49,13 @@ def tarred(members, mode="w"):
 
 
 def zstandard(content):
-    """A zstd frame with one uncompressed block."""
+    """Returns a zstd frame that contains one uncompressed block."""
     size = len(content)
     return b"\x28\xb5\x2f\xfd\x60" + (size - 256).to_bytes(2, "little") + (size << 3 | 1).to_bytes(3, "little") + content
 
 
 def encrypted(members):
-    """Marks every member as encrypted."""
+    """Returns a zip whose members are all marked as encrypted."""
     data = bytearray(zipped(members))
     for mark, at in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
         place = data.find(mark)
@@ -75,7 +75,7 @@ def report(*arguments, status, stdin=b""):
 
 
 def places(found):
-    """Where everything was found: path, line and column."""
+    """Returns [(path, line, column)] of all findings."""
     return sorted((place["path"], place["line"], place["column"]) for one in found["findings"] for place in one["occurrences"])
 
 
@@ -267,7 +267,8 @@ def wrong_checksums_and_sizes_are_status_4():
 
 
 def relisted(archive, change):
-    """The zip with another list of its members: change gets the records of the list."""
+    """Returns the zip with a changed list of its members. `change` gets the records of the list, and returns
+    the new ones."""
     end = archive.rindex(b"PK\5\6")
     start = int.from_bytes(archive[end + 16:end + 20], "little")
     records = change([b"PK\1\2" + record for record in archive[start:end].split(b"PK\1\2")[1:]])
@@ -415,7 +416,7 @@ def a_change_counts_only_the_submodules_that_it_adds_or_moves_to_another_commit(
     since = f"@{repo.clock}"
     repo.git("mv", "libs/two", "two")
     moved = repo.commit()
-    repo.git("gc", "-q")  # trees are deltas of one another
+    repo.git("gc", "-q")  # stores trees as deltas of other trees
     for option, revision, expected in (("--commit", added, 2), ("--commit", last, 0), ("--commit", moved, 0),
                                        ("--range", f"{last}..HEAD", 0), ("--range", f"{added}^..HEAD", 2), ("--since", since, 0)):
         equal(submodules("r", option, revision), expected, (option, revision))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""turnstone scan: small inputs that would take much time or memory. No test measures time: each input once took the
-program minutes, and `run` waits at most 60 seconds."""
+"""turnstone scan: small inputs that could take much time or memory. No test measures time. Instead, each
+input once took the program minutes, and `run` fails after 60 seconds."""
 import hashlib
 import json
 import os
@@ -33,12 +33,13 @@ def summary(*arguments, **options):
 
 
 def seconds_of_work(count):
-    """The program is killed when it uses more CPU time; the load of the machine does not matter."""
+    """Returns a function that limits the CPU time of a process: the kernel kills the process after `count`
+    seconds. The load of the machine has no influence on CPU time."""
     return lambda: resource.setrlimit(resource.RLIMIT_CPU, (count, count))
 
 
 def zeros(size):
-    """An empty blob, as an entry of a pack."""
+    """Returns the id of a blob of `size` zero bytes, and the blob as an entry of a pack."""
     compressor, raw, digest = zlib.compressobj(9), b"", hashlib.sha1(b"blob %d\0" % size)
     for at in range(0, size, 1 << 20):
         part = bytes(min(1 << 20, size - at))
@@ -54,8 +55,8 @@ def write_packed_refs(refs, traits="peeled fully-peeled sorted"):
 
 
 def within(mib, *arguments, **options):
-    """The program stays within this much memory. Skipped with sanitizers, because their memory cannot be
-    separated."""
+    """Runs the program, and checks that it uses less than `mib` MiB of memory. Returns its status. With
+    sanitizers, the memory is not checked, because it contains the memory of the sanitizers."""
     peak, status = peak_kib(*arguments, **options)
     holds(IS_SANITIZED or peak < mib << 10, f"{arguments}: {peak} KiB")
     return status
@@ -70,7 +71,7 @@ def tree_of(entries):
 
 
 def make(entries, tree):
-    """A repository of these objects, and a commit of that tree."""
+    """Makes a repository of these objects, the tree, and a commit of the tree on main."""
     repo = Repo("repo")
     commit = commit_of(tree[0])
     write_pack("repo/.git/objects/pack", [*entries, tree, commit])
@@ -80,7 +81,8 @@ def make(entries, tree):
 
 
 def make_tree_bomb(levels, name_size):
-    """Ten folders in each of this many levels, all equal, with long names; and a staged file."""
+    """Makes a repository with `levels` levels of folders. Each folder contains the same subfolder ten times,
+    under ten long names. One file is staged."""
     entries = [whole(3, github_token().encode())]
     tree = tree_of([(b"100644", b"f", entries[0][0])])
     for _ in range(levels):
@@ -107,8 +109,8 @@ def folders_that_multiply_stay_within_the_memory_whatever_is_scanned():
 
 @test
 def an_index_whose_paths_are_long_stays_within_the_memory():
-    """Version 4: each path is the previous one with another end, here 40,000 common bytes and six different
-    ones."""
+    """In version 4 of the index, an entry stores only how its path differs from the previous path. Here paths
+    have 40,000 bytes in common, and six more bytes."""
     blob = whole(3, github_token().encode())
     make([blob], tree_of([(b"100644", b"f", blob[0])]))
     count, body = 20000, [b"DIRC" + struct.pack(">II", 4, 20000)]
@@ -152,11 +154,12 @@ def more_threads_than_the_memory_is_for_are_not_started():
     equal(within(96, "scan", "--dir", "files", "--memory", "64M", "--jobs", "100"), FINDINGS)
 
 
-# ---- time, and data that grows when it is unpacked ----
+# ---- limits of time, and small data that becomes large when it is unpacked ----
 
 
 def make_delta_bomb(count):
-    """A blob of 64 MiB of zeros, and deltas that each make a GiB of it."""
+    """Makes a repository with a blob of 64 MiB of zeros, and `count` deltas that each make 1 GiB from the
+    blob."""
     size = 64 << 20
     first = zeros(size)
     copy = b"".join(b"\xff" + struct.pack("<I", at) + b"\x00\x00\x80" for at in range(0, size, 8 << 20))
@@ -187,7 +190,8 @@ def a_scan_ends_when_its_time_is_over_with_what_was_found():
 
 @test
 def findings_do_not_take_longer_than_the_time_limit():
-    """Thousands of paths of 20,000 bytes are placed and masked: when no time is left, texts are masked completely."""
+    """A finding has thousands of paths of 20,000 bytes. When no time is left to mask them, the program
+    replaces whole texts by masks."""
     if IS_SANITIZED:
         raise Skip("sanitizers take a multiple of the time")
     make_tree_bomb(20, 1000)
@@ -197,7 +201,7 @@ def findings_do_not_take_longer_than_the_time_limit():
 
 
 def make_deep_paths(count):
-    """Secrets, each at a path of 60,000 bytes."""
+    """Makes a repository with `count` secrets, each at a path of 60,000 bytes."""
     entries, tops = [], []
     for i in range(count):
         entry = whole(3, github_token(i).encode())
@@ -319,7 +323,7 @@ def salts_of_many_targets_do_not_multiply_what_masking_takes():
         with open(f"all/{i}/a.env", "w") as file:
             file.writelines(f'password = "{made_up(10, (i, k))}" # {made_up(400, (k, i))}\n' for k in range(40))
     result, told = summary("--dir", *(f"all/{i}" for i in range(150)), preexec_fn=seconds_of_work(15))
-    holds(result.status in (CLEAN, FINDINGS) and len(told["targets"]) == 150, (result.status, told))  # depends on the model
+    holds(result.status in (CLEAN, FINDINGS) and len(told["targets"]) == 150, (result.status, told))  # the scoring model decides
     holds(told["findings"] > 5000, told)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""turnstone scan of a history that grows: the state of the last scan and the new objects give the same report
-as the whole history."""
+"""turnstone scan of a history that grows: a scan that reads the state of the last scan and the new objects
+has the same report as a scan of the whole history."""
 import json
 import os
 import random
@@ -12,9 +12,9 @@ from program import run  # noqa: E402
 from repo import Repo, github_token, private_key  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
-# Only these may differ: what was read, and how long it took.
+# The only fields of a report that may differ between scans: how much was read, and how long the scan took.
 COUNTS = ("bytes_looked_at", "blobs_known", "duration_ms", "duration_s", "took_ms", "took_s", "took_ns")
-# The same scan without state, alternating with --full.
+# The options of scans without the earlier state, for comparison. The tests use them in turn.
 WITHOUT = (("--no-state",), ("--full",))
 
 
@@ -33,8 +33,8 @@ def report(path, *arguments):
 
 
 def same(path, what, turn=0):
-    """Compares reports, status and standard error of scans with the state of earlier scans and without
-    state."""
+    """Scans with the state of earlier scans, and without it. Checks that report, status and standard error
+    are equal. Returns the report."""
     expected, plain = report(path, *WITHOUT[turn % 2])
     found, result = report(path, "--state", "state")
     equal(found, expected, what)
@@ -43,7 +43,8 @@ def same(path, what, turn=0):
 
 
 class Grown:
-    """A history that changes in one of many ways at a time. Dates sometimes run backwards."""
+    """A repository, with one method for each way to change its history. Some commits are dated before their
+    parents."""
 
     def __init__(self, seed, path="repo"):
         self.path, self.chance, self.number = path, random.Random(seed), 0
@@ -84,7 +85,7 @@ class Grown:
             self.repo.commit()
 
     def move_folder(self):
-        """All its contents get other paths, and no blob is new."""
+        """Renames the folder src. All files in it get other paths, and no blob is new."""
         if os.path.isdir(os.path.join(self.path, "src")):
             self.number += 1
             self.git("mv", "src", f"src{self.number}")
@@ -97,7 +98,8 @@ class Grown:
         self.repo.commit()
 
     def branch(self):
-        """A branch from anywhere in the past, with dates before those of other commits."""
+        """Makes a branch that starts at a random commit. The dates of its commits are near the date of that
+        commit."""
         self.number += 1
         name, clock = f"side{self.number}", self.repo.clock
         start = self.chance.choice(self.git("rev-list", "HEAD").splitlines())
@@ -121,7 +123,7 @@ class Grown:
         self.git("tag", f"light{self.number}", f"v{self.number}")
 
     def delete_branch(self):
-        """Deletes a branch that was merged, so that nothing is lost."""
+        """Deletes a random branch except main and the current branch."""
         head = self.git("rev-parse", "--abbrev-ref", "HEAD")
         others = [one for one in self.branches if one not in (head, "main")]
         if others:
@@ -130,12 +132,12 @@ class Grown:
             self.branches.remove(gone)
 
     def force(self):
-        """The branch loses its last commit."""
+        """Removes the last commit from the current branch, as a force-push would."""
         if self.git("rev-list", "--max-count=2", "HEAD").count("\n") == 1:
             self.git("reset", "-q", "--hard", "HEAD~1")
 
     def amend(self):
-        """The previous commit remains as an unreachable object."""
+        """Commits, and amends that commit. The amended commit remains as an unreachable object."""
         self.change()
         self.repo.write("a.txt", f"amended {self.secret()}\n")
         self.git("add", "-A")
@@ -145,7 +147,7 @@ class Grown:
         self.git("gc", "-q")
 
     def pack(self):
-        """New objects come in a separate pack."""
+        """Commits, and puts the new objects into a separate pack."""
         self.change(2)
         self.git("repack", "-q", "-d")
 
@@ -193,7 +195,8 @@ def a_fetched_pack_that_repeats_bases_of_its_deltas_is_news():
 
 @test
 def a_changed_meaning_of_a_history_is_noticed():
-    """Replaced objects, grafts, a shallow clone, alternates, and a missing object that comes back."""
+    """What changes the meaning: replaced objects, grafts, a shallow clone, alternates, and a missing object
+    that exists again."""
     grown = Grown(4)
     grown.change(3)
     same("repo", "the first scan")
@@ -247,7 +250,8 @@ def an_older_commit_that_is_added_later_is_the_first():
 
 @test
 def secrets_on_one_line_are_masked_as_in_one_scan():
-    """Masks change texts of the snapshot; later a new secret is found in them, or an old one in a new place."""
+    """The snapshot of a scan stores masked texts. A later scan finds a new secret in such a text, or an old
+    secret at a new place."""
     repo = Repo("repo")
     repo.write("both.txt", f"{github_token(1)} {github_token(2)}\n")
     repo.write("key.pem", private_key(1))

@@ -17,8 +17,9 @@ def scan(*arguments):
 
 
 def packed(alone=None):
-    """A repository with one secret, in one pack, and the offset of each object in it. The ref `alone` has a commit
-    that nothing else reaches."""
+    """Makes a repository with one secret and one pack. If `alone` is set, this ref has a commit that no other
+    ref reaches. Returns the repository, the path of the pack, and {id of an object: its offset in the
+    pack}."""
     repo = Repo("repo")
     for i in range(3):
         repo.write("folder/file", f"line {i}\n" * 20)
@@ -69,7 +70,7 @@ def a_flipped_type_of_a_tree_or_a_commit_is_a_fault_next_to_another_pack_or_a_lo
 
 @test
 def a_type_that_flipped_after_a_scan_is_a_fault_in_the_next():
-    """A branch and a lightweight tag do not show the type of their target."""
+    """A branch and a lightweight tag do not state the type of their target."""
     for name in ("HEAD~1", "refs/tags/light", "refs/heads/alone"):
         repo, pack, places = packed(name if name.startswith("refs/") else None)
         repo.git("hash-object", "-w", "--stdin", stdin="beside\n")
@@ -147,7 +148,8 @@ def replaced_objects_and_grafts_are_scanned_with_what_they_replace_and_have_thei
     grafted = repo.commit("grafted")
     repo.git("checkout", "-q", "main")
     repo.git("branch", "-qD", "other")
-    # Secrets in a replaced blob, in the replacement of a blob, and in the replacement of a commit.
+    # Secret 1 is in a blob that gets a replacement. Secrets 3 and 4 are in the replacements of a blob and of
+    # a commit.
     harmless = repo.git("hash-object", "-w", "--stdin", stdin="redacted\n")
     repo.git("replace", repo.git("rev-parse", "main:folder/blob"), harmless)
     repo.git("replace", repo.git("rev-parse", "main:folder/kept"), repo.git("hash-object", "-w", "--stdin", stdin=github_token(3)))
@@ -198,7 +200,8 @@ def a_repository_of_an_unknown_form_is_refused_and_never_clean():
             result = run(*verb, "repo")
             equal((result.status, result.out), (USAGE, ""), str((verb, extension)))
             holds(line in result.err, result.err)
-    # A repository that keeps its refs elsewhere must not look empty when its configuration is missing.
+    # A repository with reftables keeps no refs in refs/. If its configuration is missing, it must not look
+    # empty.
     os.unlink("repo/.git/config")
     os.unlink("repo/.git/refs/heads/main")
     os.rmdir("repo/.git/refs/heads")

@@ -192,7 +192,7 @@ def a_truncated_pack_is_incomplete_and_the_rest_is_found():
 
 @test
 def flipped_bytes_never_crash_and_never_look_clean():
-    """Every readable object is scanned; the status shows if anything is unreadable."""
+    """The program scans every readable object. If an object is unreadable, the status says so."""
     repo, pack = packed(12)
     with open(pack, "rb") as file:
         sound = file.read()
@@ -239,7 +239,8 @@ def a_damaged_object_is_named():
 
 
 def history_of(blobs):
-    """Entries for a tree with these blobs and a commit of it; sets refs/heads/main."""
+    """Sets refs/heads/main to a commit of a tree with these blobs. Returns the tree and the commit as entries
+    of a pack."""
     entries = b"".join(b"100644 f%06d\0" % i + oid for i, oid in enumerate(blobs))
     tree = whole(2, entries)
     commit = whole(1, b"tree " + tree[0].hex().encode() + b"\nauthor A <a> 1700000000 +0000\ncommitter A <a> 1700000000 +0000\n\nm\n")
@@ -264,7 +265,7 @@ def deltas_that_go_round_are_faults():
 
 @test
 def an_index_whose_first_table_does_not_fit_its_ids_is_a_fault():
-    """Git finds objects with this table, and would miss one of them."""
+    """Git uses the first table to find objects. With the wrong table it would miss one object."""
     Repo("repo")
     blob = whole(3, github_token().encode())
     tree, commit = history_of([blob[0]])
@@ -324,7 +325,8 @@ def a_commit_of_many_megabytes_is_followed_and_the_rest_is_found():
 
 @test
 def an_index_that_leads_to_a_delta_of_itself_is_a_fault_and_the_rest_is_found():
-    """The pack has the commit twice under one id: whole, and as a delta of that id. A reader by id would loop."""
+    """The pack has the commit twice under one id: whole, and as a delta whose base is that id. A reader that
+    finds bases by their ids would loop."""
     for is_first in (False, True):
         Repo("repo")
         blob = whole(3, github_token().encode())
@@ -339,7 +341,7 @@ def an_index_that_leads_to_a_delta_of_itself_is_a_fault_and_the_rest_is_found():
 
 @test
 def a_small_pack_that_becomes_huge_stays_within_its_memory():
-    """A blob of 256 MiB of zeros, and a chain of deltas that double it up to a GiB."""
+    """The pack has a blob of 256 MiB of zeros, and deltas that make 512 MiB and 1 GiB from the blob."""
     Repo("repo")
     size = 256 << 20
     compressor, raw = zlib.compressobj(9), b""
@@ -370,7 +372,7 @@ def first_pack():
 
 @test
 def folders_within_folders_that_multiply_are_cut_and_said():
-    """Ten folders in each of nine levels, all equal: a thousand million paths of one blob."""
+    """Nine levels of folders, each with ten equal entries: one blob has a thousand million paths."""
     Repo("repo")
     token = whole(3, github_token().encode())
     entries, child, mode = [token], token[0], b"100644"
@@ -393,7 +395,8 @@ def folders_within_folders_that_multiply_are_cut_and_said():
 
 @test
 def a_history_too_large_to_be_held_is_scanned_without_paths():
-    """Trees of thirty thousand entries that compress very well."""
+    """The history has 100 trees with thirty thousand entries each. They compress very well, so the pack is
+    small."""
     Repo("repo")
     token = whole(3, github_token().encode())
     blob = whole(3, b"x")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""turnstone scan of repositories that other processes change meanwhile: each report is about the refs of one moment, and
-objects that only moved are found. TURNSTONE_STORM_SCANS=1000 makes the storm longer, as `make storm` does.
-"""
+"""turnstone scan of repositories that other processes change during the scan. Each report is about the refs
+of one moment. The scan finds objects that were only moved. TURNSTONE_STORM_SCANS=1000 makes the storm longer,
+as `make storm` does. """
 import contextlib
 import json
 import os
@@ -20,8 +20,8 @@ CLEAN, FINDINGS, INCOMPLETE = 0, 1, 4
 
 
 class Paused:
-    """A scan that waits for its configuration, which is a pipe. At that point it has read the refs and listed
-    the packs."""
+    """A scan that waits for its configuration, because the configuration is a pipe. While the scan waits, it
+    has read the refs and listed the packs."""
 
     def __init__(self, *arguments):
         os.mkfifo("pipe")
@@ -33,7 +33,7 @@ class Paused:
         self.pipe = None
         while self.pipe is None:
             holds(self.process.poll() is None, f"{self.arguments} ended before it read its configuration")
-            with contextlib.suppress(OSError):  # there is no reader yet
+            with contextlib.suppress(OSError):  # the scan has not opened the pipe yet
                 self.pipe = os.open("pipe", os.O_WRONLY | os.O_NONBLOCK)
             time.sleep(0.005)
         return self
@@ -47,12 +47,13 @@ class Paused:
         os.unlink("pipe")
 
     def _answer(self):
-        """A repeated attempt reads the configuration again, so its comment may come twice."""
+        """Writes the configuration, a comment. If the scan makes another attempt, it reads the configuration
+        again, so this method writes the comment until the scan ends."""
         text = b"# nothing\n"
         os.write(self.pipe, text)
         os.close(self.pipe)
         while self.process.poll() is None:
-            with contextlib.suppress(OSError):  # there is no reader any more
+            with contextlib.suppress(OSError):  # the scan has closed the pipe
                 pipe = os.open("pipe", os.O_WRONLY | os.O_NONBLOCK)
                 with contextlib.suppress(BrokenPipeError):
                     os.write(pipe, text)
@@ -68,7 +69,7 @@ class Paused:
 
 
 def places(text):
-    """The findings with their places: (secret, commit, path)."""
+    """Returns {(secret, commit, path)} of the findings in a JSON report."""
     return {(finding["secret"], one["commit"], one["path"])
             for finding in json.loads(text)["findings"] for one in finding["occurrences"]}
 
@@ -123,7 +124,7 @@ def packs_and_refs_that_are_replaced_together_give_one_moment():
         repo.git("reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all")
         repo.git("gc", "-q", "--prune=now")
         status, out, err = scan.go_on()
-    # The objects of the branch no longer exist: the report is about the remaining refs.
+    # The objects of the deleted branch no longer exist, so the report is about the remaining refs.
     equal((status, err), (FINDINGS, ""))
     equal(places(out), {first})
     holds(second not in places(out), out)
@@ -183,7 +184,8 @@ def a_ref_whose_commit_is_gone_is_a_fault_and_not_left_out():
 
 
 def partial(*options, kind="blob:none"):
-    """A clone without the contents of old files, and the findings of the complete repository."""
+    """Makes a partial clone; by default it lacks the contents of old files. Returns the clone, and the
+    findings of the complete repository."""
     repo = Repo("whole")
     expected = {commit_token(repo, number) for number in range(3)}
     repo.git("rm", "-q", "0.txt")
@@ -347,10 +349,11 @@ def a_baseline_of_a_partial_clone_takes_nothing_away():
 
 
 class Storm:
-    """One writer moves, creates and deletes refs, and records when; another runs git's housekeeping
-    meanwhile. Each commit adds its own token to those of its parent, so that the findings of a scan show
-    where the refs were. Git can lose new objects to housekeeping before a ref names them, so packing takes
-    turns with creating objects; scans wait for neither."""
+    """A repository that two threads change. The first thread moves, creates and deletes refs, and records the
+    time of each change. The second thread runs git's housekeeping. Each commit has its own token and the
+    tokens of its parent, so the findings of a scan show where the refs were. Housekeeping may remove new
+    objects that no ref names yet, so the threads take turns at packing and at creating objects. Scans wait
+    for neither thread."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -358,8 +361,8 @@ class Storm:
         self.repo.git("config", "core.packedRefsTimeout", "-1")
         self.repo.git("config", "core.filesRefLockTimeout", "-1")
         self.refs, self.count, self.problem = {}, 0, None
-        self.tokens = {}  # {commit: tokens of everything that it reaches}
-        self.log = []  # (begin, end, tokens that refs reach)
+        self.tokens = {}  # {commit: tokens of all commits that it reaches}
+        self.log = []  # of each change: (begin, end, tokens that refs reach then)
         self.coming = None  # (begin, tokens that refs will reach) of the change in progress
         self.stopped = threading.Event()
         self.turn = threading.Lock()
@@ -415,8 +418,8 @@ class Storm:
             thread.join()
 
     def states_between(self, begin, end):
-        """The tokens that refs reached at some moment of this period: from the beginning of a change to the
-        end of the next."""
+        """Returns all sets of tokens that the refs may have reached at a moment of this period. A set may
+        hold from the beginning of its change until the end of the next change."""
         coming, log = self.coming, list(self.log)
         states = [reached for i, (changed, _, reached) in enumerate(log)
                   if changed <= end and (i + 1 == len(log) or log[i + 1][1] >= begin)]
@@ -428,8 +431,8 @@ def every_scan_in_a_storm_is_about_the_refs_of_one_moment():
     scans = int(os.environ.get("TURNSTONE_STORM_SCANS", "15"))
     with Storm(seed=1) as storm:
         number, deadline = 0, time.monotonic() + 240 + scans
-        # On a busy machine, scans may be faster than git's writes. Then more scans follow, until enough has
-        # changed.
+        # On a busy machine, scans may be faster than git's writes. Then the test makes more scans, until the
+        # refs have changed often enough.
         while number < scans or len(storm.log) <= scans // 2 and time.monotonic() < deadline:
             begin = time.monotonic()
             state = () if number % 2 else ("--state", "state")

@@ -39,7 +39,8 @@ def damaged_repositories_are_never_called_complete_in_error():
 
 
 def lying(name, script):
-    """A program that runs the real one and hides a part of its output."""
+    """Makes a program that runs the real program, and hides a part of its output or its status. Returns its
+    path."""
     with open(name, "w") as file:
         file.write(f"#!/bin/sh\n{script.replace('PROGRAM', PROGRAM)}\n")
     os.chmod(name, 0o755)

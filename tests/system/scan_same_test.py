@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""turnstone scan: the findings are the same for scans of changed bytes or all bytes, with one thread or
-eight, of blobs or files.
+"""turnstone scan: the findings are the same whether a scan reads changed bytes or all bytes, with one thread
+or with eight threads, blobs or files.
 
-Repositories are generated from seeds: SCAN_SEED=N runs another one, and a failing one is named.
-"""
+Repositories are generated from seeds. SCAN_SEED=N uses the seed N. A failure names its seed. """
 import base64
 import json
 import os
@@ -27,7 +26,8 @@ def scan(*arguments):
 
 
 def secret(chance):
-    """A secret that a rule finds, as bytes. There are few of them, so that they repeat."""
+    """Returns a random secret that a rule finds, as bytes. There are few different secrets, so that they
+    repeat."""
     number = chance.randrange(12)
     kind = chance.randrange(8)
     token = github_token(number)
@@ -65,7 +65,7 @@ def new_file(chance):
 
 
 def edit(chance, content, others):
-    """A typical change, often next to or inside a secret."""
+    """Returns the content after a random typical change, often next to a secret or inside a secret."""
     at = chance.randrange(len(content) + 1)
     end = min(len(content), at + chance.randrange(60))
     kind = chance.randrange(9)
@@ -75,16 +75,16 @@ def edit(chance, content, others):
         return content[:at] + content[end:]
     if kind == 2:
         return content[:at] + filling(chance) + content[end:]
-    if kind == 3:  # copies across files
+    if kind == 3:  # inserts a part of another file
         other = chance.choice(others)
         begin = chance.randrange(len(other) + 1)
         return content[:at] + other[begin:begin + chance.randrange(3000)] + content[at:]
-    if kind == 4:  # a part moves
+    if kind == 4:  # moves a part
         cut = min(len(content), at + chance.randrange(2000))
         rest = content[:at] + content[cut:]
         to = chance.randrange(len(rest) + 1)
         return rest[:to] + content[at:cut] + rest[to:]
-    if kind == 5:  # a secret is cut in two, or put together again
+    if kind == 5:  # adds a newline, which may cut a secret in two
         return content[:at] + b"\n" + content[at:]
     if kind == 6:
         return content[:at] + content[at + 1:]
@@ -94,13 +94,14 @@ def edit(chance, content, others):
 
 
 def generate(seed, path):
-    """A history of files that change, are copied, renamed and deleted, on two branches."""
+    """Makes a random history, on two branches, of files that are changed, copied and deleted. Returns the
+    repository."""
     chance = random.Random(seed)
     repo = Repo(path)
     files = {f"dir{i % 3}/file{i}.txt": new_file(chance) for i in range(6)}
     for step in range(60):
         for _ in range(chance.randrange(1, 4)):
-            name = chance.choice(sorted(files)[:1] * len(files) + sorted(files))  # one of them changes in most commits
+            name = chance.choice(sorted(files)[:1] * len(files) + sorted(files))  # mostly the first file
             action = chance.randrange(12)
             if action == 0 and len(files) > 3:
                 del files[name]
@@ -130,12 +131,13 @@ def same_for_all_ways(path, seed):
 
 @test
 def a_tail_of_short_lines_belongs_to_the_base64_before_it():
-    """Only the first line, far above, shows that this is base64; the changed lines alone do not."""
+    """Only the long first line, far above, shows that the text is base64. The short lines that change do not
+    show it."""
     repo = Repo("repo")
     encoded = base64.b64encode(private_key(1, 20).encode()).decode()
     lines = [encoded[:76]] + [encoded[at:at + 12] for at in range(76, len(encoded), 12)]
     head = [f"{made_up(40, number)};\n" for number in range(200)]
-    for left_out, count in ((0, len(lines) - 4), (50, len(lines))):  # git stores larger ones as deltas
+    for left_out, count in ((0, len(lines) - 4), (50, len(lines))):  # the second version is smaller, so it is the delta
         repo.write("a.txt", "".join(head[left_out:]) + "\n".join(lines[:count]) + "\n;\n")
         repo.commit()
     repo.repack()
@@ -166,7 +168,8 @@ def pack_of(repo):
 
 @test
 def a_scan_that_takes_changed_bytes_for_all_of_them_would_be_noticed():
-    """Shows that the check can fail: a secret that exists only across a seam is found, and is in a delta."""
+    """Shows that the comparison can fail: a secret that exists only at the seam between old and new bytes of
+    a delta is found."""
     repo = Repo("repo")
     token = github_token("seam")
     body = "".join(made_up(60, i) + "\n" for i in range(400))

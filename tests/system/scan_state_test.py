@@ -24,7 +24,7 @@ from program import PROGRAM, complains, run  # noqa: E402
 from repo import Repo, github_token, made_up, private_key  # noqa: E402
 from tap import Skip, equal, holds, main, test  # noqa: E402
 
-# The number of read objects and the duration: only these may differ.
+# The only fields of a report that may differ between scans: how much was read, and how long the scan took.
 COUNTS = ("bytes_looked_at", "blobs_known", "duration_ms", "duration_s", "took_ms", "took_s", "took_ns")
 
 
@@ -43,7 +43,7 @@ def strip(value):
 
 
 def report(path, *arguments, runs=run):
-    """The whole report, and the part of it that says what was read."""
+    """Scans. Returns the report without COUNTS, the summary with COUNTS, and the result of the program."""
     result = runs("scan", path, *arguments, "--format", "json", "--occurrences", "all")
     holds(result.status in (0, 1, 4), result)
     found = json.loads(result.out)
@@ -51,13 +51,15 @@ def report(path, *arguments, runs=run):
 
 
 def fresh(path, *arguments):
-    """The output of a scan without state, for several comparisons while nothing changes."""
+    """Returns report() of a scan without state. While nothing changes, it can serve several comparisons."""
     return report(path, *arguments, "--no-state")
 
 
 def compare(path, *arguments, known=None, state="state", warns=(), like=None):
-    """Scans with state and without. Reports, status and standard error must be the same, except for one
-    warning that contains all parts of `warns`. Returns the summary of the scan with state."""
+    """Scans with state and without state. Checks that report, status and standard error are equal. With
+    `warns`, the scan with state must also print one warning that contains all of these parts. With `known`,
+    checks how many blobs the state knew. `like` is an earlier result of fresh(). Returns the summary of the
+    scan with state."""
     expected, plain, without = like or fresh(path, *arguments)
     found, summary, result = report(path, *arguments, "--state", state)
     equal(found, expected, f"{path} {arguments}")
@@ -73,7 +75,8 @@ def compare(path, *arguments, known=None, state="state", warns=(), like=None):
 
 
 def varied(path="repo"):
-    """Secrets in files, encoded, deleted again, in a merge, in messages of commits and tags, and in notes."""
+    """Makes a repository with secrets in files, in encoded files, in deleted files, in a merge, in messages
+    of commits and tags, and in notes."""
     repo = Repo(path)
     repo.write("a.txt", f"first\ntoken = {github_token(1)}\n")
     repo.write("clean.txt", "nothing\n")
@@ -199,7 +202,7 @@ def another_allow_list_or_salt_reads_only_blobs_with_findings():
     for number, text in enumerate((f"allow:\n  - findings: [{ids[0]}]\n",
                                    "allow:\n  - paths: ['a.txt']\n    reason: because\n",
                                    f"salt: {made_up(24, 'salt')}\n")):
-        # Not committed: the configuration in the work tree applies, even if it is not committed.
+        # The file is not committed. The configuration in the work tree applies nevertheless.
         repo.write(".turnstone.yml", text)
         changed = compare("repo")
         holds(0 < changed["blobs_known"] < changed["blobs"], (number, changed))
@@ -231,7 +234,7 @@ def ids_by_the_salt_of_a_baseline_are_not_those_that_are_kept():
 
 @test
 def another_build_of_the_program_reads_everything_again():
-    """A program that seems to be built from other sources: one byte of its build id differs."""
+    """The other build is a copy of the program in which one byte of the build id differs."""
     varied()
     total = compare("repo")["blobs"]
     with open(PROGRAM, "rb") as file:
@@ -262,7 +265,8 @@ def a_repository_with_another_kind_of_ids_in_the_same_place_is_another():
 
 @test
 def bytes_that_change_in_a_file_are_noticed():
-    """They are noticed even if the modification time is set back, because users cannot set the change time."""
+    """The program notices them even if the modification time is set back, because users cannot set the change
+    time."""
     repo = varied()
     repo.repack()
     compare("repo")
@@ -282,7 +286,8 @@ def bytes_that_change_in_a_file_are_noticed():
 
 @test
 def what_was_given_up_is_looked_at_again():
-    """One file has more matches than are kept; every scan reports it."""
+    """A file has more matches than a scan keeps. Every scan reads this file again, and reports that it is
+    incomplete."""
     repo = varied()
     token = github_token(1)
     repo.write("many.txt", "".join(f"{token}\n" for _ in range(66000)))
@@ -321,7 +326,7 @@ def no_secret_is_kept():
 
 @test
 def a_scan_that_is_killed_leaves_nothing_wrong():
-    """After a kill at any moment, the next scan has the same output as a scan without state."""
+    """If a scan is killed at any moment, the next scan has the same output as a scan without state."""
     chance = random.Random(7)
     repo = varied()
     for i in range(30):
@@ -340,7 +345,7 @@ def a_scan_that_is_killed_leaves_nothing_wrong():
 
 @test
 def known_objects_stay_known_however_many_scans_add_to_them():
-    """Each scan adds its own rows, which are merged later; only the new file is read every time."""
+    """Each scan adds rows to the state, and some scans merge the rows. Every scan reads only the new file."""
     repo = varied()
     blobs = compare("repo")["blobs"]
     for number in range(24):
@@ -356,8 +361,8 @@ def known_objects_stay_known_however_many_scans_add_to_them():
 
 @test
 def more_findings_than_fit_into_a_page_are_known():
-    """Several MiB of findings: pages are split in halves, and the snapshot is large; then fewer, so that the old ones
-    must be removed."""
+    """The first scan has several MiB of findings, so it splits pages of the state, and its snapshot is large.
+    Then a branch is deleted. The next scan has fewer findings, and must remove the old findings."""
     repo = Repo("repo")
     repo.write("few.txt", f"{github_token('few')}\n")
     repo.commit()
@@ -380,7 +385,7 @@ def more_findings_than_fit_into_a_page_are_known():
 
 
 def many_files(path, count):
-    """Quickly makes a commit with this many small files, some with secrets."""
+    """Quickly makes a repository whose commit has `count` small files, some with secrets."""
     repo = Repo(path)
     lines = ["commit refs/heads/main", "committer Cy <cy@example.org> 1700000000 +0000", "data 5", "files"]
     for i in range(count):
@@ -391,7 +396,7 @@ def many_files(path, count):
 
 
 def written(folder="state"):
-    """The number of bytes of known objects."""
+    """Returns the size of the files of known objects in the state."""
     total = 0
     for path in state_files(folder, kinds="k"):
         try:
@@ -440,7 +445,7 @@ def damaged_cut_and_foreign_files_change_no_report():
         shutil.rmtree("state")
         shutil.copytree("sound", "state")
         path = files[round_number % len(files)]
-        if os.path.basename(path)[0] in "kh":  # not used while there is a snapshot
+        if os.path.basename(path)[0] in "kh":  # scans read these files only if the snapshot is missing
             os.unlink(state_files(kinds="s")[0])
         with open(path, "r+b") as file:
             content = bytearray(file.read())
@@ -477,7 +482,7 @@ def foreign_files_are_left_alone():
         os.makedirs(os.path.dirname(f"{folder}/{name}"), exist_ok=True)
         with open(f"{folder}/{name}", "w") as file:
             file.write("mine")
-    for path in state_files(kinds="khs"):  # damaged, so that the next scan writes it again
+    for path in state_files(kinds="khs"):  # damages the files, so the next scan writes them again
         with open(path, "r+b") as file:
             file.seek(140)
             file.write(b"damage damage damage")
@@ -489,7 +494,7 @@ def foreign_files_are_left_alone():
 
 @test
 def links_in_the_state_are_not_followed():
-    """An attacker could use such a link to make us write elsewhere, or read foreign data."""
+    """An attacker could use such a link to make the program write to another place, or read foreign data."""
     varied()
     plain = fresh("repo")
     compare("repo", like=plain)
@@ -555,7 +560,7 @@ def scans_at_the_same_time_say_the_same():
 
 @test
 def repositories_do_not_share_what_is_known():
-    """A repository may be forged: an id with another content."""
+    """A forged repository may have other content under the same id."""
     repo = varied()
     compare("repo")
     shutil.copytree("repo", "copy")
@@ -584,7 +589,7 @@ def damage_of_the_repository_after_a_scan_is_still_reported():
 
 
 def objects_of(path):
-    """Type and content of every object, by id."""
+    """Returns {id: (type, content)} of every object in the repository."""
     done = subprocess.run(["git", "-C", path, "cat-file", "--batch-all-objects", "--batch"], stdout=subprocess.PIPE, check=True)
     objects, rest = {}, done.stdout
     while rest:
@@ -614,13 +619,14 @@ def delta_number(value):
 
 
 def appended(base_size, tail):
-    """A delta that is all of the base and a tail."""
+    """Returns a delta that copies the whole base, and appends `tail`."""
     return (delta_number(base_size) + delta_number(base_size + len(tail)) + bytes([0x80 | 0x10 | 0x20, base_size & 255, base_size >> 8])
             + bytes([len(tail)]) + tail)
 
 
 def write_pack(path, objects, deltas):
-    """Everything in one pack that checks; deltas: id -> (id of its base, tail)."""
+    """Replaces all objects of the repository by one pack with valid checksums. The pack stores the objects in
+    `deltas` as deltas: {id: (id of its base, tail)}."""
     kinds = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
     entries, data = {}, b"PACK" + struct.pack(">II", 2, len(objects))
     for oid, (kind, content) in objects.items():
@@ -650,8 +656,8 @@ def write_pack(path, objects, deltas):
 
 @test
 def another_content_under_the_same_id_is_looked_at():
-    """Replaces the content of a blob without findings, of one with findings, of one that is a delta base, and
-    of a message."""
+    """Replaces, in turn, a blob without findings, the base of a delta, a blob with a finding, and the message
+    of a commit."""
     repo = Repo("repo")
     repo.write("clean.txt", f"nothing {made_up(300, 'clean')}\n")
     repo.write("base.txt", f"nothing {made_up(300, 'base')}\n")
@@ -667,7 +673,7 @@ def another_content_under_the_same_id_is_looked_at():
     equal(plain[1]["findings"], 1)
     compare("repo", like=plain)
     compare("repo", known=4, like=plain)
-    write_pack("repo", honest, deltas)  # other files with the same entries
+    write_pack("repo", honest, deltas)  # a new pack file with the same entries
     compare("repo", known=4, like=plain)
     secret = github_token("forged").encode()
     changes = ((ids["clean"], lambda content: secret + b"\n" + content), (ids["base"], lambda content: secret + b"\n" + content),
@@ -681,7 +687,7 @@ def another_content_under_the_same_id_is_looked_at():
         shutil.rmtree("state")
         shutil.copytree("honest-state", "state")
         plain = fresh("repo")
-        # Messages are compared with their ids, and are faults.
+        # The program compares a message with its id, so the forged message is a fault.
         equal((len(plain[0]["findings"]), plain[1]["is_incomplete"]), (2 if oid in (ids["clean"], ids["base"]) else 1, oid == commit))
         holds(plain[0] != honestly[0], "nothing was forged")
         summary = compare("repo", like=plain)
@@ -697,10 +703,10 @@ def another_loose_object_under_the_same_id_is_looked_at():
     path = f"repo/.git/objects/{blob[:2]}/{blob[2:]}"
     content = f"{github_token('loose')}\n".encode()
     os.chmod(path, 0o600)
-    with open(path, "wb") as file:  # in place, so that the folder does not change
+    with open(path, "wb") as file:  # overwrites the file, so the folder does not change
         file.write(zlib.compress(b"blob %d\0" % len(content) + content))
     plain = fresh("repo")
-    equal(plain[1]["is_incomplete"], True)  # the content is compared with its id
+    equal(plain[1]["is_incomplete"], True)  # the content does not fit its id
     for _ in range(2):
         compare("repo", like=plain)
 
@@ -719,7 +725,7 @@ def state_of_repositories_that_are_gone_is_removed():
     shutil.move("away", "first")
     compare("first", known=0)
     compare("second", known=kept["blobs"])
-    # For one repository, only the latest few combinations of rules and options are kept.
+    # For each repository, the state keeps only the latest few combinations of rules and options.
     for number in range(8):
         repo.write(".turnstone.yml", f"salt: {made_up(24, number)}\n")
         compare("third")
@@ -737,7 +743,7 @@ def scans_for_comparison_do_without():
     compare("repo", known=total)
 
 
-# ---- a machine that runs out of something ----
+# ---- a machine that runs out of memory, files, threads or space ----
 
 
 def limited(which, value):
@@ -747,8 +753,9 @@ def limited(which, value):
 
 
 def another_user():
-    """Permissions and limits do not apply to root. Changes to a folder that another user can reach, and returns the
-    function that makes a process run as that user."""
+    """Prepares runs as a user other than root, because permissions and limits do not apply to root. Changes
+    to a folder that such a user can reach. Returns a function that makes a process run as such a user; it
+    does nothing if the test does not run as root."""
     if os.getuid() != 0:
         return lambda: None
     if not reachable(os.path.dirname(os.path.realpath(PROGRAM))):
@@ -761,8 +768,8 @@ def another_user():
 
 
 def same_under(prepare, what, state="state", env=None, status=None):
-    """Scans with and without state under the same limit. Report and status are the same; standard error may
-    have one more line."""
+    """Scans with state and without state, under the same limit. Checks that report and status are equal. The
+    scan with state may print one warning that the other scan does not print. Returns the warnings."""
     runs = []
     for how in (("--no-state",), ("--state", state)):
         runs.append(run("scan", "repo", "--jobs", "2", "--format", "json", "--occurrences", "all", *how, preexec_fn=prepare,
@@ -779,7 +786,7 @@ def same_under(prepare, what, state="state", env=None, status=None):
 
 
 def learnable():
-    """Enough files that the state takes several KiB."""
+    """Makes a repository with so many files that the state takes several KiB."""
     repo = varied()
     for i in range(60):
         repo.write(f"file{i}.txt", f"{made_up(200, i)}\n{github_token(100 + i) if i % 3 == 0 else ''}\n")
@@ -831,7 +838,7 @@ def a_limit_on_memory_leaves_the_report():
 
 @test
 def too_little_memory_is_said_with_the_cure():
-    """Whatever the limit prevents, an error is never hidden by a lack of memory."""
+    """With any limit, the program makes a report, or says that memory is short and what to do."""
     if IS_SANITIZED:
         raise Skip("sanitizers need much more of it than any limit")
     repo = Repo("repo")
@@ -863,7 +870,8 @@ def a_limit_on_threads_leaves_the_report():
 
 
 def on_a_small_disk(size, *arguments):
-    """Runs in its own mount namespace, in which `state` is a file system of this size."""
+    """Runs the program in its own mount namespace, in which the folder `state` is a file system of this
+    size."""
     script = f"mount -t tmpfs -o size={size},mode=700 none state && exec \"$@\""
     done = subprocess.run(["unshare", "-rm", "sh", "-c", script, "sh", PROGRAM, *arguments], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, timeout=300, check=False)
@@ -912,7 +920,8 @@ def the_state_is_where_the_user_keeps_such_things():
 
 @test
 def a_masked_path_is_not_taken_for_the_real_one():
-    """.gitleaksignore names the file. The state keeps no secret, and therefore not this path."""
+    """.gitleaksignore names a file whose path contains a secret. The state stores no secrets, so it lacks
+    this path."""
     repo = Repo("repo")
     path = f"{github_token(1)}.txt"
     repo.write(path, f"{github_token(1)}\n{github_token(2)}\n")

@@ -19,7 +19,7 @@ CLEAN, FINDINGS, USAGE, INCOMPLETE = 0, 1, 2, 4
 
 
 def scan(*arguments, status=None, err="", **options):
-    """The findings, as objects."""
+    """Scans, checks status and standard error, and returns the findings."""
     result = run("scan", *arguments, "--format", "jsonl", **options)
     findings = [json.loads(line) for line in result.out.splitlines()]
     expected = status if status is not None else FINDINGS if findings else CLEAN
@@ -28,7 +28,7 @@ def scan(*arguments, status=None, err="", **options):
 
 
 def places(findings):
-    """(secret as it is shown, place, path, line) of every occurrence."""
+    """Returns [(secret as it is shown, place, path, line)] of all occurrences, sorted."""
     return sorted((finding["secret"], one["place"], one["path"], one["line"])
                   for finding in findings for one in finding["occurrences"])
 
@@ -201,7 +201,8 @@ def a_key_of_several_lines_has_where_it_ends():
 
 
 def history():
-    """main: a, b; side: c; and a tag; each has its own secret."""
+    """Makes a repository with the commits a and b on main, c on side, and the tag v1 on b. Each commit adds
+    its own secret. Returns the repository and {name: commit}."""
     repo = Repo("repo")
     commits = {}
     for name in ("a", "b"):
@@ -303,7 +304,7 @@ def the_working_tree_is_what_lies_there():
 
 @test
 def of_a_link_its_text_is_looked_at_and_not_what_it_names():
-    """Compares scans of a folder, a work tree and a history."""
+    """Tests this for scans of a history, of a folder and of a work tree."""
     token, hidden = github_token("in the path"), github_token("behind the link")
     with open("outside.txt", "w") as file:
         file.write(f"{hidden}\n")
@@ -338,7 +339,8 @@ def unreachable_objects_only_when_asked_for():
 
 @test
 def an_object_that_a_ref_reaches_does_not_count_as_unreachable():
-    """A commit that was amended: its files are reachable, but the commit itself is not."""
+    """No ref reaches the old commit, but a ref reaches one of its files. Only the other file counts as
+    unreachable."""
     repo = one_file(github_token("kept"))
     repo.write("lost.txt", f"{github_token('lost')}\n")
     lost = repo.commit()
@@ -423,7 +425,7 @@ def several_targets_are_one_report():
 
 @test
 def large_files_are_read_in_windows_and_nothing_is_lost():
-    """Secrets at and around every seam of windows of 8 MiB, and lines as long as a window."""
+    """The program reads windows of 8 MiB. The file has secrets at and around every seam between windows."""
     size, tokens, content = 20 << 20, {}, bytearray(b"a" * (20 << 20))
     for i in range(0, size, 4096):
         content[i:i + 1] = b"\n"
@@ -480,7 +482,7 @@ def marks_and_configuration_allow_and_are_counted():
     equal([(one["source"], one["reason"], one["findings"], one["occurrences"]) for one in summary],
           [(".turnstone.yml:2", "made up", 1, 1), ("turnstone:allow", "", 1, 1)])
     equal(len(scan("repo", "--no-repo-config")), 2)
-    # The same blob at a path where it is not allowed.
+    # The same blob gets another path, at which the finding is not allowed.
     repo.write("c.txt", f"{tokens[2]}\n")
     repo.commit()
     equal(places(scan("repo"))[0][2:] in [("a.txt", 2), ("c.txt", 1)], True)
@@ -555,7 +557,7 @@ def rules_of_users_merge_or_replace():
 
 
 def rule_file(name, ids, pattern="never_[0-9]{20}"):
-    """Rules of these ids that find nothing."""
+    """Writes a file of rules with these ids. With the default pattern, the rules find nothing."""
     rules = "".join(f"""  - id: {one}
     name: Nothing
     pattern: '\\b(?<secret>{pattern})\\b'
@@ -575,9 +577,10 @@ def summary_of(*arguments):
 
 @test
 def a_target_that_replaces_or_leaves_out_builtin_rules_is_reported():
-    """Otherwise only the number of rules would distinguish such a report from a clean one."""
+    """Without this note, only the number of rules would distinguish such a report from the report of a clean
+    target."""
     repo = Repo("repo")
-    repo.write("a.txt", f"{github_token()}\n")  # no name before it, so that no other rule finds it
+    repo.write("a.txt", f"{github_token()}\n")  # no name before the token, so no other rule finds it
     repo.commit("first")
     builtin = summary_of("repo")["rules"]
     equal(summary_of("repo")["rule_changes"], [])
@@ -713,7 +716,8 @@ def a_dash_as_output_is_standard_output():
 
 @test
 def sarif_columns_cut_the_secret_out_of_its_line():
-    """If a column is missing, the region has the rest of the line on that side."""
+    """If a region lacks startColumn, it begins at the start of its line. If it lacks endColumn, it ends at
+    the end of its last line."""
     repo = Repo("repo")
     tokens = [github_token(seed) for seed in range(6)]
     password = "Pä55-wört-9"
@@ -739,8 +743,8 @@ def sarif_columns_cut_the_secret_out_of_its_line():
     key = private_key(1).rstrip("\n")
     for secret in tokens[:3] + [key]:
         holds([secret, secret] in cut.values(), (secret, cut))
-    holds([f"{tokens[2]} {tokens[3]}", tokens[3]] in cut.values(), cut)  # after another secret, whose length is not shown
-    holds([lines[3], lines[3]] in cut.values(), cut)  # too far from the start of its line
+    holds([f"{tokens[2]} {tokens[3]}", tokens[3]] in cut.values(), cut)  # after a secret of hidden length
+    holds([lines[3], lines[3]] in cut.values(), cut)  # the secret is too far from the start of the line
     holds([f"{password}\"", password] in cut.values(), cut)  # a password may contain any characters
 
 

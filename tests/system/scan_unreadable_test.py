@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""turnstone scan: parts of a repository that cannot be read are named, and everything else is scanned."""
+"""turnstone scan: the program names the parts of a repository that it cannot read, and scans all other
+parts."""
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ from tap import Skip, equal, holds, main, test  # noqa: E402
 
 CLEAN, FINDINGS, USAGE, INCOMPLETE, FAILED = 0, 1, 2, 4, 6
 
-# Runs without capabilities, so that file modes apply to root, too.
+# The prefix of commands that run without capabilities, so that file modes apply to root, too.
 PLAIN = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
 
 
@@ -30,7 +31,8 @@ def needs_modes():
 
 
 def scan(*arguments, status, says=(), state="--no-state"):
-    """Secrets that were found, by their redacted ends. Standard error must contain every part of `says`."""
+    """Scans. Checks the status, and that standard error contains every part of `says`. Returns the last four
+    characters of each secret that the scan found."""
     command = [*PLAIN, PROGRAM, "scan", state, *arguments, "--format", "json"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     equal(done.returncode, status, f"{arguments}: {done.stdout[-1500:]} {done.stderr}")
@@ -46,7 +48,7 @@ def ends(*seeds):
 
 
 def two_branches(path="repo", pack=False):
-    """Token 1 on main, token 2 on other."""
+    """Makes a repository with token 1 on the branch main, and token 2 on the branch other."""
     repo = Repo(path)
     repo.write("a.txt", github_token(1))
     repo.commit()
@@ -90,7 +92,7 @@ def a_loose_ref_that_cannot_be_read_is_named():
     ref = "repo/.git/refs/heads/other"
     equal(scan("repo", status=FINDINGS), ends(1, 3))
     os.chmod(ref, 0)
-    # The old packed value is not used.
+    # packed-refs still has an older value of the ref. The program does not use that value.
     equal(scan("repo", status=INCOMPLETE, says=["refs/heads/other: cannot be read; Permission denied"]), ends(1))
     equal(scan("repo", "--ref", "other", status=INCOMPLETE, says=["refs/heads/other: cannot be read"]), set())
     equal(scan("repo", "--ref", "other", "--branch", "main", status=INCOMPLETE, says=["refs/heads/other"]), ends(1))
@@ -166,7 +168,7 @@ def a_scan_with_state_sees_other_heads_move_and_refs_break():
     equal(scan("repo", status=FINDINGS, state=state), ends(1, 2, 3))
     equal(scan("linked", status=FINDINGS, state=state), ends(1, 2, 3))
     equal(scan("repo", status=FINDINGS, state=state), ends(1, 2, 3))
-    # Everything else is the same as when the last report was stored.
+    # The pipe is the only change since the last report was stored.
     os.mkfifo("repo/.git/refs/heads/pipe")
     equal(scan("repo", status=INCOMPLETE, state=state, says=["refs/heads/pipe"]), ends(1, 2, 3))
 
@@ -300,8 +302,8 @@ def bundles_and_packs_are_said_not_to_be_looked_into():
 
 @test
 def an_invalid_head_is_named_and_the_branches_are_scanned():
-    """Git does not accept the folder as a repository. For another work tree, git ignores the objects of its
-    HEAD."""
+    """Git does not accept a folder with an invalid HEAD as a repository. If the HEAD of a linked work tree is
+    invalid, git ignores the objects that only this HEAD reaches."""
     def remove(path):
         os.unlink(path)
 
@@ -344,7 +346,7 @@ def a_ref_with_a_name_that_git_refuses_is_named():
             file.write(tip + "\n")
         holds(repo.git("rev-list", "--all", check=False) == "", name)
         found = scan("repo", status=INCOMPLETE, says=["not valid for git"])
-        equal(found, ends(1) if ".." in name else ends(1, 2), name)  # the program does not resolve such dots
+        equal(found, ends(1) if ".." in name else ends(1, 2), name)  # the program does not resolve ".."
         os.unlink("repo/.git/refs/heads/" + name)
 
 

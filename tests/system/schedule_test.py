@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""schedule_test.py PROGRAM rocksdb|postgres: which lists to scan and how often, and the workers that start due runs."""
+"""schedule_test.py PROGRAM rocksdb|postgres: schedules say which targets to scan and how often; workers start
+due runs."""
 import json
 import os
 import random
@@ -31,7 +32,7 @@ def runs(fleet):
 
 
 def listings(fleet):
-    """Pages of lists: 00 'f' 'l'."""
+    """Returns the number of stored pages of lists. Their keys begin with the bytes 00 'f' 'l'."""
     return len(fleet.ok("store", "scan", "0x00666c").splitlines())
 
 
@@ -151,7 +152,7 @@ def bad_input_is_one_line():
 
 
 class Forge(Answering):
-    """Lists server.names, or answers server.status."""
+    """Lists the repositories server.names. If server.status is not 200, answers with that status."""
 
     def do_GET(self):
         if self.server.status != 200:
@@ -196,7 +197,7 @@ def a_damaged_schedule_is_told_and_can_be_removed():
     repositories("repos", 1)
     add(fleet, "good", "--every", "1h", "--targets", "repos")
     if ENGINE == "rocksdb":
-        return  # records of the system cannot be changed from outside
+        return  # the test cannot damage a record of a RocksDB store
     name = fleet.urls.split(",")[0].rpartition("/")[2].split("?")[0]
     servers[0].sql(name, "UPDATE turnstone.item SET value = '\\x00' WHERE substr(key, 1, 3) = '\\x006663'")
     result = fleet.run("schedule", "list")
@@ -207,7 +208,8 @@ def a_damaged_schedule_is_told_and_can_be_removed():
 
 
 def starts(logs):
-    """The runs that workers say they have started; the last line of a killed one may be cut."""
+    """Returns the runs that workers have started, according to their logs. Ignores a line that is cut because
+    the worker was killed."""
     paths = [path for path in (f"log{i + 1}" for i in range(logs)) if os.path.exists(path)]
     lines = [json.loads(line) for path in paths for line in open(path) if line.endswith("}\n")]
     return [one["run"] for one in lines if one["event"] == "scheduled"]

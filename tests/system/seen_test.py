@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Secrets that scans of real repositories missed, and false positives that they reported. Neither must come
-back."""
+"""Secrets that scans of real repositories missed must be found. False positives that these scans reported
+must not be reported again."""
 import base64
 import json
 import os
@@ -37,7 +37,7 @@ def every_django_key_is_found():
     keys = ["".join(chance.choice(letters) for _ in range(50)) for _ in range(200)]
     found = scan({f"{number}/settings.py": f"DEBUG = True\nSECRET_KEY = '{key}'\n" for number, key in enumerate(keys)})
     equal(len({path for rule, path, _ in found if rule == "django-secret-key"}), 200)
-    # The keys are found under another name, too.
+    # Under another name, the rule generic-secret finds the keys.
     found = scan({f"{number}.py": f'SIGNING_SECRET = "{key}"\n' for number, key in enumerate(keys)})
     equal(len({path for rule, path, _ in found if rule == "generic-secret"}), 200)
 
@@ -146,11 +146,12 @@ def files_that_machines_write_have_no_generic_secrets():
               "src/i18n/fr.yml", "po/de.po", "gitleaks-report.json"]
     found = scan({path: secret for path in [*silent, "config.yml"]})
     equal({path for _, path, _ in found}, {"config.yml"})
-    # Secrets with an issuer are found there nevertheless.
+    # In such files, rules for the secrets of an issuer still find secrets.
     pat = "ghp_" + "Fake7Turnstone2Only9A4Test6Key2uTXR0"
     equal({(rule, path) for rule, path, _ in scan({"package-lock.json": f'"resolved": "https://x:{pat}@git.internal/"'})},
           {("github-pat", "package-lock.json")})
-    # Checksums after names of services, by rules for a name and a shape.
+    # A checksum after the name of a service looks like a key of that service. In lock files, it is not
+    # reported.
     checksums = f"SPEC CHECKSUMS:\n  DatadogCore: {'4c8a1f6e2b9d07c3' * 2}5a18e4f2\n"
     equal({path for _, path, _ in scan({"ios/Podfile.lock": checksums, "Cargo.lock": checksums, "notes.txt": checksums})},
           {"notes.txt"})

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""sight_test.py PROGRAM rocksdb|postgres: what people see of a fleet: findings that came and went between runs,
-progress, workers, and why targets were parked."""
+"""sight_test.py PROGRAM rocksdb|postgres: what people see of a fleet: findings that are new or gone between
+two runs, progress, workers, and why targets were parked."""
 import fcntl
 import json
 import os
@@ -34,7 +34,7 @@ def lines(text):
 
 
 def visible(fleet):
-    """The findings of each target, from the fleet's own export."""
+    """Returns {(finding, target)} of the findings that `turnstone findings export` reports."""
     report = json.loads(fleet.ok("findings", "export", "--format", "json", "--confidence", "low"))
     return {(finding["id"], place["repo"]) for finding in report["findings"] for place in finding["occurrences"]}
 
@@ -45,7 +45,7 @@ def diff(fleet, first, second):
 
 
 class Changing:
-    """A repository whose secrets come and go; its history is rewritten each time."""
+    """A repository whose secrets can be replaced. Each replacement rewrites the whole history."""
 
     def __init__(self, name):
         self.repo = Repo(f"repos/{name}")
@@ -113,7 +113,8 @@ def a_diff_of_unknown_runs_is_refused():
 
 
 def parked_run(fleet):
-    """A run with three repositories, of which one is gone."""
+    """Submits a run with three repositories, removes one of them, and works on the run. Returns the path of
+    the removed repository."""
     repositories("repos", 3)
     fleet.submit(1, "repos")
     shutil.rmtree("repos/repo1")
@@ -186,7 +187,8 @@ def watching_an_ended_run_prints_lines_or_an_object():
 
 
 def on_terminal(fleet, columns, *words):
-    """The final content of a terminal of this width, without text that was overwritten."""
+    """Runs the program on a terminal of this width. Returns what the terminal shows at the end, without
+    overwritten text."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen([PROGRAM, *words, "--cluster", fleet.urls], stdout=follower, stderr=follower)

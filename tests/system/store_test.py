@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""turnstone store: creating and examining a cluster, and errors for bad configuration."""
+"""turnstone store: makes and examines a cluster, and reports errors of the configuration."""
 import json
 import os
 import shutil
@@ -174,7 +174,7 @@ def stores_that_end_with_the_process_are_not_mixed_with_others():
 
 @test
 def a_store_that_does_not_answer_is_named_once():
-    # A partly existing cluster would need a real server, which this test avoids.
+    # The second store is a server that does not run, so the test needs no real server.
     cluster = rocksdb("named")
     init(cluster)
     line = run("store", "status", "--cluster", cluster).out.splitlines()[1]
@@ -239,8 +239,8 @@ def the_environment_names_the_cluster_too():
 
 
 def holder(cluster):
-    """A process that has the cluster open. `bench` holds the lock for a while; a transaction that waits for
-    its input would open the cluster too late."""
+    """Starts a process that opens the cluster and holds its lock for about 3 seconds. The process is a
+    benchmark: a transaction would open the cluster only after it has read its input."""
     return subprocess.Popen([PROGRAM, "bench", "xs", "--cluster", cluster, "--scenario", "uniform", "--threads", "1",
                              "--seconds", "3", "--wait", "30"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -284,8 +284,9 @@ def fence_raises_the_epoch_and_recover_settles():
 
 
 def copy(names, to):
-    """Copies directories that may be in use. cp skips files that disappear meanwhile. If RocksDB cannot
-    open a copy, it is made again: its CURRENT names a MANIFEST that did not exist when cp came to it."""
+    """Copies directories that may be in use. cp skips files that disappear during the copy. If the file
+    CURRENT of a copy names a MANIFEST that the copy lacks, RocksDB could not open the copy, so the function
+    makes the copy again."""
     for name in names:
         while True:
             subprocess.run(["cp", "-r", name, to + name], stderr=subprocess.DEVNULL, check=False)

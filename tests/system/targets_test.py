@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""turnstone targets: which targets a request means."""
+"""turnstone targets: the list of targets that a request selects."""
 import json
 import os
 import random
@@ -84,7 +84,7 @@ def a_folder_means_the_repositories_in_it():
     plain = repository("many/plain")
     bare = repository("many/deep/er/bare.git", "--bare")
     long = repository("many/deep/long", "--object-format=sha256")
-    repository("many/plain/inside")  # a repository inside a repository is not searched for
+    repository("many/plain/inside")  # the program does not search inside repositories
     os.symlink(plain, "many/link")
     found = {one["address"]: one for one in targets("many")}
     equal(sorted(found), sorted([plain, bare, long]))

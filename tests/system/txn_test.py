@@ -78,7 +78,8 @@ def the_breakdown_has_every_field_and_says_what_the_waterfall_says():
 
 @test
 def a_failure_without_an_answer_of_a_store_has_its_own_reason():
-    """Another promise has locked the keys; the deadlock detector ends the wait for them."""
+    """A prepared transaction of another program has locked the table of a store. The deadlock detector ends
+    the wait for the locks."""
     with Server(max_prepared_transactions=20, fsync=False) as server:
         server.create("one", "two", "three")
         cluster = ",".join(server.url(name) for name in ("one", "two", "three"))
@@ -282,8 +283,8 @@ def settings_change_behaviour_and_wrong_ones_are_named():
 
 
 def until(wanted, cluster, *ops, options):
-    """Repeats the same transaction until it has this SQLSTATE, because a server learns late about its
-    standbys."""
+    """Repeats a transaction until its SQLSTATE is `wanted`, because a server learns late how far a standby is
+    behind. Returns the last result."""
     for _ in range(600):
         result, said = txn(cluster, *ops, options=options)
         if said["sqlstate"] == wanted:
@@ -305,7 +306,7 @@ def a_standby_that_is_too_far_behind_keeps_transactions_out():
         both = [put(f"k{i}") for i in range(12)]
         until("00000", cluster, *both, options=limit(1000))
         standby.sql("postgres", "SELECT pg_wal_replay_pause()")
-        equal(txn(cluster, *both)[1]["sqlstate"], "00000")  # without a limit, no store is asked
+        equal(txn(cluster, *both)[1]["sqlstate"], "00000")  # without a limit, the lag has no effect
         result, said = until("53301", cluster, *both, options=limit(1))
         equal((said["outcome"], said["id"]), ("refused", ""))
         text = re.fullmatch(r"(\S+): a standby is (\d+) ms behind and replication.max_replication_lag_ms is 1; try .*",

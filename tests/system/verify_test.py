@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""turnstone verify asks issuers about secrets. A server of this test acts as well-behaved and hostile
-issuers."""
+"""turnstone verify asks issuers about secrets. A server of this test plays issuers, both well-behaved and
+hostile."""
 import base64
 import http.server
 import json
@@ -20,7 +20,8 @@ from tap import equal, holds, main, test  # noqa: E402
 
 
 class Issuer(Answering):
-    """The answer depends on the path; the server records all requests."""
+    """The first word of the path selects the method on_WORD, which answers. server.asked records all
+    requests."""
 
     def do_GET(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -213,11 +214,11 @@ def hostile_and_broken_answers_are_unknown():
             holds(done.stdout.startswith("unknown") and why in done.stdout, (path, done))
         before = len(server.asked)
         rules(server, "/endless")
-        ask(check=1)  # the status is enough, and the body ends at its limit
+        ask(check=1)  # the program needs only the status, and stops reading an endless body
         rules(server, "/slow")
         holds("no answer in time" in ask("--timeout", "1", check=4).stdout, "slow")
         equal(len(server.asked), before + 2)
-        equal([one for one in server.asked if one[2] == "/user"], [])  # no redirect is followed
+        equal([one for one in server.asked if one[2] == "/user"], [])  # the program has followed no redirect
 
 
 @test
@@ -247,7 +248,7 @@ def requests_to_one_host_keep_their_pace_and_obey_retry_after():
         given = "".join(f"{secret_of(str(n))}\n" for n in range(5))
         run("--yes", "--ca", CA, "--rate", "4", given=given, check=0)
         times = [one[0] for one in server.asked]
-        holds(len(times) == 5 and times[-1] - times[0] > 0.7, times)  # about a second, minus the duration of the first request
+        holds(len(times) == 5 and times[-1] - times[0] > 0.7, times)  # 1 s less the first request
         server.asked.clear()
         rules(server, "/often")
         ask(check=1)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""worker_faults_test.py PROGRAM LOOK rocksdb|postgres: a worker is killed, paused beyond its lease, or loses a
-reply, at every critical point. Afterwards another worker ends the run, and the visible findings exactly equal
-those of an undisturbed scan: every occurrence, by rule, digest of the secret, repository, object, path, line and
-column, including those that marks allow. LOOK is the program of tests/driver/crew/look.c."""
+"""worker_faults_test.py PROGRAM LOOK rocksdb|postgres: at every critical point, a worker is killed, is paused
+beyond its lease, or loses a reply. Afterwards another worker ends the run. Then the visible findings must
+equal the findings of an undisturbed scan. The test compares every occurrence, also an allowed one, by rule,
+digest of the secret, repository, object, path, line and column. LOOK is the program of
+tests/driver/crew/look.c."""
 import os
 import signal
 import sys
@@ -40,7 +41,8 @@ def each_point(paths):
 
 
 def worker_at(fleet, number, point, action=""):
-    """One job reaches the large target at the end, and stores it in parts."""
+    """Starts a worker that takes `action` (default: kill itself) at the point. With one job, it scans the
+    large target last, and stores the results in parts."""
     return fleet.start("--jobs", "1", "--once", "--part-ms", "1", "--log", f"log{number}", env={"TURNSTONE_FAILPOINT": point + action})
 
 
@@ -67,7 +69,8 @@ def what_a_killed_worker_has_stored_is_not_read_again():
     equal(fleet.work("--log", "rest")[0], 0)
     (rest,) = [one for one in events("rest") if one["event"] == "done"]
     equal((rest["objects"], rest["findings"]), (complete["objects"], complete["findings"]))
-    # All contents have nearly the same size. Those with a finding are read again.
+    # All contents have nearly the same size. The worker reads contents with a finding again, hence the factor
+    # 0.9.
     holds(rest["bytes_read"] <= complete["bytes_read"] * (1 - 0.9 * known[-1] / complete["objects"]), (known, rest, complete))
 
 
@@ -81,8 +84,8 @@ def a_worker_that_loses_a_reply_finds_out_what_happened():
 
 @test
 def a_worker_that_is_paused_past_its_lease_writes_nothing_under_it():
-    """On PostgreSQL another worker takes over the target meanwhile. A RocksDB directory stays open in the
-    paused worker."""
+    """On PostgreSQL, another worker takes over the target during the pause. On RocksDB, no other worker can:
+    the paused worker keeps the directory open."""
     paths = targets()
     for number, point, fleet in each_point(paths):
         worker = worker_at(fleet, number, point, "=stop")
@@ -94,8 +97,8 @@ def a_worker_that_is_paused_past_its_lease_writes_nothing_under_it():
         resume(worker)
         equal(worker.wait(timeout=120), 0, point)
         kinds = [one["event"] for one in events(f"log{number}")]
-        # If the flip was applied, another worker has completed the shard, and completing it again is a
-        # replay.
+        # Normally the paused worker logs "lost". But if it had applied the flip, another worker has completed
+        # the shard, and the paused worker's call to complete it succeeds as a replay.
         holds("lost" in kinds or (point, ENGINE) == ("unit-flip-applied", "postgres"), f"{point}: {kinds}")
 
 

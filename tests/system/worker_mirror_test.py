@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""turnstone worker on repositories of a real HTTPS server: its findings, the targets that it parks, and disturbances
-meanwhile."""
+"""turnstone worker on repositories of a real HTTPS server: the worker's findings, the targets that the worker
+parks, and signals and failures during its work."""
 import glob
 import os
 import re
@@ -18,7 +18,7 @@ from tap import equal, holds, main, test  # noqa: E402
 
 
 class Servers:
-    """Repositories behind a server, a fleet, and workers that may use it."""
+    """Repositories on a git server, a fleet, and workers with credentials for the server."""
 
     def __init__(self, server, count):
         self.server = server
@@ -49,7 +49,8 @@ class Servers:
         return out, err
 
     def finds_what_a_scan_finds(self):
-        """The findings are those of a scan of the repositories on this machine, except for the names of targets."""
+        """Checks that the fleet has the same findings as a local scan of the repositories, except for the
+        names of targets."""
         here = [[(rule, os.path.basename(repo), *rest) for rule, repo, *rest in places] for places in scanned(self.paths)]
         there = [[(rule, os.path.basename(repo), *rest) for rule, repo, *rest in places] for places in self.fleet.findings()]
         equal(sorted(map(sorted, there)), sorted(map(sorted, here)))
@@ -126,7 +127,7 @@ def a_host_that_asks_for_a_pause_gets_it():
         worker.communicate(timeout=30)
         equal(len(server.asked), 1, "requests during the pause")
         equal({one["reason"] for one in events("log") if one["event"] == "released"}, {"rate_limited"})
-        # The worker waits for a short pause within the lease.
+        # If a server demands a pause that fits into the lease, the worker keeps the target and waits.
         world.paths = world.paths[:1]
         world.submit(2, "limited")
         status, out, err = world.fleet.work(*world.options, "--run", "2")
@@ -177,7 +178,7 @@ def a_worker_that_is_asked_to_stop_ends_its_fetch():
         world.submit(1, "hang")
         worker = world.fleet.start(*world.options, "--jobs", "1", "--log", "log")
         wait_until(lambda: server.asked)
-        for _ in range(3):  # timeout(1), for example, signals its child, and then the group of processes
+        for _ in range(3):  # timeout(1), for example, signals a child twice
             worker.send_signal(signal.SIGTERM)
             time.sleep(0.002)
         equal(worker.wait(timeout=30), 0)

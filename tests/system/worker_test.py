@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""turnstone worker: targets are submitted, scanned and made durable, even if workers fail."""
+"""turnstone worker: targets are submitted and scanned, and their findings are stored, even if workers
+fail."""
 import json
 import os
 import pathlib
@@ -74,7 +75,7 @@ def sigterm_hands_everything_back_at_once():
     equal([one["event"] for one in events("log")][-1], "released")
     shown = fleet.show(1)
     equal((shown["active"], shown["leased"]), (1, 0), shown)
-    # The attempt does not count: the run allows only one, and it is still available.
+    # The released attempt does not count: the run allows one attempt, and the next worker may still make it.
     finish(fleet, 1, [os.path.realpath("large")])
 
 
@@ -118,8 +119,9 @@ def a_target_that_cannot_be_read_completely_is_reported():
 
 
 def planted_targets():
-    """Repositories whose names all contain "planted": one is scanned, one is damaged, one is gone, one lacks the ref of its selection, and one
-    has a protocol that is not allowed. Returns ids of objects."""
+    """Makes a list of targets. All their names contain "planted". The first can be scanned, the second is
+    damaged, the third can be removed. The fourth lacks the ref of its selection, and the fifth has a
+    forbidden protocol. Returns ids of objects."""
     repo = Repo("planted-path")
     repo.write("planted-file.env", f"TOKEN={github_token('planted')}\n")
     ids = [repo.commit("planted message")]
@@ -157,7 +159,7 @@ def invariant_7_logs_metrics_traces_and_errors_hold_no_names_and_no_secrets():
     status, *more = fleet.work("--log", "log2", "--metrics", "metrics2", "--waterfall")
     equal(status, 0, more)
     texts.update({"stdout": out + more[0], "stderr": err + more[1]})
-    for name in ("log", "metrics"):  # the first worker may have ended every target before it ended itself
+    for name in ("log", "metrics"):  # the first worker may have ended all targets before it stopped
         texts[name] = "".join(pathlib.Path(name + number).read_text() for number in "12")
     reasons = sorted(one.get("reason", "").removesuffix("_ended").removesuffix("_expired") for name in ("log1", "log2") for one in events(name) if one["event"] in ("parked", "lost", "done"))
     equal(reasons, ["", "", "lease", "not_found", "selection_not_found", "unsupported_protocol"])
