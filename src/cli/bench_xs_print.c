@@ -25,7 +25,7 @@ static bool all_pass(const struct bench_xs_report *report) {
     return true;
 }
 
-/* A number of the tally and its name, for the text and for JSON. */
+/* A number of the tally, and its name in the text output and in JSON. */
 struct count {
     const char *name;
     uint64_t value;

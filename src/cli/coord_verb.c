@@ -52,8 +52,8 @@ static void put_backend_error(struct cli_coord *coord, enum ts_infra_kind kind, 
 /* The timeout of a request for a store's time. The time is only shown to people, so a failure is harmless. */
 enum { ASK_TIME_MAX_MS = 1000 };
 
-/* How far --now may be ahead of the machine's time: a store's time never goes back, so a mistake would be
- * permanent. */
+/* The largest distance of --now ahead of the machine's time. A store's time cannot be set back, so a wrong
+ * time would be permanent. */
 #define NOW_AHEAD_MAX_MS (UINT64_C(24) * 3600 * 1000)
 
 static enum cli_exit read_now(const char *verb, const struct cli_arguments *arguments, uint64_t *now_ms) {
@@ -72,7 +72,8 @@ static enum cli_exit read_now(const char *verb, const struct cli_arguments *argu
     return CLI_EXIT_DONE;
 }
 
-/* A store that could not be opened is reported like a refusal, so that scripts need to read only one form. */
+/* Prints why a store could not be opened, in the form of a refusal, so that scripts need to read only one
+ * form. */
 static enum cli_exit refuse_opening(struct cli_coord *coord, const struct ts_store_error *error) {
     const enum cli_exit status = cli__complain_store(coord->verb, error);
     if (!coord->json || (status != CLI_EXIT_INFRASTRUCTURE && status != CLI_EXIT_UNKNOWN))

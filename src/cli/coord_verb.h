@@ -125,13 +125,13 @@ struct cli_duration {
 };
 struct cli_duration cli__show_ms(uint64_t ms);
 
-/* A time, with its distance from the stores' time: "1700000030000 ms (in 29.9 s)". */
+/* A time and its distance from the stores' time: "1700000030000 ms (in 29.9 s)". */
 struct cli_time {
     char text[80];
 };
 struct cli_time cli__show_time(const struct cli_coord *coord, struct ts_logical_time time);
 
-/* A time for people: "2026-11-19 02:30 UTC", with seconds if there are any. */
+/* A time for people: "2026-11-19 02:30 UTC", with seconds if they are not 0. */
 struct cli_moment {
     char text[40];
 };

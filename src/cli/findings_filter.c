@@ -31,7 +31,7 @@ enum cli_exit cli__findings_filter(const char *verb, const struct cli_arguments 
         filter.rule = ts_bytes_of_cstring(values[FINDINGS_RULE]);
     if (values[FINDINGS_RULE] != NULL && filter.rule.len == 0)
         return cli__complain(CLI_EXIT_USAGE, "%s: --rule is empty; give the id of a rule", verb);
-    /* The parser has checked the choices. */
+    /* The parser has checked the values of these options, so parsing them cannot fail. */
     if (values[FINDINGS_SEVERITY] != NULL)
         (void)ts_severity_parse(ts_bytes_of_cstring(values[FINDINGS_SEVERITY]), &filter.severity);
     if (values[FINDINGS_CONFIDENCE] != NULL)

@@ -138,7 +138,7 @@ static enum cli_exit run_export(const struct cli_arguments *arguments) {
     enum ts_report_format format = TS_REPORT_FORMAT_JSON;
     struct ts_findings_scope scope = {0};
     struct cli_coord coord = {0};
-    /* The parser has checked the choices. */
+    /* The parser has checked the value of the option, so parsing it cannot fail. */
     if (name != NULL)
         (void)ts_report_format_parse(ts_bytes_of_cstring(name), &format);
     enum cli_exit status = cli__findings_filter(verb, arguments, &scope.filter);

@@ -84,7 +84,7 @@ static bool add(struct reader *reader, struct cli_foreign_entry entry) {
 
 /* ---- gitleaks ---- */
 
-/* gitleaks --redact replaces the secret, or cuts it: "REDACTED", "ghp_12...". */
+/* Whether gitleaks --redact has replaced the secret by "REDACTED", or cut it: "ghp_12...". */
 static bool is_redacted(struct ts_bytes secret) {
     return ts_bytes_equal(secret, TS_BYTES("REDACTED")) ||
            (secret.len >= 3 && memcmp(secret.data + secret.len - 3, "...", 3) == 0);
@@ -139,8 +139,8 @@ static bool read_trufflehog_2(struct reader *reader, const json_t *item) {
 
 /* ---- detect-secrets ---- */
 
-/* The hash of a private key covers only its first line, which is always the same. So a private key is
- * compared by its place. */
+/* Reads an entry. The hash of a private key covers only its first line, which is always the same, so a
+ * private key is compared by its place. */
 static bool read_detect_secrets(struct reader *reader, const json_t *item, struct ts_bytes path) {
     struct cli_foreign_entry entry = {
         .path = path, .commit = "", .line = line_of(json_object_get(item, "line_number"))};

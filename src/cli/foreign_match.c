@@ -29,7 +29,8 @@ static bool contains(struct ts_bytes whole, struct ts_bytes part) {
            memmem(whole.data, whole.len, part.data, part.len);
 }
 
-/* The path of an entry may begin with the folder in which the other tool was started. */
+/* Whether the path of the entry is `path`, or the folder in which the other tool was started and
+ * then `path`. */
 static bool is_same_path(struct ts_bytes entry, struct ts_bytes path) {
     if (path.len == 0 || entry.len < path.len)
         return false;

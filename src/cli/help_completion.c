@@ -64,8 +64,8 @@ static void put_options(FILE *out) {
 }
 
 /*
- * Both shells run the same function: it sets `offered` to the possible words at the cursor, from the words
- * before it. "verb" is the first word, or the first two for a verb with two words.
+ * Writes the function that both shells run. It sets `offered` to the possible words at the cursor, from the
+ * words before the cursor. "verb" is the first word, or the first two words for a verb with two words.
  */
 static void put_function(FILE *out) {
     fputs("__turnstone_words() { # FIRST SECOND PREVIOUS CURRENT PLACE\n"

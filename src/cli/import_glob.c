@@ -206,7 +206,7 @@ static void open_ends(struct reader *r, struct cli_import_globs *globs, bool is_
         for (size_t k = 0; k < before_len; k++)
             text[k] = before[k];
         if (is_name && has_slash)
-            add(r, globs, old); /* the same name at the top of the repository */
+            add(r, globs, old); /* at the top of the repository, no slash precedes the name */
     }
 }
 
@@ -221,7 +221,7 @@ bool cli__import_globs(const char *regex, struct cli_import_globs *ret_globs) {
     (void)take(&r, "$");
     if (*r.at != '\0')
         fail(&r);
-    /* "^a|b$": the anchors belong to one alternative each, which is not supported. */
+    /* In "^a|b$" each anchor belongs to only one alternative, which is not supported. */
     if (!r.failed && (is_start || is_name || is_end) && strchr(regex, '|') != NULL && ret_globs->count > 0) {
         unsigned depth = 0;
         for (const char *at = regex; *at != '\0'; at++) {

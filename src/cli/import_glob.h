@@ -10,8 +10,8 @@
 #define CLI_IMPORT_GLOBS_MAX 64
 #define CLI_IMPORT_GLOB_SIZE 200
 
-/* The patterns match exactly the paths that the expression matches, with one exception: a pattern that
- * matches a folder also matches everything below it. */
+/* The patterns for an expression. They match exactly the paths that the expression matches, with one
+ * exception: a pattern that matches a folder also matches everything below the folder. */
 struct cli_import_globs {
     size_t count;
     char texts[CLI_IMPORT_GLOBS_MAX][CLI_IMPORT_GLOB_SIZE];

@@ -106,7 +106,7 @@ static struct group *current(const struct walk *w) {
     return &w->groups[w->current];
 }
 
-/* Adds the bytes of the last atom to its group. */
+/* Adds the varying bytes of the last atom to its group. */
 static void settle_atom(struct walk *w) {
     current(w)->varied += w->varied;
     w->varied = 0;
@@ -439,7 +439,7 @@ static void walk(struct walk *w) {
 
 /* ---- the secret ---- */
 
-/* A part of the result, in the body of a group. */
+/* A part of the translated pattern, in the body of a group. */
 struct part {
     size_t group;
     size_t from;

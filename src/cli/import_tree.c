@@ -7,7 +7,7 @@
 #include <yaml.h>
 
 #define DEPTH_MAX 64
-/* With aliases, a small file can mean an enormous tree. */
+/* Aliases of YAML can make an enormous tree of a small file. */
 #define NODES_MAX 1000000
 
 struct converter {

@@ -9,13 +9,13 @@
 
 #include <stdbool.h>
 
-/* A parsed key; the struct contains the bytes. */
+/* A parsed key, which contains its bytes. */
 struct cli_key {
     uint8_t bytes[TS_STORE_KEY_MAX];
     size_t len;
 };
 
-/* Which bytes the text may contain. */
+/* Which bytes a text may mean. */
 struct cli_bytes_rule {
     bool may_be_empty;
     size_t max;

@@ -263,7 +263,7 @@ static enum cli_exit read_bytes(const char *verb, const char *name, const char *
     if (!bytes)
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: out of memory", verb);
     size_t len = 0;
-    /* The operation checks the length. */
+    /* Any length is accepted, because the operation checks the length. */
     const char *why = cli__bytes_parse(
         text, length, (struct cli_bytes_rule){.may_be_empty = true, .max = SIZE_MAX}, bytes, &len);
     if (why) {
@@ -340,7 +340,7 @@ static enum cli_exit run_park(const struct cli_arguments *arguments) {
     struct cli_coord coord = {0};
     struct ts_park_op op = {.reason = TS_PARK_OTHER};
     const char *reason = arguments->values[PARK_REASON];
-    /* The parser accepts only names of reasons. */
+    /* The parser accepts only names of enum ts_park_reason. */
     if (reason)
         (void)ts_park_reason_from_name(ts_bytes_of_cstring(reason), &op.reason);
     enum cli_exit status = open_with_lease("lease park", arguments, &coord, &op.by);
@@ -426,7 +426,7 @@ static enum cli_exit run_split_replace(const struct cli_arguments *arguments) {
     return status;
 }
 
-/* The metadata of the parent, for a split-off shard without metadata of its own. */
+/* A copy of the parent's metadata, for a split-off shard without metadata of its own. */
 struct inherited {
     uint8_t *memory; /* NULL: the parent was not found, or memory ran out */
     size_t len;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define PERIOD_NS   100000000L
-#define FIRST_NS    UINT64_C(300000000) /* work that ends earlier shows nothing */
+#define FIRST_NS    UINT64_C(300000000) /* no line is drawn for work that ends earlier */
 #define COLUMNS_MIN 20
 
 static size_t columns(void) {

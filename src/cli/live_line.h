@@ -21,7 +21,7 @@ struct cli_live_line {
     void *context;
     pthread_t thread;
     bool has_thread;
-    pthread_mutex_t lock; /* guards is_over; no other lock is held with it */
+    pthread_mutex_t lock; /* guards is_over; its holder holds no other lock */
     pthread_cond_t changed;
     bool is_over;
 };

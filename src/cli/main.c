@@ -25,7 +25,7 @@ static enum cli_exit run(int argc, char **argv) {
     if (asks_for_help(words[0]))
         return cli__help_text(0, NULL);
 
-    /* A verb of two words is tried before the verb that is its first word: "txn status", then "txn". */
+    /* Tries a verb of two words, such as "txn status", before the verb that is only the first word: "txn". */
     int taken = 2;
     const struct cli_verb *verb = count >= 2 ? cli__verb_find(2, words) : NULL;
     if (!verb) {

@@ -12,7 +12,7 @@ enum cli_parse {
     CLI_PARSE_WRONG, /* an error was printed */
 };
 
-/* Memory for the parsed words; both arrays have at least as many entries as there are words. */
+/* The caller's memory for the parsed words. Both arrays have at least as many entries as there are words. */
 struct cli_parse_room {
     const char **operands;
     struct cli_given *given;

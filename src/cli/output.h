@@ -8,8 +8,8 @@
 
 #include "os/out.h"
 
-/* Flushes, prints an error for a failed write, and returns the exit status: `status` when everything was
- * written. */
+/* Writes the buffered output, and prints an error if writing has failed. Returns `status` if everything was
+ * written; otherwise the exit status of the failure. */
 enum cli_exit cli__finish_out(struct ts_out *out, enum cli_exit status);
 enum cli_exit cli__finish_stdout(enum cli_exit status);
 

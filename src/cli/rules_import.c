@@ -190,7 +190,7 @@ static bool is_usable(struct import *import, const char *text, size_t len) {
     return import->why[0] == '\0';
 }
 
-/* Returns the text of a rule that can be used, or NULL. The caller frees it. */
+/* Tries to translate a rule. Returns the text of the usable rule, which the caller frees, or NULL. */
 static char *try_once(struct import *import, const struct rule *rule, const struct attempt *attempt,
                       size_t *ret_len, struct cli_import_pattern *ret_pattern) {
     struct cli_import_request request = {

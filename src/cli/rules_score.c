@@ -95,7 +95,7 @@ static void put_feature(void *context, const char *feature, int32_t weight) {
     } else {
         snprintf(text, sizeof text, "  %+7.3f  %s\n", (double)weight / 1000, feature);
     }
-    /* Words without a weight are not interesting for people. */
+    /* Features without a weight are printed only as JSON, because people are not interested in them. */
     if (scorer->json || weight != 0)
         ts_out_put_cstring(scorer->out, text);
 }

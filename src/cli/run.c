@@ -396,7 +396,7 @@ static enum cli_exit print_ended(struct cli_coord *coord, const struct ts_end_ru
                      counts.parked == 1 ? "shard is" : "shards are");
         cli__say(coord, "\n");
     }
-    /* The run has ended, even if it cannot be read. */
+    /* The run has ended, even if its counts cannot be read. */
     if (error != TS_GET_RUN_OK)
         return cli__complain(
             CLI_EXIT_INFRASTRUCTURE,

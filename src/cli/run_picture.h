@@ -78,7 +78,7 @@ uint64_t cli__picture_ended(const struct cli_picture *picture);
  * one character. `bar` has room for width + 1 characters. */
 void cli__picture_bar(const struct cli_picture *picture, size_t width, char *bar);
 
-/* The name of a worker process: without the number of its job. */
+/* The name of a worker process: the name of a worker without the number of its job. */
 struct cli_worker_name {
     char text[TS_NAME_ID_LEN + 1];
 };

@@ -22,7 +22,7 @@ enum { WATCH_RUN = COORD_OPTIONS, WATCH_INTERVAL };
 enum { INTERVAL_DEFAULT_MS = 2000, SAMPLES = 16, SAMPLE_MS = 2000, LINE_MAX_BYTES = 1024, NARROW = 60 };
 enum { COLUMNS_DEFAULT = 80, ROWS_DEFAULT = 24, COLUMNS_MIN = 20, BAR_MAX = 200 };
 
-/* How many shards had ended at a moment. */
+/* The number of shards that had ended at a moment. */
 struct sample {
     uint64_t at_ms;
     uint64_t ended;
@@ -104,10 +104,10 @@ static size_t width_of(const char *text) {
 
 #define CUT_MARK "…"
 
-/* Writes the name of an item in at most `columns`. A longer name loses its beginning, because names differ
- * more at the end. */
+/* Writes the name of an item in at most `columns`. A longer name is cut at its beginning, because names
+ * differ more at the end. */
 static void put_name(const struct cli_item *item, size_t columns, char *text, size_t size) {
-    char whole[LINE_MAX_BYTES - sizeof CUT_MARK]; /* with the mark it fits into a line */
+    char whole[LINE_MAX_BYTES - sizeof CUT_MARK]; /* so long that with CUT_MARK the name fits into a line */
     if (item->address.len > 0)
         snprintf(whole, sizeof whole, "%.*s", (int)item->address.len, (const char *)item->address.data);
     else
@@ -205,7 +205,8 @@ static void draw_items(struct canvas *canvas, const char *title, const struct cl
         const struct cli_item *item = &items->list[i];
         const uint64_t now_ms = canvas->picture->now.ms;
         char about[256];
-        /* A target can be both in progress and stuck; each list shows its own details. */
+        /* A target can be in the list of targets in progress and in that of stuck targets, each with other
+         * details. */
         if (items == &canvas->picture->busy)
             snprintf(about, sizeof about, item->parts > 0 ? "%s, %u %s" : "%s",
                      cli__show_ms(now_ms > item->since_ms ? now_ms - item->since_ms : 0).text, item->parts,

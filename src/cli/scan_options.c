@@ -210,8 +210,8 @@ static bool read_calendar(const char *text, int64_t *ret_seconds) {
     return true;
 }
 
-/* A text that begins with a number and '-', such as 2026-01-31, must be a calendar date (read_calendar).
- * Other texts are dates as git understands them. */
+/* Reads a date. A text that begins with a number and '-', such as 2026-01-31, must be a calendar date
+ * (read_calendar). git's rules for dates apply to other texts. */
 static bool read_date(const char *text, int64_t *ret_seconds) {
     size_t len = strspn(text, "0123456789");
     if (text[0] == '@' || (len > 0 && text[len] == '-'))

@@ -9,8 +9,8 @@
 #include "report/write.h"
 #include "scan/scan.h"
 
-/* The order of the tables: first the options that other verbs also have (what to scan, and how), then those
- * of scan alone. */
+/* The options in the order of the tables: first the options that scan shares with other verbs (what to scan,
+ * and how), then the options of scan alone. */
 enum {
     SCAN_DIR,
     SCAN_REF,
@@ -99,7 +99,7 @@ enum cli_exit cli__scan_config_check(const char *verb, const char *config, const
                      .help = "unpack at most SIZE of each archive; end with status 4 if there is more "      \
                              "(default: 1G)"}
 
-/* The option that says which findings count; `protect` has it, too. */
+/* The option that says from which confidence findings count. The verb protect has this option, too. */
 #define CLI_SCAN_CONFIDENCE_OPTION                                                                           \
     {                                                                                                        \
         .name = "fail-on-confidence", .argument = "CONFIDENCE", .choices = CLI_CHOICES(TS_CONFIDENCES),      \
@@ -124,7 +124,7 @@ struct cli_scan_limits {
 enum cli_exit cli__scan_limits_read(const char *verb, const struct cli_scan_limits *texts,
                                     struct ts_scan_options *scan);
 
-/* A file to which the report is written. */
+/* A destination of the report, and its format. */
 struct cli_scan_output {
     const char *path; /* "-": standard output */
     enum ts_report_format format;
@@ -140,15 +140,15 @@ struct cli_scan_options {
     bool lists_gone;
     enum ts_severity fail_on;
     enum ts_confidence fail_on_confidence;
-    const char **texts; /* owned; `scan` points to them */
+    const char **texts; /* lists of values that `scan` points to; owned */
     struct ts_scan_target *targets;
     char *state_folder; /* the user's default folder, owned; or NULL */
     bool no_progress;
     bool quiet; /* no summary on standard error */
 };
 
-/* Prints an error if findings that are not listed would make the scan fail. `fail_on_confidence` is the
- * option's value, or NULL. */
+/* Prints an error if --fail-on-confidence is below --min-confidence, because findings that are not listed do
+ * not count. `fail_on_confidence` is the value of the option, or NULL. */
 enum cli_exit cli__scan_check_confidence(const struct cli_scan_options *options,
                                          const char *fail_on_confidence);
 

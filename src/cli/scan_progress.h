@@ -11,7 +11,7 @@
 /* Shows the progress of a scan as a live line, until cli__live_line_end. */
 void cli__scan_progress_begin(struct cli_live_line *line, struct ts_scan_progress *progress);
 
-/* The state that the line shows. */
+/* The progress of a scan at one moment, as the line shows it. */
 struct cli_scan_moment {
     uint64_t objects;
     uint64_t objects_total;

@@ -31,7 +31,7 @@ static void stop(int number) {
     int saved = errno;
     (void)number;
     atomic_store(&progress.stop, true);
-    /* Rules are being compiled or a history is being read, and there is nothing to report yet. */
+    /* In these stages, rules are compiled or a history is read, and nothing can be reported yet. */
     if (atomic_load(&progress.stage) <= TS_SCAN_STAGE_HISTORY && atomic_load(&progress.findings) == 0) {
         (void)!write(STDERR_FILENO, ended, sizeof ended - 1);
         _exit(CLI_EXIT_INCOMPLETE);
@@ -125,7 +125,7 @@ void cli__scan_release_baseline(struct cli_baseline *baseline) {
     cli__foreign_release(&baseline->foreign);
 }
 
-/* Ids can be compared only if all targets and the baseline have the same salt. */
+/* Ids of findings can be compared only if all targets and the baseline have the same salt. */
 enum cli_exit cli__scan_compare(const struct cli_scan_options *options, struct cli_baseline *baseline,
                                 struct ts_report *report) {
     struct ts_baseline_error error;
@@ -295,7 +295,8 @@ static void complain_unscanned(const char *verb, const struct ts_report *report)
             cli__complain(CLI_EXIT_USAGE, "%s: %s", verb, report->faults[i].text);
 }
 
-/* When the report goes to files only, the user sees the verdict on standard error. */
+/* Prints the verdict on standard error if the report goes only to files, because the user does not see the
+ * report then. */
 static void tell_verdict(const struct cli_scan_options *options, const struct ts_report *report) {
     for (size_t i = 0; i < options->output_count; i++)
         if (is_stdout(&options->outputs[i]))

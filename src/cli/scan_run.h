@@ -9,7 +9,7 @@
 
 #include "report/baseline.h"
 
-/* The known findings of --baseline: of turnstone itself, or of another tool. {0}: none. */
+/* The known findings of --baseline: a baseline of turnstone, or the report of another tool. {0}: none. */
 struct cli_baseline {
     struct ts_baseline own;
     struct cli_foreign foreign;
@@ -29,8 +29,8 @@ enum cli_exit cli__scan_run(struct cli_scan_options *options, struct ts_report *
 /* Returns the flag that the first Ctrl-C sets, also after the scan. */
 const atomic_bool *cli__scan_stop_flag(void);
 
-/* Marks the findings of the baseline, if there is one. Returns CLI_EXIT_DONE; otherwise an error says why they
- * cannot be compared. */
+/* Marks the findings that the baseline contains, if there is a baseline. Returns CLI_EXIT_DONE; otherwise an
+ * error says why findings and baseline cannot be compared. */
 enum cli_exit cli__scan_compare(const struct cli_scan_options *options, struct cli_baseline *baseline,
                                 struct ts_report *report);
 

@@ -33,7 +33,7 @@ enum {
 
 #define MINUTE_MS UINT64_C(60000)
 
-/* The options of the verb. */
+/* The values of the verb's options, while the schedule is being stored. */
 struct adding {
     struct ts_fleet_schedule schedule; /* without its list and times */
     uint64_t of_day_ms;                /* with --daily: time of the day, UTC */
@@ -290,7 +290,7 @@ static enum cli_exit store(struct cli_coord *coord, const struct ts_schedule_nam
                                  written == TS_SCHEDULE_TOO_LONG ? "its texts are too long" : error.text);
         const struct ts_listings_kept kept = {next.list.id, next.has_begun ? next.begun.id : next.list.id};
         (void)ts_listings_remove(coord->coord, &ref, &listings, kept,
-                                 &error); /* on failure, the next start removes them */
+                                 &error); /* on failure, the next start removes the lists */
         print_added(coord, seen, &next);
         return CLI_EXIT_DONE;
     }

@@ -8,21 +8,22 @@
 
 #include "runtime/durable/schedules.h"
 
-/* How often a verb tries again when a worker changes the schedule at the same moment. */
+/* The number of tries of a verb while workers change the schedule at the same moment. */
 enum { CLI_SCHEDULE_TRIES = 20 };
 
 /* Reads the only operand, the name of a schedule. Prints an error when it is wrong. */
 enum cli_exit cli__schedule_name(const char *verb, const struct cli_arguments *arguments,
                                  struct ts_schedule_name *ret_name);
 
-/* What a verb needs of a schedule. */
+/* Which states of a schedule a verb accepts. */
 enum cli_schedule_need {
     CLI_SCHEDULE_ANY,   /* the schedule may be absent or damaged */
     CLI_SCHEDULE_THERE, /* the schedule may be damaged, but not absent */
     CLI_SCHEDULE_VALID,
 };
 
-/* Reads the schedule. Prints an error if it is absent or damaged, and `need` does not allow that. */
+/* Reads the schedule. Prints an error if the schedule is absent or damaged and `need` does not
+ * accept that. */
 enum cli_exit cli__schedule_read(struct cli_coord *coord, const struct ts_schedule_name *name,
                                  enum cli_schedule_need need, struct ts_schedule_seen *ret_seen);
 

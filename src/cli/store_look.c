@@ -21,7 +21,8 @@
 enum { LOOK_STORE = CLUSTER_OPTIONS, LOOK_LIMIT };
 enum { PAGE_ROWS = 1000 };
 
-/* Keys that begin with a zero byte belong to the system, and are shown only on request. */
+/* The first key of users. Keys that begin with a zero byte belong to the system, and are shown only on
+ * request. */
 static const struct cli_key first_of_users = {.bytes = {1}, .len = 1};
 
 /* The places to read, from `first` to before `end`: the place that --store names, or all places. */

@@ -108,8 +108,8 @@ static void print_text(const struct ts_txn_result *result) {
     printf("%s%s\n%s\n", result->place_count > 0 ? ") " : "", result->sqlstate, waterfall);
 }
 
-/* Prints the answer when no transaction was begun, in the usual form, so that scripts need to read only one
- * form. If no store reported an error, the answer repeats the message of standard error. */
+/* Prints the answer if no transaction was begun. It has the form of other answers, so that scripts need to
+ * read only one form. If no store reported an error, the answer repeats the message of standard error. */
 static void print_refusal(enum cli_exit status, const struct ts_store_error *error) {
     static const char verb[] = "txn: ";
     static struct ts_txn_result result;

@@ -40,7 +40,7 @@ struct cli_variable {
     const char *means;
 };
 
-/* One option on the command line; `option` is its index in the verb's table. */
+/* An option on the command line. `option` is the index of the option in the verb's table. */
 struct cli_given {
     size_t option;
     const char *value;

@@ -66,7 +66,7 @@ static struct ts_out out;
 struct job {
     const struct cli_arguments *arguments;
     const struct ts_report *report;
-    struct ts_http *verifier; /* NULL: nothing is sent */
+    struct ts_http *verifier; /* NULL: no request is sent */
     const atomic_bool *stop;
     size_t verdicts[TS_VERDICT_UNKNOWN + 1];
     size_t asked;   /* findings asked about; in a dry run: findings whose request was printed */

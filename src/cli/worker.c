@@ -126,7 +126,7 @@ static void write_event(struct log *log, const struct ts_crew_event *event) {
     (void)ts_out_flush(&log->out);
 }
 
-/* Reports a failing receiver once, and then again only after a message was sent. */
+/* Reports a failing receiver once. After a message was sent, reports the next failure again. */
 static void tell_notify(struct log *log, const struct ts_crew_event *event) {
     if (event->kind == TS_CREW_EVENT_NOTIFIED)
         log->has_told_notify = false;

@@ -14,7 +14,7 @@
 
 enum { LIST_RUN = COORD_OPTIONS };
 
-/* A lease: one row of the list. The texts are in the arena of its picture. */
+/* A row of the list, which is a lease. Its texts are in the arena of the list. */
 struct held {
     struct cli_worker_name process;
     struct ts_run_id run;

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #define COUNT_ONE(suffix, label) +1
-/* REASONS_MAX: more than 3 kinds of ends, in 7 phases, for each of fewer than 48 reasons. */
+/* REASONS_MAX is enough for 3 kinds of ends, in 7 phases, for each of fewer than 48 reasons. */
 enum { KINDS = 0 TS_CREW_EVENTS(COUNT_ONE), REASONS_MAX = 1024 };
 #undef COUNT_ONE
 
-/* Why targets ended without being done. All texts are literals. */
+/* How often targets ended in this way without being done. All texts are literals. */
 struct reason {
     enum ts_crew_event_kind kind;
     const char *phase;
@@ -18,7 +18,7 @@ struct reason {
     uint64_t count;
 };
 
-/* One process has one worker. */
+/* The sums of all events. They are global, because a process has one worker. */
 static struct {
     uint64_t events[KINDS];
     struct reason reasons[REASONS_MAX];

@@ -18,7 +18,7 @@ static bool is_wanted(const struct discover_pages *pages, const json_t *reposito
            !(pages->options->no_forks && is_set(repository, forge->fork));
 }
 
-/* Forges ignore case in the names of owners. */
+/* Whether the repository belongs to the owner. Forges ignore case in the names of owners. */
 static bool is_of_owner(const char *name, const char *owner) {
     size_t len = strlen(owner);
     return strncasecmp(name, owner, len) == 0 && name[len] == '/';
@@ -28,7 +28,7 @@ static enum discover_page_result keep(struct discover_pages *pages, const char *
     enum { HOST_WITHOUT_PORT = DISCOVER_HOST_MAX + 1, ADDRESS_MAX = 1100 };
     char address[ADDRESS_MAX], host[HOST_WITHOUT_PORT];
     struct discover_values values = {.host = pages->request->host, .name = name};
-    if (pages->options->ssh) { /* remove the port, which is for HTTPS */
+    if (pages->options->ssh) { /* the port is for HTTPS, so it is removed */
         const char *colon = strrchr(pages->request->host, ':');
         size_t len = colon && !strchr(colon, ']') ? (size_t)(colon - pages->request->host)
                                                   : strlen(pages->request->host);

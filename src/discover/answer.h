@@ -17,7 +17,7 @@ enum discover_page_result {
     DISCOVER_PAGE_NO_MEMORY,
 };
 
-/* State that is kept between pages. Zero-initialise it. */
+/* State between the pages of a list. The caller zero-initialises the struct. */
 struct discover_pages {
     const struct ts_discover_options *options;
     const struct discover_request *request;

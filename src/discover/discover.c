@@ -15,7 +15,7 @@ enum {
     BODY_MAX = 4 << 20, /* a page of 100 repositories has about 600 kB */
     PAGES_MAX = 1000,
     PAUSE_MAX_S = 60,
-    REPEATS = 5, /* how often the request for one page is repeated */
+    REPEATS = 5, /* how often the request for a page is repeated */
 };
 
 bool ts_discover_is_request(const char *text) {
@@ -97,7 +97,7 @@ static enum ts_discover_result judge(enum discover_page_result result, struct ts
 
 /* ---- asking ---- */
 
-/* A conversation with one forge. */
+/* The requests to one forge, and their headers. */
 struct talk {
     struct ts_http *http;
     const struct discover_request *request;

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How to ask a forge, and which repositories to omit. */
+/* Options for requests to a forge, and the kinds of repositories that are omitted. */
 struct ts_discover_options {
     const char *tokens_file; /* lines HOST TOKEN; NULL: only tokens from the environment */
     const char *ca_file;     /* certificates to trust instead of the system's; NULL: the system's */
@@ -46,7 +46,7 @@ enum ts_discover_result {
     TS_DISCOVER_NO_MEMORY,
 };
 
-/* One line, safe to print: no part of the request, a token or an answer. */
+/* One line that is safe to print: it has no part of the request, a token or an answer. */
 struct ts_discover_error {
     char text[240];
 };

@@ -44,7 +44,8 @@ const struct discover_forge *discover__forge_of(const char *text);
  * with "the request". */
 const char *discover__request_parse(const char *text, struct discover_request *ret_request);
 
-/* Whether the name is a path of 2 segments or more that every forge and git can take: letters, digits and -._ */
+/* Whether the name is a path of 2 segments or more, of characters that every forge and git accept: letters,
+ * digits and -._ */
 bool discover__is_name(const char *name);
 
 /* The values of placeholders. A value is NULL if the template does not have its placeholder. */

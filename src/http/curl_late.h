@@ -6,7 +6,8 @@
 
 #include <curl/curl.h>
 
-/* curl's macros that check types would hide the functions of this list. */
+/* curl defines these functions as macros that check types. The macros would hide the functions of
+ * this list. */
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #define NS_OF_S  UINT64_C(1000000000)
-/* While it waits, the client checks the stop flag this often. */
+/* A waiting client checks the stop flag at this interval. */
 #define SLICE_NS UINT64_C(20000000)
 
 struct ts_http {

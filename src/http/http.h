@@ -42,7 +42,7 @@ struct ts_http_answer {
     bool is_cut;            /* the body is longer than the limit */
 };
 
-/* One line, safe to print. */
+/* One line that is safe to print. */
 struct ts_http_error {
     char text[240];
 };

@@ -92,7 +92,7 @@ static struct ts_notify_answer wait_for(const struct ts_notify_sink *sink, const
 struct ts_notify_answer notify__command_run(const struct ts_notify_sink *sink, const atomic_bool *stop,
                                             const struct ts_notify_message *message) {
     struct ts_notify_answer answer = {.label = "no_process", .text = "the command cannot be started"};
-    /* A file, not a pipe: a command that does not read the message delays nobody. */
+    /* The message is in a file, not in a pipe, so a command that does not read the message delays nobody. */
     const int input = ts_unnamed_memory_of(ts_bytes_of_cstring(message->body));
     pid_t pid;
     if (input >= 0 && start(sink, message->id, input, &pid))

@@ -1,4 +1,4 @@
-/* A command with a message on its standard input. */
+/* Runs a command with a message on its standard input. */
 #ifndef TS_NOTIFY_COMMAND_H
 #define TS_NOTIFY_COMMAND_H
 

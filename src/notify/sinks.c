@@ -18,7 +18,7 @@ static bool is_this_machine(const char *host, size_t len) {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strlen(names[i]) == len && memcmp(host, names[i], len) == 0)
             return true;
-    /* Only digits and dots, so that no name such as 127.example.org counts. */
+    /* Only digits and dots may follow, so that a name such as 127.example.org does not count. */
     return len > 4 && memcmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") >= len;
 }
 
