@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The test vectors of RFC 4648, and a text whose encoding has '+' and '/'. */
+/* Tests the vectors of RFC 4648, and a text whose encoding has '+' and '/'. */
 static void bytes_are_written_with_padding(void **state) {
     (void)state;
     static const char *const vectors[][2] = {

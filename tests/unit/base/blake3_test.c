@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Both implementations under the same names, so that each test runs with each of them. */
+/* The functions of one BLAKE3 implementation. Each test runs with both implementations. */
 struct backend {
     void (*init)(struct ts_blake3 *hasher);
     void (*init_keyed)(struct ts_blake3 *hasher, const uint8_t *key);
@@ -65,7 +65,7 @@ static void expect_hex(const uint8_t *bytes, size_t len, const char *hex) {
         assert_int_equal(bytes[i], hex_digit(hex[2 * i]) << 4 | hex_digit(hex[2 * i + 1]));
 }
 
-/* Compares the full extended output, and the output of the usual length. */
+/* Compares the extended output and the output of the usual length with `hex`. */
 static void expect_output(const struct backend *backend, const struct ts_blake3 *hasher, const char *hex) {
     uint8_t output[BLAKE3_VECTORS_OUT_LEN];
     assert_int_equal(strlen(hex), 2 * sizeof output);

@@ -51,7 +51,7 @@ static void the_longest_words_are_compared_and_longer_ones_only_for_equality(voi
     assert_int_equal(ts_distance(ts_bytes_of(a, 64), ts_bytes_of(a, 63), 3), 1);
 }
 
-/* The definition, by recursion. */
+/* Returns the edit distance, computed by recursion from its definition. */
 static size_t slow_distance(const char *a, size_t a_len, const char *b, size_t b_len) {
     if (a_len == 0 || b_len == 0)
         return a_len + b_len;

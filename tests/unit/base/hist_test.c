@@ -20,7 +20,7 @@ static int compare_u64(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Sorts values, records them all, and compares percentiles with the exact ones. */
+/* Sorts and records the values, and compares the percentiles with those of the sorted values. */
 static void expect_percentiles_within_one_percent(uint64_t *values, size_t count) {
     static const uint32_t wanted[] = {50000, 75000, 90000, 95000, 99000, 99500, 99900};
     for (size_t i = 0; i < count; i++)
@@ -51,7 +51,7 @@ static void percentiles_of_uniform_values_are_within_one_percent(void **state) {
     expect_percentiles_within_one_percent(samples, SAMPLES);
 }
 
-/* Repeated halving gives a long tail over all magnitudes. */
+/* Each width is doubled a random number of times, so the values have a long tail over many magnitudes. */
 static void percentiles_of_exponential_values_are_within_one_percent(void **state) {
     (void)state;
     struct ts_prng prng;
@@ -177,7 +177,8 @@ static void merging_with_an_empty_one_changes_nothing(void **state) {
     assert_memory_equal(&other, &before, sizeof hist);
 }
 
-/* Every bucket directly follows the previous one, over all 64 bits, and contains its own values. */
+/* Each bucket begins right after the previous one, and contains the values that are recorded in it. Together
+ * the buckets cover all 64 bits. */
 static void buckets_cover_the_whole_range_without_gaps(void **state) {
     (void)state;
     for (size_t i = 0; i < TS_HIST_BUCKETS; i++)

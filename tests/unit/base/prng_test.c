@@ -1,5 +1,5 @@
-/* Expected numbers come from an implementation in another language, made from the comment at the top of
- * prng.h. */
+/* The expected numbers come from an implementation in another language, which follows the comment at the top
+ * of prng.h. */
 #include "base/prng.h"
 
 #include "support/cmocka.h"
@@ -72,7 +72,7 @@ static void below_follows_the_specification(void **state) {
         assert_int_equal(ts_prng_below(&prng, 10), tens[i]);
 }
 
-/* For this n nearly every second draw is rejected, so an error in the rejection would show. */
+/* ts_prng_below rejects nearly every second draw for this bound, so an error in the rejection would show. */
 static void below_rejects_biased_numbers(void **state) {
     (void)state;
     static const uint64_t golden[] = {

@@ -73,14 +73,14 @@ static void control_characters_are_spelled_out(void **state) {
 static void characters_that_reorder_or_hide_text_are_spelled_out(void **state) {
     (void)state;
     assert_string_equal(escape(TS_BYTES("\xe2\x80\xae")), "\\xe2\\x80\\xae"); /* right-to-left override */
-    assert_string_equal(escape(TS_BYTES("\xe2\x81\xa6")), "\\xe2\\x81\\xa6"); /* isolate */
+    assert_string_equal(escape(TS_BYTES("\xe2\x81\xa6")), "\\xe2\\x81\\xa6"); /* left-to-right isolate */
     assert_string_equal(escape(TS_BYTES("\xe2\x80\xa8")), "\\xe2\\x80\\xa8"); /* line separator */
     assert_string_equal(escape(TS_BYTES("\xe2\x80\x8b")), "\\xe2\\x80\\x8b"); /* zero-width space */
     assert_string_equal(escape(TS_BYTES("\xef\xbb\xbf")), "\\xef\\xbb\\xbf"); /* byte order mark */
-    assert_string_equal(escape(TS_BYTES("\xf3\xa0\x81\x81")), "\\xf3\\xa0\\x81\\x81"); /* tag */
+    assert_string_equal(escape(TS_BYTES("\xf3\xa0\x81\x81")), "\\xf3\\xa0\\x81\\x81"); /* tag character */
 }
 
-/* Returns whether the character is unchanged. */
+/* Returns whether escaping leaves the character unchanged. */
 static bool stays(uint32_t point) {
     uint8_t utf8[4];
     size_t len = 0;
@@ -164,7 +164,7 @@ static void tiny_buffers_hold_as_many_dots_as_fit(void **state) {
     assert_string_equal(ts_text_escape(TS_BYTES("ab"), text, 3), "ab");
 }
 
-/* For any input, the output is one line without control characters, within its size. */
+/* For every pair of bytes, the output has no control character and fits its buffer of 1 to 10 bytes. */
 static void every_pair_of_bytes_comes_out_printable(void **state) {
     (void)state;
     for (unsigned pair = 0; pair < 65536; pair++) {

@@ -1,7 +1,8 @@
 #include "base/siphash.h"
 #include "support/cmocka.h"
 
-/* The vectors of the reference implementation: bytes 0, 1, 2 and so on, with the key of bytes 0 to 15. */
+/* Tests the vectors of the reference implementation: inputs of bytes 0, 1, 2 and so on, and a key of bytes 0
+ * to 15. */
 static void hashes_are_those_of_the_reference(void **state) {
     (void)state;
     static const struct {

@@ -117,7 +117,7 @@ static void a_system_that_does_not_come_back_is_not_responsive(void **state) {
     assert_true(passes(&evidence, "responsive"));
     tally.longest_ns = 1600000000;
     assert_false(passes(&evidence, "responsive"));
-    /* The printed threshold is the tested one. */
+    /* The check prints the threshold that it compares with. */
     for (size_t i = 0; i < check_count; i++)
         if (strcmp(checks[i].name, "responsive") == 0)
             assert_string_equal(checks[i].threshold, "answers within 1500 ms, and commits at the end");

@@ -34,7 +34,7 @@ static struct bench_walk walk_of(enum bench_scenario scenario, uint32_t thread) 
     return walk;
 }
 
-/* A bit for each store that the transaction writes. */
+/* Makes the next transaction. Returns a set of bits, one for each store that the transaction writes. */
 static unsigned next_places(struct bench_walk *walk) {
     unsigned places = 0;
     bench__scenario_next(walk, &txn);
@@ -75,7 +75,7 @@ static void mixed_crosses_stores_every_fifth_time(void **state) {
     assert_int_equal(crossing, 200);
 }
 
-/* Returns whether each put key is checked before, with a version that is not set yet. */
+/* Expects that the transaction checks each key directly before it puts the key. */
 static void expect_reads(void) {
     assert_true(txn.reads);
     for (size_t i = 0; i < txn.count; i += 2) {
@@ -104,7 +104,7 @@ static void zipfian_and_mixed_check_what_they_have_read(void **state) {
 static void threads_of_mixed_go_through_the_same_keys(void **state) {
     (void)state;
     struct bench_walk one = walk_of(BENCH_MIXED, 0), other = walk_of(BENCH_MIXED, 1);
-    enum { ALL = 4 * 4 * BENCH_SHARED }; /* a round over the keys of all four stores */
+    enum { ALL = 4 * 4 * BENCH_SHARED }; /* transactions in a round over all keys of the four stores */
     static char seen[ALL][BENCH_KEY_LEN];
     for (size_t i = 0; i < ALL; i++) {
         (void)next_places(&one);
@@ -154,7 +154,7 @@ static void threads_of_concurrency_share_no_key(void **state) {
         memcpy(seen[2 * i + 1], txn.ops[1].key.data, BENCH_KEY_LEN);
     }
     for (size_t i = 0; i < 200; i++) {
-        assert_int_equal(next_places(&other), 3); /* the same pair of stores */
+        assert_int_equal(next_places(&other), 3); /* stores 0 and 1 each time */
         for (size_t k = 0; k < 5000; k++) {
             assert_memory_not_equal(seen[k], txn.ops[0].key.data, BENCH_KEY_LEN);
             assert_memory_not_equal(seen[k], txn.ops[1].key.data, BENCH_KEY_LEN);

@@ -28,7 +28,8 @@ static void draw_all(uint64_t seed) {
     bench__zipf_release(&zipf);
 }
 
-/* Within five standard deviations of the expected value. The seed is fixed, so the result is always the same. */
+/* Each frequency must be within five standard deviations of its expected value. The seed is fixed, so the
+ * result is always the same. */
 static void frequencies_follow_the_law(void **state) {
     (void)state;
     static const size_t ranks[] = {1, 2, 3, 10, 100, 1000};

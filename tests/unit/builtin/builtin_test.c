@@ -102,7 +102,7 @@ static void test_the_table_is_what_the_rule_files_say(void **state) {
     glob_t files;
     ts_ruleset_init(&read);
     ts_ruleset_init(&built);
-    assert_int_equal(chdir(TS_TREE), 0); /* the file of a rule is relative to the tree */
+    assert_int_equal(chdir(TS_TREE), 0); /* rules name their files relative to the tree */
     assert_int_equal(glob("rules/*.yml", 0, NULL, &files), 0);
     for (size_t i = 0; i < files.gl_pathc; i++)
         if (!ts_ruleset_add_file(&read, files.gl_pathv[i], &error))

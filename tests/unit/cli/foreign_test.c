@@ -15,7 +15,8 @@ static const struct ts_report_occurrence places[] = {
     {.commit = TS_REPORT_NONE, .path = TS_BYTES_INIT("b.env"), .object = "", .line = 9, .end_line = 9},
 };
 
-/* A report with one finding, compared with a text. Returns whether the finding is known. */
+/* Applies the report of another tool to a report with one finding. Returns whether the finding is then
+ * known. */
 static bool is_known(const char *text, struct ts_report *ret_report) {
     static struct ts_report_finding finding;
     finding =
@@ -46,7 +47,8 @@ static void gitleaks_is_compared_by_its_secret(void **state) {
     assert_int_equal(report.baseline_unmatched, 0);
     assert_false(is_known(GITLEAKS(COMMIT, "src/a.env", "3", "another-Secret-0815"), &report));
     assert_int_equal(report.baseline_unmatched, 1);
-    /* If one secret is a part of the other, they match only in the same file. */
+    /* If the tool's secret contains the finding's secret, or is a part of it, they match only in the same
+     * file. */
     assert_true(is_known(GITLEAKS("", "src/a.env", "1", "key=" SECRET "\\n"), &report));
     assert_true(is_known(GITLEAKS("", "/home/me/src/a.env", "1", "up-Secret-4711"), &report));
     assert_false(is_known(GITLEAKS("", "other.env", "1", "key=" SECRET), &report));

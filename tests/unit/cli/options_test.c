@@ -25,7 +25,7 @@ enum { WORDS_MAX = 16 };
 static const char *operands[WORDS_MAX];
 static struct cli_given given[WORDS_MAX];
 
-/* Parses the words up to NULL. */
+/* Parses the words, which end with NULL. */
 static enum cli_parse parse(const struct cli_verb *by, const char *const *words, struct cli_arguments *ret) {
     int count = 0;
     while (words[count])

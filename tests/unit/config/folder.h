@@ -1,4 +1,4 @@
-/* A separate folder for each test, with files in it. */
+/* Makes a separate folder for each test, and files in it. */
 #ifndef TS_TESTS_CONFIG_FOLDER_H
 #define TS_TESTS_CONFIG_FOLDER_H
 
@@ -31,7 +31,7 @@ static inline int folder_end(void **state) {
     return nftw(folder, folder_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The path of a name in the folder; valid until the fourth call after this one. */
+/* Returns the path of a name in the folder. The path is valid until the fourth call after this one. */
 static inline const char *folder_path(const char *name) {
     static char paths[4][256];
     static unsigned turn;

@@ -25,7 +25,8 @@ static void expect_loaded(const char *text, const char *override) {
         fail_msg("%s", error.text);
 }
 
-/* "FILE" at the start means the path. Nothing must be loaded. */
+/* Expects that loading fails with this error and leaves the configuration unchanged. "FILE" at the start of
+ * `expected` stands for the path. */
 static void expect_wrong(const char *text, const char *override, const char *expected) {
     char whole[600];
     struct ts_txn_config untouched;

@@ -29,7 +29,7 @@ static void expect_taken(const char *text, const char *expected) {
     assert_string_equal(taken, expected);
 }
 
-/* Expects a message that consists of the path and `rest`. */
+/* Expects that reading fails with a message that consists of the path and `rest`. */
 static void expect_wrong(const char *text, const char *rest) {
     char expected[400];
     assert_int_equal(read_text(text), TS_CONFIG_INVALID);

@@ -19,7 +19,7 @@ static int drop_kit(void **state) {
     return 0;
 }
 
-/* Expects exactly one match of the secret, in this part of the text, with these encodings. */
+/* Expects exactly one match: the token at `secret`, with this depth and this outer encoding. */
 static void finds(const void *text, size_t len, struct ts_span secret, uint8_t depth,
                   enum ts_encoding outer) {
     for (int ungated = 0; ungated < 2; ungated++) {
@@ -54,7 +54,7 @@ static void plain_text_is_not_encoded(void **state) {
 
 static void base64_is_decoded_at_every_alignment(void **state) {
     (void)state;
-    /* "key=tok_...;" with 0, 1 and 2 bytes more in front */
+    /* The texts are "key=tok_...;" with 0, 1 and 2 additional bytes before the token's name. */
     FINDS("a: a2V5PXRva183YTJiOWM0ZDFlNmYzZzhoNWowazs=", 8, 33, 1, BASE64);
     FINDS("a: LmtleT10b2tfN2EyYjljNGQxZTZmM2c4aDVqMGs7", 9, 33, 1, BASE64);
     FINDS("a: Li5rZXk9dG9rXzdhMmI5YzRkMWU2ZjNnOGg1ajBrOw==", 11, 32, 1, BASE64);
@@ -75,7 +75,7 @@ static void base64_of_binary_is_left_alone(void **state) {
     finds_nothing("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIj", 48);
 }
 
-/* FF, FF FF and FF FF FF before the token, and as many bytes after it. */
+/* The token has one, two and three bytes FF before it, and as many bytes that are not text after it. */
 static void a_token_between_bytes_that_are_no_text_is_whole(void **state) {
     (void)state;
     FINDS("/3Rva183YTJiOWM0ZDFlNmYzZzhoNWowawE=", 1, 33, 1, BASE64);
@@ -125,7 +125,8 @@ static void utf16_of_both_byte_orders_is_decoded(void **state) {
     }
 }
 
-/* "key tok_...;" of both byte orders, then the token alone, after a byte order mark, and at the end. */
+/* The texts are "key tok_...;" in both byte orders, the token after a byte order mark, the token alone, and
+ * the token at the end of a text. */
 static void utf16_in_base64_is_decoded(void **state) {
     (void)state;
     FINDS("awBlAHkAIAB0AG8AawBfADcAYQAyAGIAOQBjADQAZAAxAGUANgBmADMAZwA4AGgANQBqADAAawA7AA==", 10, 64, 2,
@@ -146,7 +147,7 @@ static void utf16_in_percent_encoding_is_decoded(void **state) {
 
 static void encodings_are_followed_to_their_depth(void **state) {
     (void)state;
-    /* base64 of base64, and of base64 of base64 */
+    /* Two layers of base64 are decoded, and three layers are not. */
     FINDS("YTJWNVBYUnZhMTgzWVRKaU9XTTBaREZsTm1Zelp6aG9OV293YXpzPQ==", 6, 45, 2, BASE64);
     finds_nothing("WVRKV05WQllVblpoTVRneldWUkthVTlYVFRCYVJFWnNUbTFaZWxwNmFHOU9WMjkzWVhwelBRPT0=", 76);
 }
@@ -161,8 +162,8 @@ static size_t put_break(char *text, size_t at, const char *indent) {
     return put(text, at, indent, strlen(indent));
 }
 
-/* The token of finds() in base64: 20 characters in one line, then lines that are too short to be recognised
- * as base64. */
+/* Writes the token of finds() in base64: 20 characters in one line, then lines that are too short to be
+ * recognised as base64. Returns the position after them. */
 static size_t put_short_behind(char *text, size_t at, const char *indent) {
     static const char encoded[] = "a2V5PXRva183YTJiOWM0ZDFlNmYzZzhoNWowazs7";
     at = put(text, at, encoded, 20);
@@ -171,7 +172,7 @@ static size_t put_short_behind(char *text, size_t at, const char *indent) {
     return at;
 }
 
-/* Like put_short_behind, but the short lines are first. */
+/* Like put_short_behind, but writes the short lines first. */
 static size_t put_short_before(char *text, size_t at, const char *indent) {
     static const char encoded[] = "LmtleT10b2tfN2EyYjljNGQxZTZmM2c4aDVqMGs7";
     for (size_t i = 0; i < 16; i += 2)
@@ -191,7 +192,7 @@ static void finds_one_changed(struct ts_bytes text, size_t at) {
     }
 }
 
-/* The margin of the change may end inside a line break. */
+/* The margin around the changed byte may end inside a line break. */
 static void short_lines_that_change_are_a_part_of_the_text_around_them(void **state) {
     (void)state;
     static const char indent[] = "                ";
@@ -224,7 +225,8 @@ static void short_lines_across_a_cut_are_found(void **state) {
     }
 }
 
-/* Exactly DETECT_ENCODED_REACH bytes of the input, with 80 on both sides. */
+/* A match is found if it and 80 bytes on both sides of it take at most DETECT_ENCODED_REACH bytes of the
+ * input. */
 static void an_encoded_match_may_take_8192_bytes(void **state) {
     (void)state;
     static uint8_t wide[2 * 6000];
@@ -256,7 +258,7 @@ static size_t found_around(struct ts_bytes text, struct ts_span changed) {
     return count;
 }
 
-/* The escape is far before the change, or far after it, in the same text. */
+/* An escape is far before or far after the changed byte, in the same text. */
 static void a_change_far_from_the_escape_changes_the_text(void **state) {
     (void)state;
     static char text[8000];
@@ -309,8 +311,8 @@ static void put_wide(uint8_t *text, size_t at, const char *part, size_t len) {
     }
 }
 
-/* Wide text is cut 16,512 bytes after a block. A secret on the cut is found, even if hardly any text
- * follows. */
+/* Wide text is cut 16,512 bytes after the end of a block. A secret on the cut is found, even if hardly any
+ * text follows. */
 static void wide_text_that_ends_after_a_cut_is_found(void **state) {
     (void)state;
     enum { CUT = 131072 + 16512 };
@@ -350,8 +352,8 @@ static void wide_text_of_a_change_continues_after_the_cut_of_another(void **stat
     list_release(&found);
 }
 
-/* A group of four characters, each on its own line. Where the text begins depends on whether the group is
- * text. */
+/* Before the token there is a group of four base64 characters, each on its own line. Where the decoded text
+ * begins depends on whether this group is text. */
 static void a_match_depends_on_the_group_before_its_text(void **state) {
     (void)state;
     char text[400];

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNBOUNDED UINT32_MAX /* no token at all */
+#define UNBOUNDED UINT32_MAX /* the secret never contains a token */
 
 static struct ts_arena arena;
 
@@ -40,21 +40,21 @@ static void text_before_the_secret_counts(void **state) {
     starts_at("(?:^|[^a-z]|\\\\[nrt]|long)(?<secret>[a-z0-9]{20}|[0-9]{16})", 4);
     starts_at("key={0,3}\"?(?P<secret>[a-z0-9]{20})", 7);
     starts_at("(?:a{2,3}b?){1,2}(?<secret>[a-z0-9]{20})", 8);
-    starts_at("(?:a{9}|b(?<secret>[a-z0-9]{20}))c{5}", 1); /* the token is not on this path */
+    starts_at("(?:a{9}|b(?<secret>[a-z0-9]{20}))c{5}", 1); /* the alternative a{9} has no token */
     starts_at("(?i)x{4}(?<secret>[a-z0-9]{20})yyyyyy", 4);
     starts_at("x{4}+(?:y?\?)(?<secret>[a-z0-9]{20})", 5);
     starts_at("a{1,b(?<secret>[a-z0-9]{20})", 5);
-    starts_at("a{b(?<secret>[a-z0-9]{20})", 3); /* a literal brace */
+    starts_at("a{b(?<secret>[a-z0-9]{20})", 3); /* the brace is a literal */
 }
 
 static void other_characters_in_the_secret_count_until_a_token_begins(void **state) {
     (void)state;
     starts_at("(?<secret>[0-9]{9}:[a-f0-9]{32})", 10);
-    starts_at("(?<secret>[0-9]{16}:[a-f0-9]{32})", 0); /* the first part has enough characters */
+    starts_at("(?<secret>[0-9]{16}:[a-f0-9]{32})", 0); /* the part before ':' is a token */
     starts_at("(?<secret>[0-9]{9,16}:[a-f0-9]{32})", 16);
-    starts_at("(?<secret>[a-z]{20}:[a-f0-9]{32})", 21);        /* no digits */
-    starts_at("(?<secret>[a-z]{20}[0-9]?:[a-f0-9]{32})", 22);  /* too few characters */
-    starts_at("(?<secret>[a-z]{30}[0-9]{2}:[a-f0-9]{32})", 0); /* just enough characters, at the end */
+    starts_at("(?<secret>[a-z]{20}:[a-f0-9]{32})", 21);        /* the part before ':' has no digits */
+    starts_at("(?<secret>[a-z]{20}[0-9]?:[a-f0-9]{32})", 22);  /* the part before ':' has one digit at most */
+    starts_at("(?<secret>[a-z]{30}[0-9]{2}:[a-f0-9]{32})", 0); /* the two digits at the end make a token */
     starts_at("(?<secret>[^a]{30})", 14);
     starts_at("(?:\\b|\\\\[nrt])(?<secret>[12]/[0-9]{13,16}(?:/[0-9]{13,16})?:[a-f0-9]{32})\\b", 18);
     starts_at("(?<secret>.{3}[[:alnum:]]{16})", 3);
@@ -143,7 +143,7 @@ struct span {
     size_t to;
 };
 
-/* Where the first token-shaped run of bytes begins. */
+/* Returns where the first token-shaped run of bytes begins, or the length if no run is token-shaped. */
 static size_t first_run(struct ts_bytes bytes) {
     for (size_t from = 0; from < bytes.len; from++)
         for (size_t to = from + 1; to <= bytes.len && detect__is_token[bytes.data[to - 1]]; to++)
@@ -152,7 +152,7 @@ static size_t first_run(struct ts_bytes bytes) {
     return bytes.len;
 }
 
-/* PCRE2's match of all of the text, and the secret in it. */
+/* Returns whether PCRE2 matches the whole text. If so, sets ret_secret to the place of the secret. */
 static bool matches_whole(const struct detect_code *code, struct ts_bytes text, struct span *ret_secret) {
     pcre2_match_data *data = pcre2_match_data_create(DETECT_GROUPS_MAX + 1, NULL);
     assert_non_null(data);
@@ -166,7 +166,8 @@ static bool matches_whole(const struct detect_code *code, struct ts_bytes text, 
     return matches;
 }
 
-/* Generates texts of a rule. Returns how many its pattern matches, and the latest start of a token in them. */
+/* Generates texts of a rule. Returns how many of them its pattern matches, and sets ret_latest to the latest
+ * start of a token in these texts. */
 static unsigned try_rule(const struct ts_rule *rule, unsigned count, size_t *ret_latest) {
     struct ts_detect_error error;
     struct detect_code *code = detect__code_new(rule, &error);
@@ -211,7 +212,7 @@ static void texts_of_the_built_in_rules_are_matched(void **state) {
     ts_ruleset_release(&rules);
 }
 
-/* The bound applies to every text, and some text reaches it. */
+/* The bound on the text before a token holds for every text, and some text reaches the bound. */
 static void no_text_begins_farther_before_its_token_than_the_bound(void **state) {
     (void)state;
     static const char *const patterns[] = {

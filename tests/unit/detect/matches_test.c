@@ -23,8 +23,9 @@ static void a_match_that_another_one_covers_is_removed(void **state) {
     struct ts_match matches[] = {match(0, 10, 5), match(0, 8, 10), match(0, 8, 10), match(1, 9, 3),
                                  match(2, 15, 9), match(2, 30, 5), match(3, 30, 5), match(3, 40, 5)};
     size_t left = ts_matches_settle(&rules, matches, 8);
-    /* a at 8, b at 9, g at 30, h at 40. The larger one of two matches of a stays; g stays only where no other
-     * rule matches; the first one of two equal matches stays. */
+    /* These matches are left: a at 8, b at 9, g at 30 and h at 40. Of two matches of rule a, the larger one
+     * is kept. A match of rule g is kept only where no other rule matches. Of two equal matches, the first
+     * one is kept. */
     assert_int_equal(left, 4);
     static const size_t places[] = {8, 9, 30, 40};
     static const uint32_t whose[] = {0, 1, 2, 3};
@@ -50,16 +51,17 @@ static void a_key_replaces_the_base64_around_it(void **state) {
     struct ts_match matches[] = {match(4, 10, 50), match(0, 10, 49), match(4, 100, 50), match(0, 140, 20)};
     matches[1].depth = 1;
     matches[3].depth = 1;
-    /* The second match is not inside another one, and both stay. */
+    /* The last match is not inside the match of base64 at 100, so both are kept. */
     assert_int_equal(ts_matches_settle(&rules, matches, 4), 3);
     assert_int_equal(matches[0].rule, 0);
     assert_int_equal(matches[1].rule, 4);
-    /* The base64 may have several lines, and the match in base64 only the first one. */
+    /* The base64 of a key may have several lines, although the rule for base64 matches only its first
+     * line. */
     struct ts_match lines[] = {match(4, 10, 50), match(0, 10, 400)};
     lines[1].depth = 1;
     assert_int_equal(ts_matches_settle(&rules, lines, 2), 1);
     assert_int_equal(lines[0].rule, 0);
-    /* At the same depth, the longer one stays. */
+    /* At the same depth, the longer match is kept. */
     struct ts_match plain[] = {match(4, 10, 50), match(0, 10, 49)};
     assert_int_equal(ts_matches_settle(&rules, plain, 2), 1);
     assert_int_equal(plain[0].rule, 4);
@@ -78,7 +80,7 @@ static void a_secret_is_reported_by_the_most_specific_rule(void **state) {
     struct ts_match all[] = {match(0, 10, 20), match(1, 10, 20), match(2, 10, 20), match(3, 10, 18),
                              match(4, 10, 20)};
     assert_int_equal(ts_matches_settle(&set, all, 5), 2);
-    assert_int_equal(all[0].rule, 4); /* the path decides whether it counts */
+    assert_int_equal(all[0].rule, 4); /* whether this match counts depends on the path */
     assert_int_equal(all[1].rule, 3);
     struct ts_match names[] = {match(0, 10, 20), match(1, 10, 20)};
     names[1].confidence = TS_CONFIDENCE_HIGH;
@@ -96,7 +98,7 @@ static void a_key_is_reported_by_the_rule_that_knows_more_of_it(void **state) {
     assert_int_equal(ts_matches_settle(&rules, matches, 4), 3);
     assert_int_equal(matches[0].rule, 5);
     assert_int_equal(matches[1].rule, 6);
-    /* A token inside the key is not affected by these rules. */
+    /* These rules do not remove a token inside the key. */
     assert_int_equal(matches[2].rule, 0);
 }
 
@@ -110,7 +112,7 @@ static void of_generic_findings_the_larger_stays(void **state) {
     assert_int_equal(matches[2].rule, 3);
 }
 
-/* Settling does not depend on the order, and settling again changes nothing. */
+/* Settling does not depend on the order of the matches. Settling the result again changes nothing. */
 static void the_order_of_matches_does_not_matter(void **state) {
     (void)state;
     struct ts_match first[60];

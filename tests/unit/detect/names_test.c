@@ -49,7 +49,7 @@ static void names_of_properties_of_a_credential_are_rejected(void **state) {
             fail_msg("%s is taken for a credential", names[i]);
 }
 
-/* A file, a public key, a public invitation, a user. */
+/* Names of files, public keys, invitations, users and other public values are rejected. */
 static void names_of_public_values_are_rejected(void **state) {
     (void)state;
     static const char key_id[] = "FA4E7DEAD1BEEF2C";
@@ -77,7 +77,7 @@ static void names_of_public_values_are_rejected(void **state) {
     assert_int_equal(verdict("module.x.aws_secretsmanager_secret.db", value), DETECT_REJECT);
 }
 
-/* Hidden fields of forms, which every visitor of a page gets. */
+/* Every visitor of a page gets the hidden fields of its forms, so their values are not secret. */
 static void tokens_of_forms_are_rejected(void **state) {
     (void)state;
     assert_int_equal(verdict("authenticity_token", value), DETECT_REJECT);

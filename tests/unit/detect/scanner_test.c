@@ -246,7 +246,7 @@ static void a_token_is_found_after_an_escape(void **state) {
             const uint8_t *place = memmem(example.data, example.len, secret.data, secret.len);
             size_t before = (size_t)(place - example.data);
             if (rule->keywords.count > 0 && before + strlen(escapes[j % 3]) > rule->distance)
-                continue; /* then it is too far from its keyword */
+                continue; /* the escape moves the token too far from its keyword */
             text.len = 0;
             put(&text, example.data, before);
             put(&text, escapes[j % 3], strlen(escapes[j % 3]));
@@ -343,7 +343,8 @@ static void gates_find_the_same_in_generated_texts(void **state) {
     }
 }
 
-/* Adds all files of a folder and of the folders in it, up to a number of bytes. */
+/* Compares scans with and without gates over the files of a folder and its subfolders, up to `budget` bytes.
+ * Returns the rest of the budget. */
 static size_t compare_folder(const char *folder, size_t budget) {
     DIR *open_folder = opendir(folder);
     if (!open_folder)
@@ -382,7 +383,7 @@ static void gates_find_the_same_in_files_of_this_machine(void **state) {
     compare_folder("/etc", 300000);
 }
 
-/* A part of a text that was replaced by something else. */
+/* A part of a text that was replaced by `inserted` bytes. */
 struct change {
     size_t from;
     size_t len;
@@ -403,7 +404,8 @@ static void carry_matches(const struct list *before, const struct change *change
     }
 }
 
-/* Carries the landmarks of the text that the scanner saw last over to its new version. */
+/* Returns the landmarks of the text that the scanner scanned last, moved to their places in the changed
+ * text. */
 static struct ts_landmarks carry_landmarks(const struct change *change) {
     static struct ts_landmark carried[TS_LANDMARKS_MAX];
     struct ts_landmarks old = ts_scanner_landmarks(kit.scanner);
@@ -419,8 +421,8 @@ static struct ts_landmarks carry_landmarks(const struct change *change) {
     return kept;
 }
 
-/* After any change, scanning only the changed bytes gives the same result as a complete scan. The same is
- * true with landmarks, over many versions, and the resulting landmarks equal those of a complete scan. */
+/* After any change, a scan of only the changed bytes gives the same result as a complete scan, with and
+ * without landmarks. The landmarks that it makes equal those of a complete scan. */
 static void changed_bytes_and_carried_matches_are_a_whole_scan(void **state) {
     (void)state;
     static struct text old;
@@ -477,7 +479,8 @@ static void changed_bytes_and_carried_matches_are_a_whole_scan(void **state) {
     assert_true(landmarks_seen > 100);
 }
 
-/* Shows that this check can fail: only its landmark reveals a long rule that is far from the change. */
+/* Shows that the test above can fail: if a match of a long rule begins far before the change, only its
+ * landmark reveals the match. */
 static void without_its_landmark_a_long_match_is_not_found(void **state) {
     (void)state;
     static struct text text;
@@ -514,7 +517,7 @@ static void without_its_landmark_a_long_match_is_not_found(void **state) {
     list_release(&none);
 }
 
-/* The name may begin before the match, and a change of the name changes the result. */
+/* The name of a value may begin before the match. A change of only the name changes the result. */
 static void a_changed_name_is_judged_again(void **state) {
     (void)state;
     static const char text[] = "##########  #########  auth_token = \"Fake7Turnstone2Only9A4Test6Key8Z\"\n";
@@ -556,7 +559,7 @@ static void a_key_in_a_file_of_an_account_is_found_once(void **state) {
     list_release(&list);
 }
 
-/* The check above can fail: without the changed bytes something is missing. */
+/* Shows that tests of changed bytes can fail: if no bytes are reported as changed, the match is missing. */
 static void what_is_changed_is_not_found_without_looking(void **state) {
     (void)state;
     const struct ts_rule *rule = ts_ruleset_find(&kit.rules, "gitlab-pat");
@@ -594,8 +597,8 @@ static void windows_with_overlap_find_what_one_scan_finds(void **state) {
     }
 }
 
-/* Without the overlap a match is missing: a match across a seam is in neither window, and is not reported
- * wrongly in one of them. */
+/* Without an overlap, a match across the end of a window is in neither window. Neither window reports the
+ * match wrongly. */
 static void a_match_across_the_end_of_a_window_is_not_reported(void **state) {
     (void)state;
     const struct ts_rule *rule = ts_ruleset_find(&kit.rules, "gitlab-pat");
@@ -620,8 +623,8 @@ static void an_empty_input_has_nothing(void **state) {
     list_release(&list);
 }
 
-/* Inputs that make a backtracking matcher slow. The steps are bounded, so this ends; the speed is not
- * tested. */
+/* Scans inputs that make a backtracking matcher slow. The test ends because the steps are bounded. It does
+ * not measure the speed. */
 static void no_input_takes_unbounded_steps(void **state) {
     (void)state;
     static const char *const seeds[] = {"-----BEGIN PRIVATE KEY-----\n",

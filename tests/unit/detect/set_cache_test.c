@@ -58,7 +58,7 @@ static enum ts_detector_cache use(const char *where) {
     return state;
 }
 
-/* The only file in the cache. */
+/* Sets ret_path to the path of the only file in the cache. */
 static void path_of_file(char *ret_path, size_t size) {
     DIR *opened = opendir(cache);
     assert_non_null(opened);

@@ -15,7 +15,8 @@ struct kit {
     struct ts_scanner *scanner;
 };
 
-/* Uses no cache, so that no files remain. */
+/* Prepares a scanner with own_rules, or with the built-in rules if own_rules is NULL. It uses no cache, so no
+ * files remain. */
 static inline void kit_init(struct kit *kit, const char *own_rules) {
     struct ts_detect_error error;
     ts_ruleset_init(&kit->rules);
@@ -36,7 +37,7 @@ static inline void kit_release(struct kit *kit) {
     ts_ruleset_release(&kit->rules);
 }
 
-/* Matches with copies of their secrets; `shift` is added to their places. */
+/* Matches with copies of their secrets. list_add adds `shift` to the places of a match. */
 struct list {
     struct ts_match *matches;
     size_t count;
@@ -70,7 +71,7 @@ static inline void list_release(struct list *list) {
     *list = (struct list){0};
 }
 
-/* Settling drops matches; their secrets are freed. */
+/* Settles the matches, and frees the secrets of those that settling drops. */
 static inline void list_settle(struct list *list, const struct ts_ruleset *rules) {
     const uint8_t **all = malloc((list->count + 1) * sizeof *all);
     assert_non_null(all);
@@ -104,7 +105,7 @@ static inline const char *rule_of(const struct kit *kit, const struct ts_match *
     return kit->rules.rules[match->rule].id;
 }
 
-/* Returns whether the settled lists are equal. Prints the first difference. */
+/* Fails the test with the first difference if the settled lists differ. */
 static inline void assert_same(const struct kit *kit, const struct list *a, const struct list *b,
                                const char *what) {
     for (size_t i = 0; i < a->count || i < b->count; i++) {

@@ -45,7 +45,7 @@ static void add_run(void *context, struct ts_span run) {
     runs->runs[runs->count++] = run;
 }
 
-/* Searches byte by byte, directly by the definition. */
+/* Finds the runs byte by byte, as their definition says. */
 static void find_slowly(struct ts_bytes bytes, struct runs *ret_runs) {
     ret_runs->count = 0;
     size_t from = 0;
@@ -111,7 +111,7 @@ static void a_run_is_followed_out_of_the_part_that_is_looked_at(void **state) {
     assert_int_equal(found.count, 1);
     assert_int_equal(found.runs[0].from, 0);
     assert_int_equal(found.runs[0].len, 300);
-    /* With this stretch, the digits are too far away. */
+    /* With a stretch of 20 bytes, the digits are too far away. */
     found.count = 0;
     detect__token_runs(detect__classify_choose(), all, (struct ts_span){100, 50}, 20, &visitor);
     assert_int_equal(found.count, 0);

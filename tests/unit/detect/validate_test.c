@@ -31,20 +31,20 @@ static void key_ids_of_aws_are_base_32(void **state) {
 
 static void a_jwt_has_an_algorithm_and_claims(void **state) {
     (void)state;
-    /* {"alg":"HS256"} . {"a":1} */
+    /* The header is {"alg":"HS256"}, and the payload is {"a":1}. */
     assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJhbGciOiJIUzI1NiJ9.eyJhIjoxfQ.c2ln"), DETECT_KEEP);
-    /* {"alg":"none"} */
+    /* The header is {"alg":"none"}. */
     assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJhbGciOiJub25lIn0.eyJhIjoxfQ.c2ln"), DETECT_LOWER);
-    /* {"alg":"NonE"} */
+    /* The header is {"alg":"NonE"}. */
     assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJhbGciOiJOb25FIn0.eyJhIjoxfQ.c2ln"), DETECT_LOWER);
-    /* {"typ":"JWT!!"} has no algorithm */
+    /* The header {"typ":"JWT!!"} has no algorithm. */
     assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJ0eXAiOiJKV1QhISJ9.eyJhIjoxfQ.c2ln"), DETECT_REJECT);
     assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJhbGciOiJIUzI1NiJ9"), DETECT_REJECT);
 }
 
 static void a_pem_body_is_der_of_its_length_or_openssh(void **state) {
     (void)state;
-    /* 30 06 02 01 00 02 01 07 */
+    /* The key's bytes are 30 06 02 01 00 02 01 07. */
     assert_int_equal(verdict(TS_VALIDATOR_PEM,
                              "-----BEGIN EC PRIVATE KEY-----\nMAYCAQACAQc=\n-----END EC PRIVATE KEY-----"),
                      DETECT_RAISE);
@@ -56,7 +56,8 @@ static void a_pem_body_is_der_of_its_length_or_openssh(void **state) {
                      DETECT_REJECT);
 }
 
-/* DER with this length and made-up bytes, in armour; only the first `given` bytes are present. */
+/* Returns the verdict on a key in PEM. The DER has made-up bytes and states `whole` bytes as its size, but
+ * only the first `given` bytes are present. */
 static enum detect_verdict verdict_on_der(size_t whole, size_t given, const char *line_break) {
     static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     uint8_t der[1204] = {0x30};
@@ -222,12 +223,12 @@ static void a_checksum_is_no_token_of_all_letters(void **state) {
 
 static void logins_in_base64_are_judged_by_what_they_say(void **state) {
     (void)state;
-    /* ci:Fak3Tu4nst0ne; :Fak3Tu4nst0ne */
+    /* The values decode to ci:Fak3Tu4nst0ne and :Fak3Tu4nst0ne. */
     assert_int_equal(verdict(TS_VALIDATOR_BASIC, "Y2k6RmFrM1R1NG5zdDBuZQ=="), DETECT_KEEP);
     assert_int_equal(verdict(TS_VALIDATOR_BASIC, "OkZhazNUdTRuc3QwbmU="), DETECT_KEEP);
-    /* ci:turnstone has a weak password. */
+    /* The value decodes to ci:turnstone, which has a weak password. */
     assert_int_equal(verdict(TS_VALIDATOR_BASIC, "Y2k6dHVybnN0b25l"), DETECT_LOWER);
-    /* user:password, ci:changeme, ci:, cixTurnstone, and bytes that are not text */
+    /* The values decode to user:password, ci:changeme, ci:, cixTurnstone, and bytes that are not text. */
     static const char *const no[] = {"dXNlcjpwYXNzd29yZA==",
                                      "Y2k6Y2hhbmdlbWU=",
                                      "Y2k6",
@@ -311,7 +312,7 @@ static void made_up_values_are_lowered(void **state) {
     assert_int_equal(detect__placeholder(TS_BYTES("Q7wX2...vK9zP")), DETECT_LOWER);
     assert_int_equal(detect__placeholder(TS_BYTES("1Q45wxxxx12345")), DETECT_LOWER);
     assert_int_equal(detect__placeholder(TS_BYTES("d41d8cd98f00b204e9800998ecf8427e")), DETECT_LOWER);
-    /* "example-app-secret", and a text that is not a placeholder */
+    /* The values decode to "example-app-secret", and to a text that is not a placeholder. */
     assert_int_equal(detect__placeholder(TS_BYTES("ZXhhbXBsZS1hcHAtc2VjcmV0")), DETECT_LOWER);
     assert_int_equal(detect__placeholder(TS_BYTES("a2VzdHJlbC1ncmFuaXRlLTc3")), DETECT_KEEP);
     assert_int_equal(detect__placeholder(TS_BYTES("JBSWY3DPEHPK3PXP")), DETECT_LOWER);
@@ -326,7 +327,8 @@ static void made_up_values_are_lowered(void **state) {
     assert_int_equal(detect__placeholder(TS_BYTES("%k&b8o7qn0ga2^32yeer@xjo%")), DETECT_KEEP);
 }
 
-/* ASP.NET Core Identity stores them in base64: the format, three numbers, a salt of 16 bytes and a key of 32. */
+/* ASP.NET Core Identity stores hashes of passwords in base64: the format, three numbers, a salt of 16 bytes
+ * and a key of 32 bytes. */
 static void hashes_of_identity_are_no_passwords(void **state) {
     (void)state;
     static const char hash[] = "AQAAAAIAAYagAAAAE"
@@ -340,8 +342,8 @@ static void hashes_of_identity_are_no_passwords(void **state) {
     assert_int_equal(detect__placeholder(ts_bytes_of_cstring(long_salt)), DETECT_LOWER);
 }
 
-/* A run of nine or more consecutive characters that is at least half of the text makes a value weak. It may
- * still be in use, so its confidence is only lowered. */
+/* A run of nine or more consecutive characters that is at least half of the text makes a value weak. A weak
+ * value may still be in use, so its confidence is only lowered. */
 static void a_sequence_counts_when_it_is_long_and_half_of_it(void **state) {
     (void)state;
     assert_int_equal(detect__placeholder(TS_BYTES("0123456789abcdef01")), DETECT_LOWER);
@@ -354,7 +356,8 @@ static void a_sequence_counts_when_it_is_long_and_half_of_it(void **state) {
     assert_int_equal(detect__placeholder(TS_BYTES("klmnopqrsQ7w")), DETECT_LOWER);
 }
 
-/* More than half of at least sixteen characters follow the one before them. */
+/* A value is made up if it has at least sixteen characters, and more than half of them are successors of the
+ * character before. */
 static void a_stepped_value_is_made_up(void **state) {
     (void)state;
     assert_int_equal(detect__placeholder(TS_BYTES("tok_aBc123DeF456Ghi789Jkl012")), DETECT_LOWER);

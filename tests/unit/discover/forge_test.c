@@ -60,11 +60,11 @@ static void templates_are_filled_within_their_size(void **state) {
     char text[32];
     assert_true(discover__fill("https://{{host}}/{{owner}}?{{page}}", &values, text, sizeof text));
     assert_string_equal(text, "https://h/a%2Fb?7");
-    assert_true(discover__fill("{{token}}", &values, text, sizeof text)); /* has no value */
+    assert_true(discover__fill("{{token}}", &values, text, sizeof text)); /* the name token has no value */
     assert_string_equal(text, "{{token}}");
     assert_true(discover__fill("{{page}}", &values, text, 2));
     assert_false(discover__fill("{{page}}", &values, text, 1));
-    /* A value is not a template. */
+    /* A value is inserted as it is, even if it looks like a template. */
     assert_true(discover__fill("{{name}}", &(struct discover_values){.name = "{{name}}"}, text, sizeof text));
     assert_string_equal(text, "{{name}}");
 }

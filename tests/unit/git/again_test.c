@@ -80,7 +80,8 @@ static void objects_that_move_again_and_again_are_found(void **state) {
     struct ts_git_repo *repo = open_with_refs("r");
     assert_int_equal(visit_all(repo), 16);
     for (int i = 0; i < 6; i++) {
-        /* The first repeated search finds a pack that no longer exists at the next search. */
+        /* Each round moves all objects into a new pack, and deletes the files that the previous round has
+         * read. */
         sh("cd r && echo more%d >a && git add a && git commit -qm more && git repack -adq && git prune-packed",
            i);
         assert_int_equal(visit_all(repo), 16);
@@ -167,8 +168,8 @@ static unsigned moves_left;
 DIR *__real_opendir(const char *path);
 DIR *__wrap_opendir(const char *path);
 
-/* The linker replaces the real function by this one (CMakeLists.txt). Just before a folder is listed, the ref
- * moves to the other folder. */
+/* The linker replaces opendir by this function (CMakeLists.txt). Just before heads/a or heads/z is listed,
+ * the ref in it moves to the other of these two folders. */
 DIR *__wrap_opendir(const char *path) {
     size_t len = strlen(path);
     bool is_a = len > 8 && strcmp(path + len - 8, "/heads/a") == 0;

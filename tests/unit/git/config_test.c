@@ -1,4 +1,4 @@
-/* The format of a repository, from its configuration as git writes and reads it. */
+/* Reads the format of a repository from its configuration, as git writes and reads it. */
 #include "config.h"
 
 #include "repo_maker.h"
@@ -137,7 +137,8 @@ static void files_that_git_reads_are_read(void **state) {
             fail_msg("not read: number %zu", i);
 }
 
-/* A name longer than all known names is truncated, and never mistaken for a name that it begins with. */
+/* A name longer than all known names is truncated. It is never taken for the known name with which it
+ * begins. */
 static void long_names_and_values_are_cut(void **state) {
     (void)state;
     char text[4096];

@@ -8,15 +8,15 @@
 
 struct text_file {
     const char *name;
-    const char *make; /* the repository to read is below `at` */
+    const char *make; /* shell commands that make the repository */
     const char *file;
-    const char *at;
-    /* Git refuses bad values of settings that reading does not need. Then everything that was reached before
-     * must be reached. */
+    const char *at; /* folder of the repository to read */
+    /* Git refuses bad values even of settings that reading does not need. If git refuses the file, everything
+     * that git reached before must be reached. */
     bool is_config;
 };
 
-/* The ids that git reaches, or NULL if git fails. The caller frees the text. */
+/* Returns the ids that git reaches, or NULL if git fails. The caller frees the text. */
 static char *reached_by_git(const char *folder) {
     char command[256];
     snprintf(command, sizeof command, "git -C %s rev-list --objects --all --no-object-names 2>err", folder);
@@ -32,7 +32,7 @@ static char *reached_by_git(const char *folder) {
     return NULL;
 }
 
-/* Returns NULL, without a fault, if opening fails. */
+/* Returns all objects that refs reach. Returns NULL, without a fault, if opening fails. */
 static struct ts_git_set *reach_all(const char *folder, struct fault_list *faults,
                                     struct ts_git_repo **ret_repo, struct ts_git_graph **ret_graph) {
     struct ts_git_fault_sink sink = {fault_take, faults};
@@ -47,8 +47,8 @@ static struct ts_git_set *reach_all(const char *folder, struct fault_list *fault
     return set;
 }
 
-/* Returns false if git reaches more and there is no fault. If git fails, compares with `sound`; without
- * `sound`, git must not fail. */
+/* Returns false if git reaches an object that reach_all does not reach, and there is no fault. If git fails,
+ * `sound` has the ids that must be reached. Without `sound`, git must not fail. */
 static bool is_honest(const char *folder, const char *sound, char *why, size_t size) {
     struct fault_list *faults = calloc(1, sizeof *faults);
     struct ts_git_repo *repo = NULL;
@@ -85,7 +85,7 @@ static void put_file(const char *path, const char *bytes, size_t len) {
     assert_int_equal(fclose(file), 0);
 }
 
-/* Two branches and a tag, each with a commit that nothing else reaches. */
+/* Makes two branches and an annotated tag. Each of them reaches an object that the others do not reach. */
 #define HISTORY                                                                                                                                         \
     "git init -q r && cd r && git config advice.graftFileDeprecated false && for i in 1 2 3; do echo $i >f && git add f && git commit -qm $i; done && " \
     "git checkout -q --orphan side && git commit -qm side && git tag -am t t main~1 && git checkout -q main && cd .. && "
@@ -149,7 +149,7 @@ static void files_that_are_cut_off_are_faults_or_read_as_git_reads_them(void **s
 
 /* ---- lines ---- */
 
-/* Names and ids are literal; git refuses each of these files or ignores a part of it. */
+/* Names and ids in these files are literal. Git refuses each file, or ignores a part of it. */
 static void lines_that_git_does_not_write_are_faults(void **state) {
     (void)state;
     static const struct {

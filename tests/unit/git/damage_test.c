@@ -5,8 +5,8 @@
 #include "objects.h"
 #include "pack_writer.h"
 
-/* Reads everything that refs reach, with its type, in the order of a scan: first the graph, then the
- * contents. */
+/* The result of read_reachable, which reads everything that refs reach, with its type, in the order of a
+ * scan: first the graph, then the contents. */
 struct reading {
     size_t faults;
     struct seen_list contents;
@@ -61,8 +61,8 @@ static uint8_t *read_file(const char *path, size_t *ret_len) {
     return (uint8_t *)output_of(ret_len, "cat %s", path);
 }
 
-/* Changes a bit in the type byte of every entry of the larger pack: the contents are the same, or there is a
- * fault. */
+/* Changes a bit in the type byte of every entry of the larger pack. The contents must be the same, or there
+ * must be a fault. */
 static void check_type_bits(const char *more) {
     make_packed(more);
     struct reading expected = read_reachable("b");
@@ -138,7 +138,7 @@ static void a_sound_copy_is_read_instead_of_a_damaged_one(void **state) {
     free(expected.items);
 }
 
-/* An object that is stored under an id that does not match its content. */
+/* Stores an object under an id that does not match its content. */
 static void a_content_under_another_id_is_a_fault(void **state) {
     (void)state;
     static const char *const wrong[] = {"HEAD", "HEAD^{tree}", "HEAD:d/f", "t"};
@@ -194,8 +194,8 @@ static void forged_ids_in_packs_are_faults_when_they_are_verified(void **state) 
     "python3 -c \"import sys; sys.stdout.buffer.write(b'" mode_and_name "\\0' + bytes.fromhex('$" child      \
     "'))\" | git hash-object --literally -t tree -w --stdin"
 
-/* Each maker writes an object that gives a wrong type for another object. Its last line is the id of the
- * tip. */
+/* Each of these commands writes an object that names another object with a wrong type. The last line that it
+ * prints is the id of the tip. */
 static void objects_that_are_named_with_another_type_are_faults(void **state) {
     (void)state;
     static const char *const makers[] = {

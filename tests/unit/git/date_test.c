@@ -1,4 +1,4 @@
-/* Dates as git reads them, at several times, in several zones. */
+/* Dates are read as git reads them, at several times and in several zones. */
 #include "date.h"
 
 #include "repo_maker.h"
@@ -84,7 +84,7 @@ static void each_is_that_of_git(void **state) {
     (void)state;
     static const char *const zones[] = {"UTC", "EST5EDT,M3.2.0,M11.1.0", "CET-1CEST,M3.5.0,M10.5.0/3",
                                         "<+0545>-5:45"};
-    /* An ordinary day, a day of February that few years have, the 31st, and hours around a change of the clock. */
+    /* An ordinary day, February 29, March 31, and hours around a change of the clock. */
     static const int64_t nows[] = {1700000000, 1709208000, 1711886400, 1711848000, 1730008799, 1699164000};
     size_t count = sizeof dates / sizeof dates[0];
     char command[6000];

@@ -56,7 +56,7 @@ static void copies_whose_sources_touch_are_one(void **state) {
     free(made.copies.items);
 }
 
-/* The sources are adjacent, but the results have bytes between them. */
+/* The copied stretches are adjacent in the base, but not in the result. */
 static void copies_with_something_between_stay_apart(void **state) {
     (void)state;
     struct made made = apply(TS_BYTES("\24\11"
@@ -73,8 +73,8 @@ static void deltas_that_are_not_valid_are_refused(void **state) {
     static const struct ts_bytes bad[] = {
         TS_BYTES_INIT(""),                          /* no sizes */
         TS_BYTES_INIT("\24"),                       /* only one of the two sizes */
-        TS_BYTES_INIT("\23\1\1x"),                  /* the size of another base */
-        TS_BYTES_INIT("\24\1\0x"),                  /* reserved */
+        TS_BYTES_INIT("\23\1\1x"),                  /* the size of a different base */
+        TS_BYTES_INIT("\24\1\0x"),                  /* a reserved instruction */
         TS_BYTES_INIT("\24\2\1x"),                  /* too short a result */
         TS_BYTES_INIT("\24\1\2xy"),                 /* too long a result */
         TS_BYTES_INIT("\24\5\5xy"),                 /* an insertion that is cut off */

@@ -29,7 +29,7 @@ static bool take(void *ctx, unsigned worker, const struct ts_git_object *object,
     return true;
 }
 
-/* Collects the evidence of all objects of these types by a visit, and the ids of the packs. */
+/* The evidence of all objects that look() has visited, and the ids of the packs. */
 struct past {
     struct taken taken;
     uint8_t packs[8][TS_GIT_PACK_ID_LEN];
@@ -51,7 +51,7 @@ static void look(const char *folder, unsigned types, struct past *ret_past) {
     ts_git_repo_free(repo);
 }
 
-/* Counts the results of the comparison by kind. */
+/* Compares `past` with the repository, and counts the results by kind. */
 static void compare(const char *folder, const uint8_t with[static TS_GIT_EVIDENCE_KEY_LEN],
                     const struct past *past, size_t ret_counts[static 3]) {
     struct ts_git_repo *repo = open_repo(folder);
@@ -100,7 +100,7 @@ static void unchanged_packs_need_no_look_and_copies_of_them_are_compared(void **
     sh("cd a/.git/objects/pack && chmod u+w *.pack && touch -r *.idx *.pack");
     compare("a", key, &past, counts);
     assert_counts(counts, 0, 0, 12);
-    /* Without deltas, objects that were deltas before have other entries. */
+    /* After a repack without deltas, objects that were deltas before have different entries. */
     sh("cd a && git repack -adfq --depth=0 --window=0");
     compare("a", key, &past, counts);
     assert_true(counts[TS_GIT_OTHER] == 5 && counts[TS_GIT_SAME_BYTES] == 7);
@@ -124,8 +124,8 @@ static void loose_objects_are_compared_by_their_files(void **state) {
     assert_counts(counts, 2, 0, 0);
 }
 
-/* A chain of deltas on `root`. A different root changes the content of every delta, although the stored deltas
- * are the same. */
+/* Writes a pack with a chain of deltas whose first base is `root`. A different root changes the content of
+ * every object in the chain, although the stored deltas are the same. */
 static void make_chain(const char *folder, const char *root) {
     struct pack_writer w;
     uint8_t delta[64];
@@ -153,7 +153,7 @@ static void deltas_of_changed_objects_have_changed(void **state) {
     assert_counts(counts, 6, 0, 1);
 }
 
-/* Lengths around the sizes of words and blocks. */
+/* Tests lengths around the sizes of words and blocks. */
 static void contents_of_every_length_are_distinguished(void **state) {
     (void)state;
     static const size_t lengths[] = {0,    1,    15,   16,   17,   31,   1000, 1023,

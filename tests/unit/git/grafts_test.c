@@ -1,4 +1,4 @@
-/* Grafted parents and replaced objects: everything that git reaches, with them or without them, must be
+/* Tests grafted parents and replaced objects. Everything that git reaches with or without them must be
  * reached. */
 #include "git/walk.h"
 
@@ -6,7 +6,8 @@
 
 #define COMMIT(name) "echo " name " >" name " && git add . && git commit -qm " name " && git tag " name " && "
 
-/* main has a, b and c; x and y are on separate branches, which are deleted when `end` runs. */
+/* Makes a branch main with the commits a, b and c. The commits x and y are on another branch, which is
+ * deleted before the commands `end` run. */
 static void make_history(const char *end) {
     sh("rm -rf r && git init -q r && cd r && git config advice.graftFileDeprecated false && " COMMIT("a")
            COMMIT("b") COMMIT("c") "git checkout -q --orphan other && git rm -rfq . && " COMMIT("x") COMMIT(
@@ -38,7 +39,8 @@ static void assert_reached(const struct ts_git_set *set, const char *command) {
     free(text);
 }
 
-/* From all refs and from main: compares with everything that git reaches with and without replacements. */
+/* Makes a history. From all refs and from main, everything must be reached that git reaches with and without
+ * replacements. */
 static void check_union(const char *end) {
     struct fault_list *faults = calloc(1, sizeof *faults);
     assert_non_null(faults);
@@ -87,12 +89,12 @@ static void what_git_shows_and_what_is_kept_are_both_reached(void **state) {
     "c=$(git rev-parse b) && mkdir -p .git/refs/replace && for i in " numbers "; do "                        \
     "n=$(git commit-tree -m $i b^{tree}) && echo $n >.git/refs/replace/$c && c=$n; done"
 
-/* Cycles, too long chains, and missing objects. */
+/* Tests cycles of replacements, chains that are too long, and replacements by missing objects. */
 static void replacements_that_go_round_or_nowhere_end(void **state) {
     (void)state;
     static const struct {
         const char *maker;
-        enum ts_git_error error; /* the first, or OK */
+        enum ts_git_error error; /* of the first fault, or OK */
     } cases[] = {
         {"b=$(git rev-parse b) x=$(git rev-parse x) && mkdir -p .git/refs/replace && echo $x >.git/refs/replace/$b && "
          "echo $b >.git/refs/replace/$x",

@@ -34,8 +34,8 @@ static void deltas_that_go_round_are_named_and_the_rest_is_read(void **state) {
     writer_blob(&w, "sound", 5);                                              /* 0 */
     writer_ref_delta(&w, writer_oid(2), delta, delta_append(delta, 5, 'x'));  /* 1 */
     writer_ref_delta(&w, writer_oid(1), delta, delta_append(delta, 5, 'x'));  /* 2 */
-    writer_ref_delta(&w, writer_oid(3), delta, delta_append(delta, 5, 'x'));  /* 3: itself */
-    writer_ref_delta(&w, writer_oid(99), delta, delta_append(delta, 5, 'x')); /* 4: nowhere */
+    writer_ref_delta(&w, writer_oid(3), delta, delta_append(delta, 5, 'x'));  /* 3: on itself */
+    writer_ref_delta(&w, writer_oid(99), delta, delta_append(delta, 5, 'x')); /* 4: on a missing id */
     writer_ref_delta(&w, writer_oid(4), delta, delta_append(delta, 6, 'x'));  /* 5: on 4 */
     writer_ref_delta(&w, writer_oid(0), delta, delta_append(delta, 5, 'x'));  /* 6 */
     writer_finish(&w, "r");
@@ -85,7 +85,8 @@ static void chains_of_twenty_thousand_deltas_are_rebuilt(void **state) {
     free(faults);
 }
 
-/* Every node has two children, so that bases must be kept while others are built. */
+/* Each object except the last ones is the base of two deltas, so bases must be kept while other objects are
+ * built. */
 static void a_bush_of_deltas_stays_in_its_budget(void **state) {
     (void)state;
     enum { NODES = 127, SIZE = 200000 };
@@ -160,7 +161,7 @@ static void sizes_that_lie_are_faults(void **state) {
     free(faults);
 }
 
-/* A small delta that makes 64 MiB, and deltas of the result, with a budget of 4 MiB. */
+/* Visits a small delta that makes 64 MiB, and a delta of its result, with a budget of 4 MiB. */
 static void bombs_come_in_windows_within_the_budget(void **state) {
     (void)state;
     struct pack_writer w;
@@ -209,7 +210,8 @@ static uint32_t write_tree(struct pack_writer *w, const char *entry, uint32_t ch
     return w->count - 1;
 }
 
-/* A commit of the tree, to which refs/heads/main of the repository will point. */
+/* Writes a commit of the tree, and returns its id. refs/heads/main of the repository will point to this
+ * commit. */
 static struct ts_git_oid write_commit(struct pack_writer *w, uint32_t tree) {
     char content[256];
     char hex[TS_GIT_OID_HEX_SIZE];
@@ -256,7 +258,8 @@ static void folders_nested_without_end_are_cut(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* Each tree is a delta of the previous one with another blob, and only the last tree is reachable. */
+/* Makes a chain of trees. Each tree is a delta of the previous one with another blob, and only the last tree
+ * is reachable. */
 static void check_chain_of_trees(uint32_t length, bool is_exact) {
     struct pack_writer w;
     writer_init(&w);
@@ -304,7 +307,8 @@ struct original {
     size_t len;
 };
 
-/* Reads the changed file: no crash, and each object is unchanged or reported as damaged. */
+/* Writes the changed file and reads the repository. Each object must be unchanged, or there must be a fault.
+ * If must_name is true, a fault must name each object that was not read. */
 static void check_changed(const char *file, struct ts_bytes changed, const struct seen_list *expected,
                           bool must_name) {
     static const struct ts_git_visit_options options = {
@@ -375,8 +379,8 @@ static void any_changed_byte_of_a_pack_is_noticed(void **state) {
     check_every_byte("b/objects/pack/pack-*.pack", true, 2);
 }
 
-/* A changed id is another object, so not every object is named as damaged; objects that refer to it report it
- * as missing. */
+/* A changed id in the index stands for another object, so faults do not name every object that was lost.
+ * Objects that refer to a lost object report it as missing. */
 static void any_changed_byte_of_an_index_is_survived(void **state) {
     (void)state;
     make_small();

@@ -1,4 +1,4 @@
-/* Counting held memory, and reusing buffers. */
+/* Tests how held memory is counted, and how buffers are reused. */
 #include "ledger.h"
 
 #include "support/cmocka.h"
@@ -13,14 +13,14 @@ static void a_refused_amount_is_not_held(void **state) {
     git__ledger_init(&ledger, 100);
     assert_true(git__ledger_try(&ledger, 60));
     assert_false(git__ledger_try(&ledger, 41));
-    assert_true(git__ledger_try(&ledger, 40)); /* the whole limit */
+    assert_true(git__ledger_try(&ledger, 40)); /* 60 and 40 together reach the limit */
     assert_int_equal(atomic_load(&ledger.most), 100);
     git__ledger_give(&ledger, 100);
     assert_int_equal(atomic_load(&ledger.used), 0);
     git__ledger_release(&ledger);
 }
 
-/* No thread is left that could return memory. */
+/* The last thread gets memory above the limit, because no other thread is left that could return memory. */
 static void the_last_one_continues_above_the_limit_and_is_counted(void **state) {
     (void)state;
     struct git__ledger ledger;
@@ -134,11 +134,11 @@ static void a_buffer_that_came_back_is_used_again(void **state) {
     git__pool_give(&p.pool, buffer);
     assert_int_equal(p.pool.kept, 8 * KIB);
     assert_int_equal(atomic_load(&p.ledger.used), 8 * KIB);
-    struct git__buffer again = take(&p, 5 * KIB); /* three sizes below */
+    struct git__buffer again = take(&p, 5 * KIB); /* three sizes below 8 KiB */
     assert_ptr_equal(again.bytes, buffer.bytes);
     assert_int_equal(p.pool.kept, 0);
     git__pool_give(&p.pool, again);
-    struct git__buffer small = take(&p, 4 * KIB); /* four sizes below: too much would be unused */
+    struct git__buffer small = take(&p, 4 * KIB); /* four sizes below 8 KiB: too much would be unused */
     assert_int_equal(small.capacity, 4 * KIB);
     git__pool_drop(&p.pool, small);
     assert_int_equal(atomic_load(&p.ledger.used), 8 * KIB);

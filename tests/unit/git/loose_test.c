@@ -1,4 +1,4 @@
-/* Loose objects: intact ones, and ones with heads that git does not write. */
+/* Reads loose objects, intact ones and ones with heads that git does not write. */
 #include "loose.h"
 
 #include "support/cmocka.h"

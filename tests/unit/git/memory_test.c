@@ -94,7 +94,8 @@ static void take_look(const char *folder, struct look *look) {
     ts_git_repo_free(repo);
 }
 
-/* Makes each allocation of a look fail in turn. */
+/* Makes each allocation of take_look() fail in turn. A look without an error or a fault must have visited all
+ * objects. */
 static void expect_no_lie(const char *folder) {
     struct look sound;
     struct look look;
@@ -115,7 +116,7 @@ static void expect_no_lie(const char *folder) {
     assert_true(number > 100);
 }
 
-/* Packed deltas, loose objects and refs of both kinds. */
+/* Makes packed deltas, loose objects, and both loose and packed refs. */
 #define HISTORY                                                                                                \
     "git init -q r && cd r && for i in 1 2 3; do seq $i 300 >f && git add f && git commit -qm $i; done && "    \
     "git tag -am t t && git repack -adq && git pack-refs --all && echo 4 >g && git add g && git commit -qm 4 " \

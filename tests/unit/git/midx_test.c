@@ -10,7 +10,7 @@
 #define NAMES   "pack-a.idx\0pack-b.idx\0"
 #define TRAILER 20
 
-/* Five chunks at most, in this order; a length of zero leaves one out. */
+/* The chunks of an index, in their order. Only LOFF may be absent. */
 enum chunk { PNAM, OIDF, OIDL, OOFF, LOFF, CHUNKS };
 
 struct maker {
@@ -24,7 +24,8 @@ static void put_row(struct maker *m, size_t row, const char name[static 4], uint
     ts_be64_store(at, m->bytes + 12 + row * 12 + 4);
 }
 
-/* Ids 10…, 20…, 30… in packs 0, 1, 0, at 100, 200 and the given offset. */
+/* Makes an index of the ids 10…, 20… and 30… in the packs 0, 1 and 0, at the offsets 100, 200 and
+ * last_offset. */
 static void make(struct maker *m, uint32_t last_offset, size_t large_count) {
     static const char names[CHUNKS][4] = {"PNAM", "OIDF", "OIDL", "OOFF", "LOFF"};
     const size_t lens[CHUNKS] = {sizeof NAMES - 1, 1024, IDS * 20, IDS * 8, large_count * 8};
@@ -88,11 +89,11 @@ static void large_offsets_are_in_a_table_of_their_own(void **state) {
     assert_true(init(&m, &midx));
     assert_true(find(&midx, 0x30, &place));
     assert_int_equal(place.offset, (UINT64_C(5) << 32) + 1);
-    make(&m, 0x80000002u, 2); /* after the end of the table */
+    make(&m, 0x80000002u, 2); /* this row is after the end of the table */
     assert_true(init(&m, &midx));
     assert_false(find(&midx, 0x30, &place));
     assert_true(find(&midx, 0x10, &place));
-    make(&m, 0x80000002u, 0); /* without a table it is an offset like any other */
+    make(&m, 0x80000002u, 0); /* without a table of large offsets, this is an ordinary offset */
     assert_true(init(&m, &midx));
     assert_true(find(&midx, 0x30, &place));
     assert_int_equal(place.offset, 0x80000002u);
@@ -133,16 +134,16 @@ static void contradictory_tables_are_refused(void **state) {
     make(&m, 300, 0); /* the first chunk begins in the table of chunks */
     put_row(&m, 0, "PNAM", m.starts[PNAM] - 1);
     assert_refused(&m);
-    make(&m, 300, 0); /* it ends before it begins */
+    make(&m, 300, 0); /* the first chunk ends before it begins */
     put_row(&m, 1, "OIDF", m.starts[PNAM] - 1);
     assert_refused(&m);
-    make(&m, 300, 0); /* the last one ends in the trailer */
+    make(&m, 300, 0); /* the last chunk ends in the trailer */
     put_row(&m, 4, "\0\0\0", m.len - TRAILER + 1);
     assert_refused(&m);
     make(&m, 300, 0); /* one id more than there is room for */
     ts_be32_store(IDS + 1, m.bytes + m.starts[OIDF] + 1020);
     assert_refused(&m);
-    make(&m, 300, 0); /* counts decrease */
+    make(&m, 300, 0); /* the counts of the fan-out decrease */
     ts_be32_store(2, m.bytes + m.starts[OIDF]);
     assert_refused(&m);
 }

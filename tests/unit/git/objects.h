@@ -19,7 +19,7 @@ struct seen_list {
     size_t capacity;
     size_t with_base;
     size_t windows;
-    bool is_wrong; /* a wrong list of copies */
+    bool is_wrong; /* whether a copy, a base or a window was wrong */
     pthread_mutex_t lock;
 };
 
@@ -43,7 +43,7 @@ static inline void seen_sort(struct seen_list *list) {
         qsort(list->items, list->count, sizeof *list->items, seen_compare);
 }
 
-/* git cat-file --batch-all-objects --batch */
+/* Returns all objects as git cat-file --batch-all-objects --batch prints them. */
 static inline struct seen_list seen_by_git(const char *folder, enum ts_git_hash hash) {
     struct seen_list list = {.items = NULL};
     size_t len;
@@ -67,7 +67,8 @@ static inline struct seen_list seen_by_git(const char *folder, enum ts_git_hash 
     return list;
 }
 
-/* Checks that copied bytes are equal in both, copies are in order, and no two neighbours could be merged. */
+/* Returns whether copied bytes are equal in the object and its base, the copies are in order, and no two
+ * neighbours could be merged. */
 static inline bool copies_hold(const struct ts_git_object *object) {
     const struct ts_git_base *base = object->base;
     uint64_t end = 0;
@@ -87,7 +88,7 @@ static inline bool copies_hold(const struct ts_git_object *object) {
     return true;
 }
 
-/* A result counts windows and collects the bytes of an object that comes in windows. */
+/* The result of an object: the number of bytes that its windows have added, and these bytes. */
 struct parts {
     uint64_t len;
     uint8_t *bytes;
@@ -158,8 +159,8 @@ static inline void assert_same_objects(const struct seen_list *a, const struct s
     }
 }
 
-/* Compares every object of the folder, with one thread and with several, whole and in a small budget. Returns
- * how many there are. */
+/* Compares every object of the repository with git's output, with one thread and with several, and with a
+ * small budget. Returns the number of objects. */
 static inline size_t check_all_objects(const char *folder) {
     struct ts_git_repo *repo = open_repo(folder);
     struct seen_list expected = seen_by_git(folder, ts_git_repo_hash(repo));

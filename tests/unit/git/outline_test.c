@@ -1,4 +1,5 @@
-/* The delta bases of the entries of a pack, checked against outline.h, for intact and hostile packs. */
+/* Tests outlines of intact and hostile packs, which have the delta bases of the entries, as outline.h
+ * specifies them. */
 #include "outline.h"
 
 #include "numbers.h"
@@ -27,7 +28,7 @@ static uint32_t position_of(const struct drawn *d, uint32_t number) {
     return position;
 }
 
-/* GIT__NONE when it has no node. */
+/* Returns the node of the entry with this number, or GIT__NONE if it has no node. */
 static uint32_t node_of(const struct drawn *d, uint32_t number) {
     uint32_t position = position_of(d, number);
     for (uint32_t i = 0; i < d->pack.outline->count; i++)
@@ -67,7 +68,7 @@ static void check_all_are_there(const struct git__pack *pack) {
     free(is_met);
 }
 
-/* Checks that each node is in the order at most once, after its parent. Nodes that are not in it cannot be
+/* Checks that each node is in `order` at most once, after its parent. A node that is not in `order` cannot be
  * built. */
 static void check_order(const struct git__outline *outline) {
     bool *is_met = calloc((size_t)outline->count + 1, sizeof *is_met);
@@ -126,7 +127,7 @@ static void expect_sound(const struct drawn *d, uint32_t number, uint32_t base, 
     expect(d, number, (struct expected){.base = base, .type = type});
 }
 
-/* The contents of deltas are irrelevant here. */
+/* Writes a delta whose base is at this offset. The content of the delta is irrelevant here. */
 static uint64_t by_offset(struct pack_writer *w, uint64_t base_offset) {
     return writer_offset_delta(w, base_offset, "delta", 5);
 }
@@ -161,7 +162,7 @@ static void types_come_down_chains_of_both_kinds(void **state) {
     (void)state;
     struct pack_writer w;
     writer_init(&w);
-    for (uint32_t type = 1; type <= 4; type++) { /* eight entries of each */
+    for (uint32_t type = 1; type <= 4; type++) { /* eight entries of each type */
         uint32_t first = w.count;
         uint64_t root = whole(&w, (enum ts_git_type)type);
         uint64_t delta = by_offset(&w, root);
@@ -182,7 +183,7 @@ static void types_come_down_chains_of_both_kinds(void **state) {
     drawn_release(&d);
 }
 
-/* A base by id may be anywhere, so in the order of offsets children may come first. */
+/* A base by id may be anywhere in the pack, so a delta may be before its base in the order of offsets. */
 static void bases_may_come_after_their_deltas(void **state) {
     (void)state;
     enum { COUNT = 30000 };
@@ -246,12 +247,13 @@ static void bases_of_one_byte_are_distinguished(void **state) {
     drawn_release(&d);
 }
 
-/* The nearest possible base is the entry directly before; the first entry has none before it. */
+/* The nearest possible base is the entry directly before the delta. The first entry has no entry before
+ * it. */
 static void the_first_entries_of_a_pack_find_their_bases(void **state) {
     (void)state;
     struct pack_writer w;
     writer_init(&w);
-    by_offset(&w, w.len - 3); /* in the pack's header */
+    by_offset(&w, w.len - 3); /* this offset is in the pack's header */
     by_offset(&w, whole(&w, TS_GIT_TAG));
     struct drawn d = draw(&w);
     expect_damaged(&d, 0, GIT__NONE, TS_GIT_NO_BASE);
@@ -260,7 +262,7 @@ static void the_first_entries_of_a_pack_find_their_bases(void **state) {
     drawn_release(&d);
 }
 
-/* Outlines are independent of each other: each pack has its own. */
+/* Each pack has its own outline, so a base in another pack is missing. */
 static void a_base_in_another_pack_is_missing(void **state) {
     (void)state;
     struct pack_writer w;
@@ -289,7 +291,8 @@ static void a_base_in_another_pack_is_missing(void **state) {
     drawn_release(&second);
 }
 
-/* In a file with a hole: offsets of 34 bits, whose lower 32 are below and among those of the first entries. */
+/* The file has a hole, so that offsets have 34 bits. Their lower 32 bits are below and among the offsets of
+ * the first entries. */
 static void packs_beyond_four_gigabytes_are_outlined(void **state) {
     (void)state;
     struct pack_writer w;
@@ -298,7 +301,7 @@ static void packs_beyond_four_gigabytes_are_outlined(void **state) {
     uint64_t near = by_offset(&w, first);
     uint64_t moved = w.len;
     uint64_t hole = (UINT64_C(1) << 33) - moved;
-    by_offset(&w, near - hole); /* 2: over the hole */
+    by_offset(&w, near - hole); /* 2: its base is before the hole */
     by_offset(&w, moved);       /* 3 */
     by_id(&w, 0);               /* 4 */
     for (uint32_t i = 2; i < 5; i++)
@@ -336,7 +339,7 @@ static void deltas_that_go_round_have_an_error_and_no_place_in_the_order(void **
     (void)state;
     struct pack_writer w;
     writer_init(&w);
-    by_id(&w, 0); /* itself */
+    by_id(&w, 0); /* 0: its base is itself */
     by_id(&w, 2);
     by_id(&w, 1);
     by_id(&w, 5);
@@ -368,7 +371,7 @@ static void all_below_a_missing_base_say_that_it_is_damaged(void **state) {
     uint64_t lost = by_id(&w, NOWHERE);        /* 1 */
     by_offset(&w, lost);                       /* 2 */
     by_id(&w, 2);                              /* 3 */
-    uint64_t inside = by_offset(&w, blob + 2); /* 4: within an entry */
+    uint64_t inside = by_offset(&w, blob + 2); /* 4: this offset is within an entry */
     by_offset(&w, inside);                     /* 5 */
     by_id(&w, 5);                              /* 6 */
     by_offset(&w, blob);                       /* 7 */
@@ -390,9 +393,9 @@ static void headers_that_are_not_valid_are_damage_to_all_below(void **state) {
     writer_init(&w);
     uint64_t none = writer_entry(&w, 0, 5, NULL, 0, "", 0);   /* 0: no type */
     writer_entry(&w, 5, 5, NULL, 0, "", 0);                   /* 1: reserved */
-    writer_entry(&w, 3, UINT64_MAX, "\377", 0, "", 0);        /* 2: the largest size there is */
-    writer_entry(&w, 6, 5, "\0", 1, "", 0);                   /* 3: the distance is 0 */
-    writer_entry(&w, 6, 5, "\377\377\377\377\177", 5, "", 0); /* 4: before the pack */
+    writer_entry(&w, 3, UINT64_MAX, "\377", 0, "", 0);        /* 2: the largest possible size */
+    writer_entry(&w, 6, 5, "\0", 1, "", 0);                   /* 3: the distance to the base is 0 */
+    writer_entry(&w, 6, 5, "\377\377\377\377\177", 5, "", 0); /* 4: its base is before the pack */
     writer_entry(&w, 6, 5, "\377\377\377\377\377\377\377\377\377\377\1", 11, "",
                  0);     /* 5: the distance never ends */
     by_offset(&w, none); /* 6 */
@@ -410,8 +413,8 @@ static void headers_that_are_not_valid_are_damage_to_all_below(void **state) {
     drawn_release(&d);
 }
 
-/* A delta by id has one byte of header and 20 bytes for the id of its base. The next entry begins `behind`
- * bytes later. */
+/* Makes a pack with a delta by id, which has one byte of header and 20 bytes for the id of its base. The next
+ * entry begins `behind` bytes after the begin of the delta. */
 static struct drawn draw_with_next_entry(uint64_t behind, bool is_last) {
     struct pack_writer w;
     writer_init(&w);
@@ -462,7 +465,7 @@ static void offsets_that_are_not_in_the_pack_are_lost(void **state) {
     whole(&w, TS_GIT_TREE); /* 7: takes the pack's last byte, before the trailer */
     by_id(&w, 2);           /* 8: its base is a lost entry */
     uint64_t end = w.len;
-    w.objects[1].offset = end - 1;    /* it is a node nevertheless */
+    w.objects[1].offset = end - 1;    /* points to the last byte before the trailer */
     w.objects[2].offset = end;        /* points to the trailer */
     w.objects[3].offset = end + 19;   /* points to the last byte of the trailer */
     w.objects[4].offset = end + 20;   /* points after the end of the file */
@@ -511,7 +514,7 @@ static void two_ids_at_one_offset_do_not_harm_the_others(void **state) {
     struct drawn d = draw(&w);
     expect_sound(&d, 0, GIT__NONE, TS_GIT_BLOB);
     expect_sound(&d, 3, 0, TS_GIT_BLOB);
-    /* One of the two entries has the bytes, and the other has none. */
+    /* Entries 1 and 2 have the same offset. One of them has the bytes there, and the other is a bad entry. */
     bool first = find_node(&d, 1)->error == TS_GIT_OK;
     bool second = find_node(&d, 2)->error == TS_GIT_OK;
     assert_true(first != second);
@@ -519,7 +522,7 @@ static void two_ids_at_one_offset_do_not_harm_the_others(void **state) {
     drawn_release(&d);
 }
 
-/* Truncated at every byte: entries before the cut are unchanged, and all others are faults. */
+/* Truncates a pack at every byte. Entries before the cut are unchanged, and all others are faults. */
 static void truncated_packs_keep_their_whole_objects(void **state) {
     (void)state;
     struct pack_writer w;
@@ -562,7 +565,8 @@ static enum ts_git_error error_of_root(enum ts_git_error root) {
     return root == TS_GIT_OK ? TS_GIT_OK : TS_GIT_BASE_DAMAGED;
 }
 
-/* Type and error come from the root. A node that does not reach a root within MANY steps is in a cycle. */
+/* Returns the expected result for an entry. Its type and error are those of the root of its chain. If no root
+ * is reached within MANY steps, the chain has a cycle. */
 static struct expected follow(const struct expected *written, uint32_t number) {
     struct expected expected = written[number];
     uint32_t at = number;
@@ -580,7 +584,7 @@ static struct expected follow(const struct expected *written, uint32_t number) {
     return expected;
 }
 
-/* Writes one random entry; offsets refer to entries before it. */
+/* Writes one random entry, and returns what is expected of it. A delta by offset has a base before it. */
 static struct expected write_any(struct pack_writer *w, struct ts_prng *prng, uint64_t *offsets) {
     uint32_t number = w->count;
     struct expected written = {.base = GIT__NONE};
@@ -626,7 +630,7 @@ static void packs_of_every_kind_of_entry_are_outlined_as_they_were_written(void 
         writer_init(&w);
         for (uint32_t i = 0; i < MANY; i++)
             written[i] = write_any(&w, &prng, offsets);
-        assert_true(w.len > 0x10000); /* two rounds of sorting */
+        assert_true(w.len > 0x10000); /* long enough for two rounds of sorting */
         struct drawn d = draw(&w);
         for (uint32_t i = 0; i < MANY; i++) {
             struct expected expected = follow(written, i);

@@ -1,6 +1,7 @@
 /*
- * Packs that git would not write: any entry, with any id, in a bare repository made by hand. Ids are made up
- * from a number, which is good enough for trees and blobs in a pack with CRCs; commits have their own.
+ * Writes packs that git would not write: with any entries and ids, in a bare repository made by hand. Ids are
+ * made from a number, which is good enough for trees and blobs in a pack with CRCs. Commits have the ids of
+ * their contents.
  */
 #ifndef TS_TESTS_UNIT_GIT_PACK_WRITER_H
 #define TS_TESTS_UNIT_GIT_PACK_WRITER_H
@@ -47,7 +48,7 @@ static inline void writer_init(struct pack_writer *w) {
     writer_put(w, "PACK\0\0\0\2\0\0\0\0", 12);
 }
 
-/* Spread over all first bytes. */
+/* Returns the made-up id of a number. The ids of successive numbers are spread over all first bytes. */
 static inline struct ts_git_oid writer_oid(uint32_t number) {
     struct ts_git_oid oid = {{0}};
     uint64_t state = number;
@@ -57,8 +58,8 @@ static inline struct ts_git_oid writer_oid(uint32_t number) {
     return oid;
 }
 
-/* Writes an entry: a header with this type and size, the base, and the compressed content. said_size is not
- * checked, so that tests can write a wrong one. */
+/* Writes an entry: a header with this type and size, the base, and the compressed content. Returns the offset
+ * of the entry. said_size is not checked, so that tests can write a wrong size. */
 static inline uint64_t writer_entry(struct pack_writer *w, unsigned type, uint64_t said_size,
                                     const void *base, size_t base_len, const void *content, size_t len) {
     uint64_t offset = w->len;
@@ -93,7 +94,8 @@ static inline uint64_t writer_entry(struct pack_writer *w, unsigned type, uint64
     return offset;
 }
 
-/* A commit or a tag, whose id is compared with its content. */
+/* Writes a commit or a tag under the id of its content, which readers compare with the content. Returns the
+ * id. */
 static inline struct ts_git_oid writer_true_entry(struct pack_writer *w, enum ts_git_type type,
                                                   struct ts_bytes content) {
     struct ts_git_oid oid;
@@ -150,7 +152,7 @@ static inline size_t delta_copy(uint8_t *to, uint32_t from, uint32_t count) {
     return len;
 }
 
-/* A delta that copies a base of `size` bytes, and adds one byte. */
+/* Makes a delta that copies a base of `size` bytes, and adds one byte. Returns the length of the delta. */
 static inline size_t delta_append(uint8_t *to, uint64_t size, uint8_t byte) {
     size_t len = delta_number(to, size);
     len += delta_number(to + len, size + 1);
@@ -165,7 +167,7 @@ static inline int written_compare(const void *a, const void *b) {
     return memcmp(((const struct written *)a)->id, ((const struct written *)b)->id, 20);
 }
 
-/* Writes both files into a new bare repository. */
+/* Writes the pack and its index into a new bare repository. */
 static inline void writer_finish(struct pack_writer *w, const char *folder) {
     static const uint8_t trailer[20] = "the trailer of both";
     struct pack_writer index = {.bytes = NULL};

@@ -1,4 +1,4 @@
-/* The order in which delta trees are visited. */
+/* Tests the order in which delta trees are visited. */
 #include "plan.h"
 
 #include "os/grow.h"
@@ -37,7 +37,7 @@ static void large_trees_come_first_and_the_others_in_their_order(void **state) {
     }
 }
 
-/* Small repositories have no large units, and none of many equal units is large. */
+/* Units of a small repository are not large. If many units are equal, none of them is large. */
 static void nothing_is_large_among_equals(void **state) {
     (void)state;
     assert_int_equal(git__units_arrange(&units), 0);

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A fresh folder; the test runs in it. git sees no configuration of the user or the system. */
+/* Makes a fresh folder, in which the test runs. git sees no configuration of the user or the system. */
 static inline int maker_setup(void **state) {
     (void)state;
     static char path[512];
@@ -54,7 +54,7 @@ static inline int maker_teardown(void **state) {
     return system(command); /* NOLINT(cert-env33-c): a test */
 }
 
-/* A shell command in the current folder, which must succeed. */
+/* Runs a shell command in the current folder. The command must succeed. */
 __attribute__((format(printf, 1, 2))) static inline void sh(const char *format, ...) {
     char command[4096];
     va_list arguments;
@@ -67,7 +67,7 @@ __attribute__((format(printf, 1, 2))) static inline void sh(const char *format, 
         fail_msg("failed: %s", command);
 }
 
-/* The output of a command, with a terminator. The caller frees it. */
+/* Returns the output of a command, with a terminating zero. The caller frees it. */
 __attribute__((format(printf, 2, 3))) static inline char *output_of(size_t *ret_len, const char *format,
                                                                     ...) {
     char command[4096];
@@ -106,7 +106,7 @@ __attribute__((format(printf, 2, 3))) static inline char *output_of(size_t *ret_
 struct maker {
     FILE *out;
     struct ts_prng prng;
-    char *files[MAKER_FILES]; /* content, or NULL when it is deleted */
+    char *files[MAKER_FILES]; /* content of each file, or NULL if it is deleted */
     uint64_t time_s;
     unsigned mark;
 };
@@ -130,7 +130,7 @@ static inline char *maker_text(struct ts_prng *prng, size_t lines) {
     return text;
 }
 
-/* Replaces some lines in the middle, which makes small deltas. */
+/* Returns the text with some bytes in the middle replaced by lines, which makes small deltas. */
 static inline char *maker_edit(struct ts_prng *prng, const char *old) {
     size_t old_len = strlen(old);
     size_t from = old_len == 0 ? 0 : (size_t)ts_prng_below(prng, old_len);
@@ -162,7 +162,7 @@ static inline void maker_put(struct maker *m, unsigned file, const char *text) {
     fprintf(m->out, "M 100644 inline \"%s\"\ndata %zu\n%s\n", maker_path(file), strlen(text), text);
 }
 
-/* Some changes, including copies, deletions and files that are restored unchanged. */
+/* Writes some changes, including copies, deletions and files that are restored unchanged. */
 static inline void maker_change(struct maker *m) {
     unsigned changes = 1 + (unsigned)ts_prng_below(&m->prng, 3);
     for (unsigned i = 0; i < changes; i++) {
@@ -187,7 +187,8 @@ static inline void maker_change(struct maker *m) {
     }
 }
 
-/* main, with side branches that are merged again, and a tag. The folder is a repository already. */
+/* Writes a branch main, with side branches that are merged again, and a tag. The folder must be a
+ * repository. */
 static inline void maker_history(const char *folder, unsigned commits, uint64_t seed) {
     char command[600];
     snprintf(command, sizeof command, "git -C '%s' fast-import --quiet --done", folder);

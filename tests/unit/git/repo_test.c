@@ -1,4 +1,4 @@
-/* Finding, opening and naming things. */
+/* Tests how repositories and their objects are found, opened and named. */
 #include "git/repo.h"
 
 #include "repo_maker.h"
@@ -190,8 +190,8 @@ static void refs_are_found_however_deep_and_however_long_their_files(void **stat
     check_refs("r");
 }
 
-/* As in git: the packed value is older, so it is not used. A link to a folder is broken, too: it could lead
- * anywhere. */
+/* As in git, the packed value of a broken loose ref is not used, because it is older. A ref that is a link to
+ * a folder is broken, too, because the link could lead anywhere. */
 static void a_broken_loose_ref_hides_the_packed_one(void **state) {
     (void)state;
     sh("git init -q r && cd r && git commit -q --allow-empty -m 1 && git branch old && git pack-refs --all && echo rubbish "
@@ -216,7 +216,7 @@ static void a_broken_loose_ref_hides_the_packed_one(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* Every object that git reaches with --all. */
+/* The refs that are listed reach every object that git reaches with --all. */
 static void heads_of_all_work_trees_are_listed(void **state) {
     (void)state;
     sh("git init -q r && cd r && git commit -q --allow-empty -m 1 && git worktree add -q --detach ../b && git worktree add -q ../c && "

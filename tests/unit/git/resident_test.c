@@ -1,4 +1,4 @@
-/* How much of mapped packs is in memory, as the kernel counts it. */
+/* Measures how much of mapped packs is in memory, as the kernel counts it. */
 #include "resident.h"
 
 #include "support/cmocka.h"
@@ -13,7 +13,7 @@
 #define VERY_LARGE ((size_t)2 * GIT__RESIDENT_PROCESS)
 #define PIECE      ((size_t)4 << 20)
 
-/* Pages of files that the process has mapped and read. */
+/* Returns the size of all pages of files that the process has mapped and read. */
 static size_t resident_bytes(void) {
     char text[128];
     FILE *file = fopen("/proc/self/statm", "re");
@@ -28,7 +28,7 @@ static size_t resident_bytes(void) {
     return (size_t)of_files * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Takes so much other memory that no more pages of packs may stay. */
+/* Takes so much other memory that packs may keep no additional pages. */
 static void *take_memory(void) {
     void *memory = mmap(NULL, GIT__RESIDENT_PROCESS, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -42,7 +42,7 @@ static void return_memory(void *memory) {
 
 enum making { SPARSE, WRITTEN };
 
-/* A pack of zeros. Data that is written at once may be one piece in the system's cache. */
+/* Opens a pack of zeros. The system's cache may hold data that is written at once as one piece. */
 static void open_pack(size_t len, enum making making, struct git__pack *ret_pack) {
     char path[] = "/tmp/turnstone-resident-XXXXXX";
     int fd = mkstemp(path);
@@ -58,7 +58,7 @@ static void open_pack(size_t len, enum making making, struct git__pack *ret_pack
     unlink(path);
 }
 
-/* Reads all of a pack, and returns how much of it was resident at most. */
+/* Reads all of a pack, and returns the largest number of its bytes that were resident at the same time. */
 static size_t read_all(struct git__resident *resident, const struct git__pack *pack) {
     size_t before = resident_bytes();
     size_t most = 0;
@@ -152,7 +152,7 @@ static void small_packs_stay(void **state) {
     git__map_release(&packs[1].map);
 }
 
-/* The last byte of one pack, and the first byte of the next. */
+/* Notes the last byte of one pack, and the first byte of the next pack, which is in another window. */
 static void windows_of_one_pack_are_not_those_of_another(void **state) {
     (void)state;
     struct git__pack packs[2];
@@ -164,7 +164,7 @@ static void windows_of_one_pack_are_not_those_of_another(void **state) {
     assert_int_equal(atomic_load(&resident.count), 1);
     git__resident_note(&resident, &packs[1], (struct git__extent){0, 1});
     assert_int_equal(atomic_load(&resident.count), 2);
-    git__resident_note(&resident, &packs[1], (struct git__extent){1, 9}); /* the same again */
+    git__resident_note(&resident, &packs[1], (struct git__extent){1, 9}); /* the same window again */
     assert_int_equal(atomic_load(&resident.count), 2);
     git__resident_release(&resident);
     git__map_release(&packs[0].map);

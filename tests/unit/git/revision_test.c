@@ -8,8 +8,8 @@
 
 #define COMMITS 40
 
-/* Commits with few different messages, and few different times: many of them are of the same second. Some have
- * several parents, and clocks go back. */
+/* Makes commits with few different messages and times: many commits are of the same second. Some commits have
+ * several parents, and some clocks go back. */
 static void make_history(uint64_t seed) {
     static const char *const messages[] = {"fix parser\n\nThe second paragraph\nends here.\n",
                                            "Fix: a{2}b (again)\n",
@@ -43,7 +43,7 @@ static void make_history(uint64_t seed) {
        COMMITS - 1);
 }
 
-/* Asks git and turnstone for each form; "missing" stands for a refusal. */
+/* Resolves each form with git and with turnstone, and compares the ids. "missing" stands for a refusal. */
 static void assert_as_git(const char *const *forms, size_t count) {
     size_t found = 0;
     struct ts_git_repo *repo;
@@ -88,7 +88,7 @@ static void messages_are_found_as_by_git(void **state) {
         ":/caf. m", ":/caf.. m", ":/caf[\xc3\xa9] m", ":/(a|b)\\1",
         /* exclamation marks */
         ":/!bang", ":/!!bang", ":/!-fix", ":/!-[Ff]ix|add|!", ":/!-", ":/!", ":/!--", ":/!!", ":/",
-        /* from one commit */
+        /* searches that begin at one commit */
         "HEAD^{/fix}", "HEAD^{/}", "v1^{/Fix}", "v1^{/!-.}", "v1^{/!-}", "v1^{/!!bang}", "v1^{/!bang}",
         "v0^{/fix}", "c35^{/add}", "c36^{/add}", "c37^{/add}", "c38^{/add}", "c40^{/release}~1",
         "c40^{/release}^", "@^{/fix}^0", "HEAD^{/fix}^{/add}", "HEAD^{/fix}~1^{/Fix}^1", "HEAD^{/a\\{2}}",
@@ -127,7 +127,7 @@ static void a_long_message_is_searched_at_its_start(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* A history with a missing commit: it may be the one that is searched for. */
+/* The history lacks a commit, which may be the one that is searched for. */
 static void a_missing_commit_is_an_error_unless_the_search_ends_before(void **state) {
     (void)state;
     struct ts_git_repo *repo;
@@ -198,13 +198,13 @@ static void reflogs_are_read_by_time_as_by_git(void **state) {
     move("HEAD", "c38", now - 3 * day);
     move("HEAD", "c39", now - day - 1800);
     move("HEAD", "c40", now - 3600);
-    move("refs/heads/lag", "c36", now - 20 * day); /* the ref is moved later without an entry */
+    move("refs/heads/lag", "c36", now - 20 * day); /* later the ref moves without an entry */
     move("refs/heads/lag", "c37", now - 5 * day);
     sh("cd r && git rev-parse c40 >.git/refs/heads/lag");
-    move("refs/heads/back", "c36", now - 10 * day); /* clocks that go back */
+    move("refs/heads/back", "c36", now - 10 * day); /* the clock goes back between entries */
     move("refs/heads/back", "c37", now - 40 * day);
     move("refs/heads/back", "c38", now - 3 * day);
-    move("refs/heads/again", "c36", now - 10 * day); /* it was deleted, and made again */
+    move("refs/heads/again", "c36", now - 10 * day); /* the ref was deleted and made again */
     sh("cd r && cp .git/logs/refs/heads/again ../log && git update-ref -d refs/heads/again");
     move("refs/heads/again", "c38", now - day);
     sh("cd r && cat .git/logs/refs/heads/again >>../log && echo 'not an entry' >>../log && cp ../log .git/logs/refs/heads/again");

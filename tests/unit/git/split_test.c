@@ -8,7 +8,7 @@
 
 #define SHARED_COUNT 70
 
-/* Entries with paths of four digits, or without paths. */
+/* Makes entries with paths of four digits, or without paths. */
 static struct ts_git_staged make(size_t count, unsigned first, bool has_paths) {
     struct ts_git_staged staged = {.items = calloc(count + 1, sizeof *staged.items), .count = count};
     assert_non_null(staged.items);
@@ -25,7 +25,7 @@ static struct ts_git_staged make(size_t count, unsigned first, bool has_paths) {
     return staged;
 }
 
-/* Bitmaps as bytes. */
+/* The bitmaps of a split index, as bytes. */
 struct maps {
     uint8_t bytes[256];
     size_t len;
@@ -52,7 +52,7 @@ static void put_empty(struct maps *maps) {
     put32(maps, 0);
 }
 
-/* A bitmap of a head and one literal word. */
+/* Appends a bitmap that has a head and one literal word. */
 static void put_word(struct maps *maps, uint64_t first, uint64_t literal) {
     put32(maps, SHARED_COUNT);
     put32(maps, 2);
@@ -61,7 +61,8 @@ static void put_word(struct maps *maps, uint64_t first, uint64_t literal) {
     put32(maps, 0);
 }
 
-/* Joins SHARED_COUNT shared entries with those of the file itself. Returns their number, or -1. */
+/* Joins SHARED_COUNT shared entries with the index's own entries. Returns the number of joined entries, or -1
+ * if joining fails. */
 static int join(const struct maps *maps, struct ts_git_staged own) {
     struct git__split split = {.is_split = true, .bitmaps = ts_bytes_of(maps->bytes, maps->len)};
     struct ts_git_staged shared = make(SHARED_COUNT, 1000, true);
@@ -123,7 +124,7 @@ static void bits_beyond_the_entries_are_refused(void **state) {
 static void lengths_that_lie_are_refused(void **state) {
     (void)state;
     struct maps maps = {.len = 0};
-    put_word(&maps, head(0, 0, 2), 0); /* more literal words than there are */
+    put_word(&maps, head(0, 0, 2), 0); /* states two literal words, but has one */
     put_empty(&maps);
     assert_int_equal(join(&maps, make(0, 0, true)), -1);
     maps.len = 0;
@@ -140,7 +141,7 @@ static void lengths_that_lie_are_refused(void **state) {
     maps.len = 0;
     put_empty(&maps);
     put_empty(&maps);
-    put32(&maps, 0); /* after the end */
+    put32(&maps, 0); /* bytes after the end of the bitmaps */
     assert_int_equal(join(&maps, make(0, 0, true)), -1);
 }
 
@@ -151,8 +152,8 @@ static void entries_without_paths_are_those_that_replace(void **state) {
     put_word(&maps, head(0, 0, 1), 7);
     assert_int_equal(join(&maps, make(3, 0, false)), SHARED_COUNT);
     assert_int_equal(join(&maps, make(2, 0, false)), -1);   /* too few entries */
-    assert_int_equal(join(&maps, make(4, 0, false)), -1);   /* too many */
-    assert_int_equal(join(&maps, make(3, 2000, true)), -1); /* with paths */
+    assert_int_equal(join(&maps, make(4, 0, false)), -1);   /* too many entries */
+    assert_int_equal(join(&maps, make(3, 2000, true)), -1); /* entries with paths */
     struct ts_git_staged folders = make(3, 0, false);
     folders.items[1].mode = 0040000; /* a folder at the path of a file */
     assert_int_equal(join(&maps, folders), -1);

@@ -1,10 +1,10 @@
-/* The index compared with git ls-files. */
+/* Compares the index with the output of git ls-files. */
 #include "git/staged.h"
 
 #include "repo_maker.h"
 #include "split.h"
 
-/* Compares with the output of ls-files; a sparse index shows its folders. */
+/* Compares the staged entries with the output of ls-files. Of a sparse index, both have folders. */
 static void check_staged_with(const char *folder, const char *options) {
     struct ts_git_repo *repo = open_repo(folder);
     struct ts_git_staged staged;
@@ -127,8 +127,8 @@ static void folders_of_a_sparse_index_are_entries(void **state) {
     }
 }
 
-/* Entries of the shared file that stay, are deleted or are replaced; and new entries before, between and
- * after them. */
+/* Some entries of the shared file are kept, some are deleted, and some are replaced. There are new entries
+ * before, between and after them. */
 static void a_split_index_is_read_with_the_shared_one(void **state) {
     (void)state;
     static const char *const formats[] = {"sha1", "sha256"};
@@ -221,7 +221,7 @@ static void a_shared_index_that_is_split_itself_is_refused(void **state) {
     free(bytes);
 }
 
-/* Returns whether git has noted the tree of the index; then it must be that of HEAD. */
+/* Returns whether git has noted the tree of the index. If so, this tree must be that of HEAD. */
 static bool has_tree_of_head(const char *folder) {
     struct ts_git_repo *repo = open_repo(folder);
     struct ts_git_staged staged;
@@ -308,7 +308,7 @@ static void paths_that_lead_out_are_refused(void **state) {
     free(bytes);
 }
 
-/* Only a split index has entries without a path: they replace shared entries. */
+/* Only a split index has entries without a path, which replace shared entries. */
 static void empty_paths_are_refused(void **state) {
     (void)state;
     sh("git init -q r && cd r && echo 1 >x && git add x && git update-index --index-version 2");
@@ -320,7 +320,7 @@ static void empty_paths_are_refused(void **state) {
     assert_int_equal(git__staged_parse(TS_GIT_SHA1, ts_bytes_of(bytes, len), UINT64_MAX, &staged, &split),
                      TS_GIT_OK);
     ts_git_staged_release(&staged);
-    bytes[12 + 62] = '\0'; /* as long as before, including its padding */
+    bytes[12 + 62] = '\0'; /* the entry is as long as before, including its padding */
     assert_int_equal(git__staged_parse(TS_GIT_SHA1, ts_bytes_of(bytes, len), UINT64_MAX, &staged, &split),
                      TS_GIT_BAD_FILE);
     free(bytes);

@@ -1,4 +1,4 @@
-/* Large tables: all of their bytes can be used, whatever their size. */
+/* All bytes of a large table can be used, whatever its size. */
 #include "table.h"
 
 #include "support/cmocka.h"

@@ -1,4 +1,4 @@
-/* Trees compared with their bases: for any delta, the result equals that of reading the whole tree. */
+/* Compares trees with their bases. For any delta, the result equals that of reading the whole tree. */
 #include "tree.h"
 
 #include "base/prng.h"
@@ -14,7 +14,7 @@ struct text {
     size_t len;
 };
 
-/* The entries of a text, by the positions where they begin. */
+/* The positions where the entries of a text begin, and the end of the last entry. */
 struct entries {
     size_t starts[ENTRIES_MAX + 1];
     size_t count;
@@ -60,7 +60,7 @@ static void append(struct text *text, const void *bytes, size_t len) {
     text->len += len;
 }
 
-/* There are few names, modes and ids, so that many are equal. */
+/* Appends a random mode and name. There are few modes and names, so many entries are equal. */
 static void append_head(struct kit *kit, struct text *text) {
     static const char *const modes[] = {"100644", "100755", "40000", "120000", "160000"};
     char head[64];
@@ -91,7 +91,8 @@ struct delta {
     size_t copy_count;
 };
 
-/* Some equal parts are inserted instead of copied, as deltas do. */
+/* Appends a part of the base, usually as a copy. Some equal bytes are inserted instead of copied, as in real
+ * deltas. */
 static void append_copy(struct kit *kit, struct delta *delta, const struct text *base, size_t from,
                         size_t to) {
     size_t at = delta->text.len;
@@ -104,7 +105,8 @@ static void append_copy(struct kit *kit, struct delta *delta, const struct text 
         (struct ts_git_copy){.at = at + skip, .from = from + skip, .len = to - from - skip - less};
 }
 
-/* Stretches of the base, mostly in order; entries with another id; new ones. */
+/* Makes a delta of stretches of the base, mostly in order, of its entries with another id, and of new
+ * entries. */
 static void make_delta(struct kit *kit, struct delta *delta, const struct text *base,
                        const struct entries *entries) {
     delta->text.len = 0;
@@ -191,7 +193,7 @@ static void check(struct kit *kit, const struct text *base_text, const struct de
     struct git__tree *expected_tree = read_valid(kit, &alone);
     struct git__tree *tree = read_valid(kit, &beside);
     assert_same_trees(tree, expected_tree);
-    /* checks base - removed + added = tree as base + added = tree + removed */
+    /* Checks that base - removed + added = tree, written as base + added = tree + removed. */
     static struct changes left;
     static struct changes right;
     left.count = right.count = 0;
@@ -223,7 +225,7 @@ static void a_tree_beside_its_base_is_the_tree(void **state) {
     kit_free(kit);
 }
 
-/* A copied entry is neither added nor removed; a changed entry is one of each. */
+/* A copied entry is neither added nor removed. A changed entry is removed once and added once. */
 static void only_changes_are_parsed(void **state) {
     (void)state;
     static struct text base;
@@ -251,7 +253,7 @@ static void only_changes_are_parsed(void **state) {
     kit_free(kit);
 }
 
-/* The result has the entries before the first invalid one, and no base. */
+/* The reader reports the entries before the first invalid one as added, and does not use the base. */
 static void a_tree_that_is_cut_is_read_without_its_base(void **state) {
     (void)state;
     static struct text base;
@@ -282,7 +284,8 @@ static void a_tree_that_is_cut_is_read_without_its_base(void **state) {
     kit_free(kit);
 }
 
-/* No room for entries by position: the next delta reads its base again, with the same result. */
+/* If there is no room to hold the entries of a base, the next delta reads the base again, with the same
+ * result. */
 static void a_base_that_is_not_held_is_read_again(void **state) {
     (void)state;
     static struct text base;

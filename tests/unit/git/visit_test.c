@@ -11,7 +11,7 @@ static void deep_chains_of_deltas_are_rebuilt(void **state) {
     maker_history("r", 400, 1);
     sh("git -C r repack -q -adf --depth=200 --window=50");
     assert_true(check_all_objects("r") > 900);
-    /* the pack really has long chains of deltas */
+    /* Checks that the pack really has long chains of deltas. */
     size_t len;
     char *said = output_of(
         &len, "git verify-pack -v r/.git/objects/pack/*.idx | grep -E 'chain length = ([5-9]|[1-9][0-9]+):'");
@@ -55,7 +55,7 @@ static void several_packs_loose_objects_and_copies_are_visited_once(void **state
     sh("git -C r checkout -q main && echo more >r/more && git -C r add more && git -C r commit -qm more");
     sh("git -C r repack -q -d && git -C r repack -q"); /* another small pack */
     sh("git -C r rev-list --objects --no-object-names main~5..main | git -C r pack-objects -q "
-       ".git/objects/pack/pack >/dev/null"); /* copies */
+       ".git/objects/pack/pack >/dev/null"); /* a pack with copies of objects */
     sh("echo loose >r/loose && git -C r add loose && git -C r commit -qm loose");
     sh("git -C r cat-file blob main:more | git -C r hash-object -w --stdin >/dev/null");
     sh("cd r && o=$(git rev-parse main:more) && git cat-file blob $o >../more && rm -rf ../copy && git clone "
@@ -165,7 +165,8 @@ static void write_large(const char *path, size_t size, uint64_t seed, size_t cha
     free(bytes);
 }
 
-/* Blobs of 3 MB in a budget of 4 MiB: each comes in windows, and their deltas use a spilled base. */
+/* Visits blobs of 3 MB with a budget of 4 MiB. Each blob is delivered in windows, and the deltas use a
+ * spilled base. */
 static void larger_blobs_than_memory_come_in_windows(void **state) {
     (void)state;
     sh("git init -q r");
@@ -173,7 +174,7 @@ static void larger_blobs_than_memory_come_in_windows(void **state) {
         write_large("r/large", 3000000, 77, 1000000 + i * 10);
         sh("cd r && git add large && git commit -qm large");
     }
-    check_all_objects("r"); /* loose */
+    check_all_objects("r"); /* as loose objects */
     sh("git -C r -c core.bigFileThreshold=1g repack -q -adf --window=10");
     check_all_objects("r");
     struct ts_git_repo *repo = open_repo("r");
@@ -189,7 +190,7 @@ static void larger_blobs_than_memory_come_in_windows(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* The versions are deltas of one another, and the memory is enough for only a few of them. */
+/* The versions of the file are deltas of one another, and the memory is enough for only a few versions. */
 static void little_memory_gives_the_same_objects(void **state) {
     (void)state;
     sh("git init -q r");

@@ -1,5 +1,5 @@
-/* Reachability compared with git rev-list, and first commits compared with a search through the whole tree of
- * every commit. */
+/* Compares reachability with git rev-list, and first commits with a search through the whole tree of every
+ * commit. */
 #include "git/walk.h"
 
 #include "graph.h"
@@ -17,7 +17,7 @@ static struct ts_git_graph *read_graph(struct ts_git_repo *repo, unsigned thread
     return graph;
 }
 
-/* Checks that the set equals the output of a command, with one id at the start of each line. */
+/* Checks that the set has the ids that are at the starts of the lines of a command's output. */
 static void assert_set_is(struct ts_git_repo *repo, const struct ts_git_set *set, const char *command) {
     char *text = output_of(NULL, "%s", command);
     size_t hex = 2 * ts_git_hash_len(ts_git_repo_hash(repo));
@@ -85,7 +85,7 @@ static void check_reach(const char *folder, unsigned threads) {
     assert_set_is(repo, set, command);
     ts_git_set_free(set);
 
-    /* An excluded tag is left out with everything that it reaches, even if refs name it. */
+    /* An excluded tag is left out with everything that it reaches, even if a ref names the tag. */
     text = output_of(NULL, "git -C %s rev-parse v1", folder);
     struct ts_git_oid tag;
     assert_true(ts_git_oid_parse(ts_git_repo_hash(repo),
@@ -251,8 +251,8 @@ static void objects_that_shallow_and_partial_clones_lack_are_counted(void **stat
     free(faults);
 }
 
-/* A tree of 1200 files: either equal files with names of 200 characters and more, or missing files with short
- * names. */
+/* Makes a tree of 1200 files. If is_there is true, the files are equal and have names of 200 characters and
+ * more. If it is false, the files are missing and have short names. */
 static void make_wide(const char *folder, bool is_there) {
     sh("git init -q %s && cd %s && o=$(echo x | git hash-object -w --stdin) && n=$(printf '%%0%dd' 0) && seq 1 1200 "
        "| awk -v o=$o -v n=$n -v there=%d '{ printf(\"100644 blob %%s\\t%%s%%d\\n\", there ? o : "
@@ -273,8 +273,8 @@ static void the_memory_of_a_graph_is_limited(void **state) {
     (void)state;
     make_wide("r", true);
     struct ts_git_repo *repo = open_repo("r");
-    /* The expected memory: three objects; 1200 files with the numbers of their names, and a commit's tree and
-     * time, twice; the names of 200 characters and the digits of their number. */
+    /* The expected memory is the sum of three objects, of twice the numbers (for 1200 files, their names, and
+     * a commit's tree and time), and of the names (200 characters and the digits of their number). */
     const uint64_t needed = 3 * sizeof(struct git__edges) + UINT64_C(2) * 4 * (2 * 1200 + 3) +
                             UINT64_C(1200) * (GIT__NAME_BYTES + 200) + 3693;
     assert_int_equal(try_graph(repo, (struct ts_git_graph_options){.table_bytes_max = needed}), TS_GIT_OK);
@@ -291,7 +291,7 @@ static void the_memory_of_a_graph_is_limited(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* The object is too large to be held whole, so it is not read: it is a fault, and the rest is reached. */
+/* A tree that is too large to be held whole is not read. It is a fault, and all other objects are reached. */
 static void a_tree_too_large_to_be_held_is_named(void **state) {
     (void)state;
     make_wide("r", true);
@@ -313,7 +313,7 @@ static void a_tree_too_large_to_be_held_is_named(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* The entries before the damage are used. */
+/* Of a bad tree, the entries before the damage are used. */
 static void a_bad_tree_leads_to_its_entries_before_the_damage(void **state) {
     (void)state;
     sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && t=$(printf '100644 blob %%s\\tf\\n' $o | "
@@ -502,7 +502,7 @@ static void check_firsts(const char *folder, unsigned threads, unsigned every) {
                             first->commit->hex);
         assert_string_equal(occurrences.commits[o->commit].author_name, "A");
         assert_string_equal(occurrences.commits[o->commit].author_mail, "a@x");
-        /* Commits whose clocks stop or go back are moved after their parents. */
+        /* If a commit's clock stops or goes back, its time is moved after those of its parents. */
         assert_true(occurrences.commits[o->commit].commit_time_s >= first->commit->time_s);
         assert_int_equal(o->mode, 0100644);
     }
@@ -540,7 +540,7 @@ static void assert_brought_by(const struct ts_git_occurrences *occurrences, cons
     assert_int_equal(found, 1);
 }
 
-/* Ten branches, all younger than their merge. By its clock the merge comes first, but it adds only one
+/* Ten branches are younger than their merge. By its clock the merge is the first commit, but it adds only one
  * file. */
 static void a_merge_brings_nothing_that_any_of_its_parents_had(void **state) {
     (void)state;
@@ -600,8 +600,8 @@ static void equal_times_are_distinguished_by_id(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* Many trees with the same names and without deltas: tracing each needs more memory than its part of the
- * graph. */
+/* There are many trees with the same names and without deltas. Tracing a tree needs more memory than the tree
+ * takes in the graph. */
 static void the_memory_of_tracing_is_limited(void **state) {
     (void)state;
     sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && seq 1000 1999 | sed \"s/^/100644 blob $o\\t/\" "
@@ -640,7 +640,7 @@ static void the_memory_of_tracing_is_limited(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* Ten folders in ten folders in ... with one blob at the end: 10^8 paths. */
+/* Makes ten folders in ten folders and so on, eight levels deep, with one blob at the end: 10^8 paths. */
 static void more_paths_than_anyone_can_print_are_cut(void **state) {
     (void)state;
     sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && t=$(printf '100644 blob "
@@ -669,11 +669,11 @@ static void more_paths_than_anyone_can_print_are_cut(void **state) {
 
 /* ---- stopping ---- */
 
-#define LONG 6000 /* commits: more steps than there are between two calls of a watch */
+#define LONG 6000 /* number of commits: more steps than there are between two calls of a watch */
 
 struct patience {
     unsigned calls;
-    unsigned max; /* after that many calls, the work ends */
+    unsigned max; /* the watch ends the work after this many calls */
 };
 
 static bool be_patient(void *ctx, uint64_t bytes) {
@@ -709,7 +709,7 @@ static enum ts_git_error attribute_first(struct ts_git_graph *graph, struct ts_g
     return error;
 }
 
-/* Every loop over the history asks the watch. What was stopped can be done again. */
+/* Every loop over the history calls the watch. Work that was stopped can be done again. */
 static void a_watch_ends_work_on_a_long_history(void **state) {
     (void)state;
     make_long();
@@ -720,7 +720,7 @@ static void a_watch_ends_work_on_a_long_history(void **state) {
     assert_int_equal(ts_git_graph_new(repo, &options, &graph, NULL), TS_GIT_OK);
     struct ts_git_selection all = {.all_refs = true};
     struct ts_git_set *set = NULL;
-    for (unsigned max = 0; max < 2; max++) { /* in commits, in trees */
+    for (unsigned max = 0; max < 2; max++) { /* stops among commits, then among trees */
         patience = (struct patience){.max = max};
         assert_int_equal(ts_git_graph_reach(graph, &all, &set, NULL, NULL), TS_GIT_STOPPED);
     }

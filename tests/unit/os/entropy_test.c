@@ -20,7 +20,7 @@ static void every_byte_of_a_large_fill_is_filled(void **state) {
     size_t zeros = 0;
     for (size_t i = 0; i < sizeof bytes; i++)
         zeros += bytes[i] == 0;
-    /* One in 256 is expected: 3,906, with a standard deviation of 62. */
+    /* One byte in 256 is expected to be zero: 3,906 bytes, with a standard deviation of 62. */
     assert_in_range(zeros, 3200, 4600);
 }
 

@@ -18,7 +18,7 @@ static void an_array_keeps_its_elements_while_it_grows(void **state) {
     }
     for (uint32_t i = 0; i < 10000; i++)
         assert_int_equal(numbers[i], i);
-    assert_true(moves < 25); /* by half each time, not one by one */
+    assert_true(moves < 25); /* the capacity grows by half, not one by one */
     free(numbers);
 }
 

@@ -15,7 +15,7 @@
 
 static struct ts_in in;
 
-/* A descriptor from which the given bytes can be read. */
+/* Returns a descriptor from which the given bytes can be read. */
 static int open_input(struct ts_bytes bytes) {
     char name[] = "/tmp/turnstone-in-XXXXXX";
     int fd = mkstemp(name);
@@ -42,7 +42,7 @@ static void expect(enum ts_in_result result, struct ts_bytes bytes, uint64_t lin
     assert_int_equal(token.line, line);
 }
 
-/* Twice, because the end is final. */
+/* Expects the end of the input twice, because the end is final. */
 static void expect_end(void) {
     for (int i = 0; i < 2; i++) {
         struct ts_in_token token = {.line = 77};
@@ -131,7 +131,7 @@ static void the_largest_possible_token_is_whole(void **state) {
     assert_stops("token_max", ts_in_init(&in, 0, 0));
 }
 
-/* Compares with a plain loop over the whole input, which is several buffers long. */
+/* Compares the tokens of random input with those of a plain loop. The input is several buffers long. */
 static void random_input_agrees_with_the_definition(void **state) {
     (void)state;
     enum { SIZE = 5 * TS_IN_BUFFER_SIZE, TOKEN_MAX = 12 };
@@ -197,7 +197,7 @@ static void a_token_cut_by_a_failed_read_is_not_a_token(void **state) {
     close(ends[1]);
 }
 
-/* The other end of the pipe stays open: waiting for more would never end. */
+/* The other end of the pipe stays open, so waiting for more input would never end. */
 static void a_finished_line_is_answered_before_more_input_comes(void **state) {
     (void)state;
     int ends[2];

@@ -13,7 +13,7 @@
 
 static struct ts_out out;
 
-/* A file that has no name. */
+/* Opens a file that has no name. */
 static int open_scratch(void) {
     char name[] = "/tmp/turnstone-out-XXXXXX";
     int fd = mkstemp(name);
@@ -63,7 +63,7 @@ static void nothing_is_nothing(void **state) {
     close(fd);
 }
 
-/* Every kind of put, at every distance from the end of the buffer. */
+/* Tests every kind of put, at every distance from the end of the buffer. */
 static void the_end_of_the_buffer_cuts_nothing(void **state) {
     (void)state;
     static char expected[TS_OUT_BUFFER_SIZE + 100];
@@ -169,7 +169,7 @@ static void set_alarm(suseconds_t every_us) {
     assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
 }
 
-/* A child that reads slowly, and ends with 0 if it received everything. */
+/* Starts a child process that reads slowly. The child exits with 0 if it has received everything. */
 static pid_t start_slow_reader(const int ends[2], size_t total) {
     pid_t child = fork();
     assert_true(child >= 0);

@@ -7,7 +7,8 @@
 
 static const struct ts_private_ini_words words = {.section = "host", .form = "a host is written as [name]"};
 
-/* The sections and settings as one text, such as "1[a] 2(key=value) end"; at the end is the error, if there is one. */
+/* Returns the sections and settings as one text, such as "1[a] 2(key=value) end". After an error, the text
+ * ends with the error instead of "end". */
 static const char *read_text(const char *given) {
     static char all[512];
     char text[256];

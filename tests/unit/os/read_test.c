@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A pipe delivers what is written to it, however it was cut into pieces. */
+/* Returns the read end of a pipe that contains the text `times` times. Each text was written separately. */
 static int pipe_with(const char *text, size_t times) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);

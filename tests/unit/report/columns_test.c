@@ -11,7 +11,7 @@ static struct ts_report report;
 static struct ts_report_finding finding;
 static struct ts_report_occurrence places[2];
 
-/* A secret of 40 bytes at this byte of line 2. */
+/* Makes a finding with a secret of 40 bytes at column 7 of line 2. */
 static int begin(void **state) {
     (void)state;
     rule = (struct ts_rule){.id = "r", .pattern = TOKEN};

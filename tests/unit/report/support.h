@@ -221,7 +221,7 @@ static const char *sample_notes[] = {"another scan holds the state: this one con
 static const struct ts_report_gone sample_gone[] = {
     {.id = {"44444444444444444444444444444444"}, .rule = "aws-key"}};
 
-/* The key id that belongs to the password. */
+/* The finding of the key id that belongs to the password of the first sample finding. */
 static const struct ts_report_finding sample_pair = {.id = {"55555555555555555555555555555555"},
                                                      .rule = &sample_rules[0],
                                                      .confidence = TS_CONFIDENCE_MEDIUM,
@@ -232,7 +232,7 @@ static const struct ts_report_finding sample_pair = {.id = {"5555555555555555555
                                                      .occurrences = sample_token_places,
                                                      .listed_count = 2};
 
-/* A fresh copy of the findings each time, so that a test may change them. */
+/* sample_report() copies sample_findings into this array, so that a test may change the copies. */
 static struct ts_report_finding sample_now[3];
 
 static inline struct ts_report sample_report(void) {
@@ -265,7 +265,7 @@ static inline struct ts_report sample_report(void) {
     return report;
 }
 
-/* A report of a scan that went well and found nothing. */
+/* Returns a report of a scan that went well and found nothing. */
 static inline struct ts_report clean_report(void) {
     return (struct ts_report){
         .targets = sample_targets,
@@ -281,7 +281,7 @@ static inline struct ts_report_options sample_options(enum ts_report_format form
         .format = format, .version = "1.2.3", .only_new = true, .start_s = 1709299327, .end_s = 1709299390};
 }
 
-/* The written text, NUL-terminated; the caller frees it. */
+/* Returns the report as it is written with these options, NUL-terminated. The caller frees it. */
 static inline char *written(const struct ts_report *report, const struct ts_report_options *options,
                             size_t *ret_len) {
     static struct ts_out out;

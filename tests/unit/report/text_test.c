@@ -32,7 +32,7 @@ static size_t longest_line(const char *text, const char *without) {
     return longest;
 }
 
-/* Object ids are words that are not broken; from this width on they fit. */
+/* The narrowest terminal into which object ids fit. A line is never broken inside an object id. */
 enum { NARROWEST = 42 };
 
 static void lines_fit_the_terminal_apart_from_paths(void **state) {
@@ -118,7 +118,7 @@ static void the_secret_of_a_long_line_stays_in_sight(void **state) {
     free(text);
 }
 
-/* Removes everything between ESC and m. */
+/* Removes the escape sequences for colours, which begin with ESC and end with m. */
 static void strip_colour(char *text) {
     char *to = text;
     for (const char *from = text; *from != '\0'; from++) {

@@ -73,7 +73,7 @@ static void a_secret_is_in_no_format_unless_it_is_asked_for(void **state) {
         free(text);
         report.shows_secrets = true;
         text = written(&report, &options, &len);
-        /* GitLab keeps reports and shows them to every developer. */
+        /* GitLab shows reports to every developer, so its format never contains secrets. */
         assert_int_equal(contains(text, len, PLANTED), every_format[i] != TS_REPORT_FORMAT_GITLAB);
         free(text);
     }

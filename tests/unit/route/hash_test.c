@@ -79,7 +79,7 @@ static void any_id_stays_below_any_count_and_is_found_again(void **state) {
     }
 }
 
-/* Counts 10,000 ids in a row and asks that every store is near the mean. */
+/* Routes 10,000 successive ids, and expects that the number of ids of every store is near the mean. */
 static void expect_even(store_for *hash, uint64_t first_id, uint32_t count, uint32_t percent) {
     uint32_t counts[64] = {0};
     assert_true(count <= LENGTH(counts));
@@ -155,8 +155,8 @@ static void fnv1a_never_reaches_stores_beyond_16_bits(void **state) {
     }
 }
 
-/* The weakness of FNV-1a that prevents it from being the default: low bits of the hash depend only on low
- * bits of the bytes. */
+/* Shows the weakness of FNV-1a that prevents it from being the default: low bits of the hash depend only on
+ * low bits of the bytes. */
 static void fnv1a_crowds_ids_whose_bytes_are_multiples_of_16_where_xxh64_does_not(void **state) {
     (void)state;
     bool fnv1a_reached[16] = {false};
@@ -253,7 +253,7 @@ static void expect_modulo(uint64_t value, uint32_t count) {
     assert_int_equal(route__modulo(value, count, route__reciprocal(count)), value % count);
 }
 
-/* An inexact reciprocal would show at values where the quotient changes. */
+/* Tests values where the quotient changes, because an inexact reciprocal would show there. */
 static void expect_modulo_near_multiples(uint64_t value, uint32_t count) {
     uint64_t multiple = value - value % count;
     expect_modulo(value, count);

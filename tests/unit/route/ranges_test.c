@@ -14,7 +14,8 @@ enum { MOST = 65536 };
 /* Large enough for MOST ranges and a misaligned beginning. */
 static unsigned char memory[MOST * 20 + 256];
 
-/* A partition ascending by start, and the same ranges as they are given to the router. */
+/* `sorted` has the ranges of a partition, ascending by start. `given` has the same ranges in the order in
+ * which the router gets them. */
 static struct ts_router_range sorted[MOST];
 static struct ts_router_range given[MOST];
 
@@ -55,7 +56,8 @@ static void shuffle(struct ts_prng *random, struct ts_router_range *ranges, size
     }
 }
 
-/* Different stores from the whole range of 32 bits: multiplication by an odd number is a bijection. */
+/* Makes a partition of `count` ranges. Its stores differ from each other and are from the whole range of 32
+ * bits, because multiplication by an odd number is a bijection. */
 static void make_partition(struct ts_prng *random, size_t count) {
     static uint64_t cuts[MOST];
     make_cuts(random, cuts, count - 1);
@@ -70,7 +72,8 @@ static void make_partition(struct ts_prng *random, size_t count) {
     shuffle(random, given, count);
 }
 
-/* The definition of a range router, in the simplest form. */
+/* Returns the store of an id by a search through all given ranges, as the definition of a range router
+ * says. */
 static uint32_t scan(size_t count, uint64_t id) {
     for (size_t i = 0; i < count; i++) {
         const struct ts_router_range *range = &given[i];
@@ -379,8 +382,8 @@ static void checks_come_in_the_documented_order(void **state) {
     rejected(1, 0, TS_ROUTER_MEMORY_TOO_SMALL);
 }
 
-/* Damages one range of a partition of `count`, and returns the expected error; `sorted` stays sorted by
- * start. */
+/* Damages one range of a partition of `count` ranges. Returns the expected error, or TS_ROUTER_OK if this
+ * damage is impossible. `sorted` stays sorted by start. */
 static enum ts_router_error corrupt(struct ts_prng *random, size_t *count,
                                     struct ts_router_error_detail *ret_expected) {
     size_t i = ts_prng_below(random, *count);
@@ -395,7 +398,7 @@ static enum ts_router_error corrupt(struct ts_prng *random, size_t *count,
         ret_expected->end = range->end;
         ret_expected->store = range->store;
         return TS_ROUTER_EMPTY_RANGE;
-    case 1: /* store of another */
+    case 1: /* the store of another range */
         if (*count == 1)
             return TS_ROUTER_OK;
         range->store = sorted[(i + 1 + ts_prng_below(random, *count - 1)) % *count].store;
@@ -409,7 +412,7 @@ static enum ts_router_error corrupt(struct ts_prng *random, size_t *count,
         ret_expected->found = last ? 0 : sorted[i + 1].start;
         ret_expected->ends_at = last ? range->end : 0;
         return last ? TS_ROUTER_INCOMPLETE_COVERAGE : TS_ROUTER_GAP;
-    case 3: /* too long; up to max included */
+    case 3: /* too long, up to UINT64_MAX */
         if (last)
             return TS_ROUTER_OK;
         range->end += 1 + ts_prng_below(random, UINT64_MAX - range->end);

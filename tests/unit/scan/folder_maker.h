@@ -1,4 +1,4 @@
-/* A folder of files for a test, removed with it. */
+/* Makes a folder of files for a test, and removes the folder with its files. */
 #ifndef TS_TESTS_SCAN_FOLDER_MAKER_H
 #define TS_TESTS_SCAN_FOLDER_MAKER_H
 

@@ -86,7 +86,8 @@ static void a_content_has_its_hits_and_its_name(void **state) {
     assert_null(contents[0].name.data); /* the result does not point to the caller's memory */
 }
 
-/* Items before the mark are still found by text and id; items after it are new again. */
+/* Items that were added before the mark are still found by text and id. Items that were added after it are
+ * new again. */
 static void additions_since_a_mark_are_removed(void **state) {
     (void)state;
     struct scan_hit item = {.line = 1};

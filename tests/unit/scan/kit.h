@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rules that are short, long, with lookbehind, and generic. */
+/* A short rule, a long rule, a rule with conditions before and after its secret, and a generic rule. */
 #define KIT_RULES                                                                                            \
     "rules:\n"                                                                                               \
     "  - {id: short, name: Short, pattern: '\\b(?<secret>tok_[a-z0-9]{12})\\b', gate: [tok_], "              \

@@ -1,4 +1,4 @@
-/* Scans of contents: matches that are found and matches that are carried over give the same result. */
+/* Scans contents. Matches that are found and matches that are carried over give the same result. */
 #include "kit.h"
 
 #include "base/prng.h"
@@ -102,7 +102,7 @@ static void more_matches_than_are_kept_are_said(void **state) {
                      SCAN_LOOK_TOO_MANY);
     assert_ptr_equal(raw, scan__raw_unknown());
     free(text);
-    /* A lost match may be near any hit. */
+    /* The excerpts are short, because a match that was not kept may be near any hit. */
     assert_true(kit_excerpt_is(&kit, kit_hit(&kit, 0, 0), "********…"));
     for (size_t i = 1000; i + 1000 < kit_content(&kit, 0)->hit_count; i++)
         assert_true(kit_excerpt_is(&kit, kit_hit(&kit, 0, i), "…********…"));
@@ -125,7 +125,7 @@ static void a_content_cut_short_is_neither_whole_nor_clean(void **state) {
     assert_int_equal(scan__look_whole(&kit.look, &content, text, &base, &cut), SCAN_LOOK_OK);
     assert_ptr_equal(cut, scan__raw_unknown());
     assert_false(kit_content(&kit, 1)->is_whole);
-    /* Another secret, which was not found, may be near this hit. */
+    /* The excerpt is short, because another secret, which was not found, may be near this hit. */
     assert_true(kit_excerpt_is(&kit, kit_hit(&kit, 1, 0), "********"));
     assert_int_equal(scan__look_whole(&kit.look, &content, TS_BYTES("nothing"), NULL, NULL), SCAN_LOOK_OK);
     assert_false(kit.look.is_clean);
@@ -175,8 +175,8 @@ static void add_pieces(struct ts_prng *prng, struct version *version, uint64_t c
     }
 }
 
-/* Copies of the base with pieces between them: at random, or so that copies touch, or begin or end where the
- * base begins or ends. */
+/* Makes a version of copies of the base and pieces between them: at random, or so that copies touch, or begin
+ * or end where the base begins or ends. */
 static void derive(struct ts_prng *prng, const struct version *base, struct version *version) {
     *version = (struct version){.len = 0};
     uint64_t steps = 1 + ts_prng_below(prng, 8);
@@ -191,7 +191,7 @@ static void derive(struct ts_prng *prng, const struct version *base, struct vers
         struct ts_git_copy *last = version->copy_count > 0 ? &version->copies[version->copy_count - 1] : NULL;
         memcpy(version->bytes + version->len, base->bytes + from, len);
         if (last != NULL && last->at + last->len == version->len && last->from + last->len == from)
-            last->len += len; /* as in the list of copies of a delta */
+            last->len += len; /* neighbours are one copy, as in a delta */
         else
             version->copies[version->copy_count++] = (struct ts_git_copy){version->len, from, len};
         version->len += len;

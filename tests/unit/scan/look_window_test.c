@@ -149,7 +149,8 @@ static void windows_of_a_stopped_scan_leave_what_they_have(void **state) {
     assert_false(kit_content(&kit, 0)->is_whole);
 }
 
-/* More matches than these are not judged after the signal, because that takes too long. */
+/* After the signal to stop, a scan judges at most 1000 more matches, because judging all of them takes too
+ * long. */
 static void a_stopped_scan_judges_only_a_few_more_matches(void **state) {
     (void)state;
     atomic_bool stop = false;
@@ -164,8 +165,8 @@ static void a_stopped_scan_judges_only_a_few_more_matches(void **state) {
     assert_in_range(judged, 1, 1000);
 }
 
-/* The secret is in the first window, and the second window has none. The success of the second must not hide
- * the failure of the first. */
+/* The secret is in the first window, and the second window has no secret. The success of the second window
+ * must not hide the failure of the first. */
 static void a_window_without_memory_is_reported_with_the_last_one(void **state) {
     (void)state;
     static uint8_t bytes[200000];
@@ -182,7 +183,7 @@ static void a_window_without_memory_is_reported_with_the_last_one(void **state) 
         bool all_succeeded = allocations_left >= 0;
         allocations_left = -1;
         if (windows == NULL)
-            continue; /* no window can follow */
+            continue; /* after this failure no window can follow */
         window = (struct scan_window){
             .bytes = ts_bytes_of(bytes + first - overlap, sizeof bytes - first + overlap),
             .at = first - overlap,

@@ -61,7 +61,7 @@ static void a_secret_is_masked_wherever_it_occurs(void **state) {
     assert_string_equal(masked("tok_12 xtok_12tok_12x " SECRET "."), "******** x********x ********.");
 }
 
-/* Secrets are masked in all their encodings, at any position of the groups. */
+/* Secrets are masked in all their encodings, at any position in the groups of base64. */
 static void encoded_secrets_are_masked(void **state) {
     (void)state;
     assert_string_equal(masked("a%70%34%73%73%2dword%2Fof%2bmine&b"), "a********&b");
@@ -114,8 +114,8 @@ static void utf_16_of_other_characters_is_masked(void **state) {
     assert_true(found[1] && found[16] && !found[0] && !found[17]);
 }
 
-/* Thousands of secrets with the same beginning, and texts that consist of this beginning. Comparing each
- * would take seconds. */
+/* There are thousands of secrets with the same beginning, and texts that consist of this beginning. Comparing
+ * each secret would take seconds. */
 static void a_text_that_takes_too_many_steps_is_masked_whole(void **state) {
     (void)state;
     char text[2000];
@@ -140,7 +140,8 @@ static void a_text_that_takes_too_many_steps_is_masked_whole(void **state) {
     assert_true(masks.is_cut);
 }
 
-/* When no time is left, all texts are masked completely, because each search would take a little time. */
+/* When no time is left, all texts together may take only a limited number of steps. After that, every text is
+ * masked completely. */
 static void texts_have_a_limit_together_when_it_is_late(void **state) {
     (void)state;
     char text[600];
@@ -157,7 +158,7 @@ static void texts_have_a_limit_together_when_it_is_late(void **state) {
     assert_in_range(masks.late_steps, 1 << 16, (1 << 16) + 1024);
 }
 
-/* Names of megabytes, whose decoded forms would take many times as much memory. */
+/* Names may have megabytes, and their decoded forms would take many times as much memory. */
 static void a_text_that_is_too_long_is_masked_whole(void **state) {
     (void)state;
     size_t len = 64 << 10;

@@ -56,7 +56,7 @@ static void short_secrets_have_no_print(void **state) {
     assert_int_equal(prints.count, 0);
 }
 
-/* A path such as config/postgres.yml stays readable. */
+/* Words have no print, so that a path such as config/postgres.yml stays readable. */
 static void words_have_no_print(void **state) {
     (void)state;
     static const char *const words[] = {"postgres", "SECRET_KEY", "changeMe", "Password",
@@ -74,7 +74,7 @@ static void words_have_no_print(void **state) {
         assert_int_equal(scan__print_of(&key, ts_bytes_of_cstring(others[i])).len, strlen(others[i]));
 }
 
-/* If reports show no byte of a secret, its print contains none, either. */
+/* If reports show no byte of a secret, the print of the secret contains none of its bytes, either. */
 static void only_long_secrets_show_their_first_bytes(void **state) {
     (void)state;
     static const uint8_t none[SCAN_PRINT_HEAD_LEN] = {0};

@@ -15,7 +15,8 @@ static bool init(struct target_files *files, struct ts_scan_options options) {
     return scan__profile_init(&profile, &context, &error);
 }
 
-/* Another target of the same scan. Returns whether it has the rules of the first. */
+/* Makes the profile of another target of the same scan. Returns whether this profile shares the rules of the
+ * first one. */
 static bool shares_rules(struct target_files *files) {
     struct ts_scan_options options = {.cache_folder = ""};
     struct scan_profile *known[] = {&profile};

@@ -120,8 +120,8 @@ static void write_secret(uint8_t *to, uint64_t number) {
     memcpy(to, secret, strlen(SECRET));
 }
 
-/* Bytes that are scanned in windows of 8 MiB. There are secrets around the end of the first window, and at
- * the very end. */
+/* Scans bytes in windows of 8 MiB. There are secrets around the end of the first window, and at the very
+ * end. */
 static void many_bytes_are_scanned_to_their_end(void **state) {
     (void)state;
     size_t len = ((size_t)20 << 20) + 12345;
@@ -160,7 +160,7 @@ static void rules_are_compiled_once_for_all_runs(void **state) {
     run_expecting(TS_SCAN_RESULT_OK);
     assert_string_equal(seen.path, "a.txt");
     assert_int_equal(seen.count, 3);
-    ts_scan_set_switch(scan, TS_SCAN_SWITCH_NO_BUILTIN_RULES, true); /* read them again */
+    ts_scan_set_switch(scan, TS_SCAN_SWITCH_NO_BUILTIN_RULES, true); /* now the rules are read again */
     run_expecting(TS_SCAN_RESULT_BAD_CONFIG);
 }
 
@@ -305,7 +305,7 @@ static void ids_have_the_salt_of_the_baseline(void **state) {
     assert_int_equal(seen.count, 1);
     assert_string_not_equal(seen.id, id);
     folder_write(&folder, "known", "something else\n");
-    run_expecting(TS_SCAN_RESULT_OK); /* read once */
+    run_expecting(TS_SCAN_RESULT_OK); /* the baseline is read only once */
     ts_scan_set_text(scan, TS_SCAN_TEXT_BASELINE_FILE, folder_path(&folder, "known"));
     run_expecting(TS_SCAN_RESULT_BAD_CONFIG);
     assert_non_null(strstr(ts_scan_error_text(scan), "known"));

@@ -238,7 +238,7 @@ static struct scanned scan(struct book *book, size_t part_bytes) {
                      (struct ts_scan_parts){.part_bytes = part_bytes});
 }
 
-/* Compares with a scan without parts. */
+/* Expects the occurrences that a scan without parts finds. */
 static void assert_same_findings(const struct scanned *scanned) {
     struct scanned plain = scan(NULL, 0);
     assert_string_equal(scanned->text, plain.text);
@@ -293,8 +293,8 @@ static void parts_contain_no_secret(void **state) {
 static void a_scan_that_loses_its_right_is_continued(void **state) {
     (void)state;
     unsigned continued = 0;
-    /* The number of calls of a scan depends on its speed, so on a busy machine too few scans may end
-     * early. */
+    /* The number of calls of a scan depends on its speed. On a busy machine too few scans may end early, so
+     * there are up to 50 tries. */
     for (unsigned tries = 0, max = 1; tries < 50 && (continued <= 2 || tries < 10);
          tries++, max = max % 200 + 22) {
         struct book book = {.keeps_max = max};
@@ -359,7 +359,7 @@ static void objects_that_earlier_tips_reach_are_not_read_again(void **state) {
     (void)state;
     struct book book = {.begins = 0};
     struct scanned first = scan(&book, 0);
-    assert_true(book.again.len >= 20); /* the archive, and the tag with a secret in its name */
+    assert_true(book.again.len >= 20); /* names the archive, and the tag with a secret in its name */
     clear_pages(&book.known);
     struct scanned second = scan(&book, 0);
     assert_true(second.is_whole);

@@ -29,7 +29,8 @@ static int make_file(void) {
     return fd;
 }
 
-/* Reads pages, which must be the first ones. ret_is_damaged: whether damage was noticed. */
+/* Reads all readable pages, which must be the first pages of the file. Returns their number. Sets
+ * ret_is_damaged to whether damage was noticed. */
 static size_t read_pages(int fd, bool *ret_is_damaged) {
     struct scan_segment segment;
     struct ts_bytes page;
@@ -71,7 +72,7 @@ static void a_file_that_is_cut_gives_the_pages_before_the_cut(void **state) {
         assert_int_equal(ftruncate(fd, len), 0);
         size_t count = read_pages(fd, &is_damaged);
         assert_true(count <= before && count < 3);
-        assert_false(is_damaged); /* a killed process leaves such a file */
+        assert_false(is_damaged); /* a cut is no damage: a killed process leaves such a file */
         before = count;
     }
     assert_int_equal(before, 0);

@@ -226,7 +226,7 @@ static void a_longer_secret_around_one_of_the_line_is_masked_whole(void **state)
     scan__masks_release(&masks);
 }
 
-/* The line is not kept unchanged, although nothing else in it is masked. */
+/* A line with a hidden value is not kept unchanged, even if nothing else in the line is masked. */
 static void hidden_values_are_masked_before_a_line_is_kept(void **state) {
     (void)state;
     struct ts_span at = {4, 5};
@@ -264,7 +264,7 @@ static void a_line_of_very_many_short_secrets_is_not_shown(void **state) {
     assert_string_equal(excerpt(from), "********");
 }
 
-/* Nothing of a secret that is cut at the limit is shown, because it cannot be recognised. */
+/* A secret that is cut at the limit cannot be recognised, so nothing of it is shown. */
 static void what_is_near_the_end_of_what_is_looked_at_is_not_shown(void **state) {
     (void)state;
     static char line[5000];
@@ -291,7 +291,7 @@ static void hidden_values_are_not_shown(void **state) {
     assert_string_equal(excerpt(from), "********");
 }
 
-/* Bytes that were read from a file may be arbitrary. */
+/* The bytes come from a file and may be arbitrary, so they are checked. */
 static void an_invalid_around_is_refused(void **state) {
     (void)state;
     char around[SCAN_AROUND_SIZE];
@@ -302,7 +302,7 @@ static void an_invalid_around_is_refused(void **state) {
     assert_true(scan__around_is_sound(ts_bytes_of(around, len)));
     assert_true(scan__around_is_sound(ts_bytes_of(around, 0)));
     assert_false(scan__around_is_sound(ts_bytes_of(around, 7)));
-    assert_false(scan__around_is_sound(ts_bytes_of(around, 11))); /* ends within a mask */
+    assert_false(scan__around_is_sound(ts_bytes_of(around, 11))); /* these bytes end within a mask */
     around[0] = 100;
     assert_false(scan__around_is_sound(ts_bytes_of(around, len)));
     static char large[SCAN_AROUND_SIZE + 10];

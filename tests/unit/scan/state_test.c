@@ -156,8 +156,8 @@ static void many_files_become_one(void **state) {
     assert_true(scans > 4);
 }
 
-/* Refuses a page, like a reader that does not understand it: the rest of the file is skipped, and the file
- * must be written again. */
+/* Refuses each page, like a reader that does not understand it. Then the rest of the file is skipped, and the
+ * file must be written again. */
 static bool refuse_page(void *ctx, struct ts_bytes page) {
     (void)page;
     ++*(size_t *)ctx;
@@ -274,7 +274,7 @@ static void put_all(struct scan_use use) {
     scan__state_close(opened);
 }
 
-/* The numbers of known objects, hits and snapshots that were kept, as one digit each. */
+/* Returns three digits that say whether known objects, hits and a snapshot were kept: 1 if kept, 0 if not. */
 static unsigned kept_of(struct scan_use use) {
     struct scan_segment segment;
     struct ts_bytes page;
@@ -327,7 +327,7 @@ static void state_of_repositories_that_are_gone_is_removed(void **state) {
     put_all(use_number(1, 2, 3));
     assert_int_equal(kept_of(lost), 100);
     assert_int_equal(rmdir(gone), 0);
-    /* The state of a lost repository stays while a scan uses it. */
+    /* The state of a removed repository is kept while a scan uses this state. */
     opened = scan__state_open(&place, &warning);
     assert_true(scan__state_begin(opened));
     put_all(use_number(1, 2, 3));

@@ -3,8 +3,8 @@
  * a long history, a large blob, a long chain of deltas, archives and many findings.
  *
  * Moments and delays are CPU time, so that other load of the machine does not count. The delay of a scan with
- * two threads is the sum of both. STOPPING_SCALE=20 makes the repository larger, and STOPPING_STOPS=30 stops
- * less often, for a try by hand; the worst delays are printed.
+ * two threads is the sum of the delays of both threads. For a run by hand, STOPPING_SCALE=20 makes the repository
+ * larger, and STOPPING_STOPS=30 stops fewer scans. The test prints the worst delays.
  */
 #include "repo_maker.h"
 
@@ -16,7 +16,7 @@
 #define THREADS 2
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STOPS  20
-#define SLOWER 4 /* how much slower than the released program */
+#define SLOWER 4 /* how many times slower sanitizers make the program */
 #else
 #define STOPS  200
 #define SLOWER 1
@@ -50,7 +50,7 @@ static void put_commit(FILE *out, unsigned number) {
             1600000000 + number, 1600000000 + number);
 }
 
-/* A history with trees in folders, and a finding in every 16th commit. */
+/* Makes a history with trees in folders, and a finding in every 16th commit. */
 static void make_history(void) {
     struct ts_prng prng;
     FILE *out = popen("git -C repo fast-import --quiet --done", "w"); /* NOLINT(cert-env33-c): a test */
@@ -75,7 +75,7 @@ static void make_history(void) {
     assert_int_equal(pclose(out), 0);
 }
 
-/* Versions of one file, each a delta of the one before. */
+/* Commits versions of one file, each a delta of the version before, and an archive. */
 static void make_chain(void) {
     sh("cd repo && git checkout -qf main && head -c %u large.txt > chain.txt && for i in $(seq 1 25); do "
        "echo \"key = $i\" >> chain.txt && git add chain.txt && git commit -qm $i; done",
@@ -108,7 +108,7 @@ static int end(void **state) {
 
 struct stopper {
     struct ts_scan_progress progress;
-    uint64_t at_ns; /* processor time */
+    uint64_t at_ns; /* the scan is stopped at this processor time */
     atomic_bool is_done;
     bool has_stopped;
     unsigned stage;
@@ -130,7 +130,8 @@ static void *stop_later(void *ctx) {
     return NULL;
 }
 
-/* Returns the processor time of the scan; the stopper has the delays. */
+/* Stops a scan after this processor time, or never if it is UINT64_MAX. Returns the processor time of the
+ * scan. The stopper has the delays. */
 static uint64_t scan_until(struct stopper *stopper, struct ts_scan_options options, uint64_t after_ns) {
     struct ts_scan_target target = {.path = "repo", .kind = TS_SCAN_TARGET_REPOSITORY};
     struct ts_scan_error error;

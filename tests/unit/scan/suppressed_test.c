@@ -69,7 +69,7 @@ static void each_source_has_a_row_in_order(void **state) {
     ts_arena_release(&arena);
 }
 
-/* Two targets, each with a configuration of its own. */
+/* Each of two targets has its own configuration. */
 static void entries_are_those_of_the_targets_own_configuration(void **state) {
     (void)state;
     struct kit other;
@@ -117,7 +117,7 @@ static void repetitions_take_no_room(void **state) {
     ts_arena_release(&arena);
 }
 
-/* If no two records are equal, none is lost, and they are not merged for each new record. */
+/* If no two records are equal, no record is lost. Records are not merged again for each new record. */
 static void different_entries_have_room(void **state) {
     (void)state;
     uint32_t first = (uint32_t)suppressed.capacity;
@@ -153,7 +153,7 @@ static void entries_by_finding_id_that_meet_nothing_are_counted(void **state) {
     assert_int_equal(line, 4);
 }
 
-/* A fingerprint names one version of a file, but applies to the others, too. */
+/* A fingerprint names one version of a file, but also applies to the other versions. */
 static void a_fingerprint_ignores_what_is_at_its_place(void **state) {
     (void)state;
     struct ts_git_oid commit = {{0xab}};
@@ -168,13 +168,13 @@ static void a_fingerprint_ignores_what_is_at_its_place(void **state) {
                               {.finding = 1, .line = 8, .end_line = 8}};
     scan__hits_add(&kit.hits, &content, hits, 2);
     struct scan_suppressed_place place = {.profile = &kit.profile, .content = &content, .path = text("x")};
-    scan__suppressed_ignore(&suppressed, &place); /* no commit: this fingerprint does not apply */
+    scan__suppressed_ignore(&suppressed, &place); /* without a commit, this fingerprint does not apply */
     scan__suppressed_sort(&suppressed);
     assert_false(take(hits[0], "x"));
     place.commit = &commit;
     scan__suppressed_ignore(&suppressed, &place);
     place.path = text("y");
-    scan__suppressed_ignore(&suppressed, &place); /* any commit, but line 8 */
+    scan__suppressed_ignore(&suppressed, &place); /* the fingerprint of y: any commit, but only line 8 */
     scan__suppressed_sort(&suppressed);
     assert_true(take((struct scan_hit){.finding = 0, .line = 99}, "x"));
     assert_false(take(hits[1], "x"));

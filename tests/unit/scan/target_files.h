@@ -16,7 +16,7 @@
 
 struct target_files {
     const char *config;
-    const char *rules; /* TEAM_FILE; NULL: it is not there */
+    const char *rules; /* the text of TEAM_FILE, or NULL if it does not exist */
 };
 
 static inline enum scan_profile_read target_file_read(void *ctx, const char *path, size_t max,

@@ -1,4 +1,4 @@
-/* Files of a folder by path. Those of HEAD's tree are read in tests/system/scan_test.py. */
+/* Reads files of a folder by path. tests/system/scan_test.py reads files of HEAD's tree. */
 #include "folder_maker.h"
 #include "tree_file.h"
 

@@ -1,4 +1,4 @@
-/* Calls in one line, for the tests of engines. */
+/* Functions and macros that make a call in one line, for the tests of engines. */
 #ifndef TS_TESTS_UNIT_STORE_CALLS_H
 #define TS_TESTS_UNIT_STORE_CALLS_H
 
@@ -64,7 +64,7 @@ static inline void expect_result(const struct ts_call *call, enum ts_store_resul
         run_expecting(expected, store, &call_one);                                                           \
     } while (0)
 
-/* The value of a key as a string in a static buffer, "" when absent; its version. */
+/* The value of a key as a string, which is "" if the key is absent, and the version of the key. */
 struct found {
     char value[64];
     size_t len;

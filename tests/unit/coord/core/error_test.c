@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-/* Section 2.3 of the specification, repeated here. Release and write are not in it: release has the errors of
- * park, and write has those of renew. */
+/* The table of section 2.3 of the specification. RELEASE and WRITE are not in the specification: release has
+ * the errors of park, and write has those of renew. */
 enum { RENEW, CHECKPOINT, COMPLETE, PARK, SPLIT, RELEASE, WRITE, OPERATIONS };
 static const struct {
     enum ts_coord_error error;
     const char *name;
-    const char *admitted; /* one letter for each operation */
+    const char *admitted; /* for each operation, y if it has this error */
 } matrix[] = {
     {TS_COORD_SHARD_NOT_FOUND, "ShardNotFound", "yyyyyyy"},
     {TS_COORD_TENANT_MISMATCH, "TenantMismatch", "yyyyyyy"},
@@ -62,7 +62,7 @@ static void codes_are_routed_as_the_matrix_says(void **state) {
         assert_string_equal(narrowed_name(operation, TS_COORD_OK), "Ok");
 }
 
-/* Every variant name of every error, in the order of the specification. */
+/* Expects these names for all variants of the operation's error, in the order of the specification. */
 #define NAMES_OF(op, ...)                                                                                    \
     do {                                                                                                     \
         static const char *const names[] = {"Ok", __VA_ARGS__};                                              \
@@ -115,13 +115,14 @@ static void claim_takes_over_what_get_run_says(void **state) {
     TS_GET_RUN_ERRORS(EXPECT_SAME)
 #undef EXPECT_SAME
     assert_int_equal(ts_claim_error_of(TS_VARIANT_NONE), TS_CLAIM_OK);
-    /* Codes that an operation does not have. */
+    /* A variant that an operation does not have becomes BACKEND_ERROR. Split has RESOURCE_EXHAUSTED, and park
+     * does not. */
     assert_int_equal(ts_claim_error_of(TS_VARIANT_LEASE_EXPIRED), TS_CLAIM_BACKEND_ERROR);
     assert_int_equal(ts_park_error_of(TS_VARIANT_RESOURCE_EXHAUSTED), TS_PARK_BACKEND_ERROR);
     assert_int_equal(ts_split_error_of(TS_VARIANT_RESOURCE_EXHAUSTED), TS_SPLIT_RESOURCE_EXHAUSTED);
 }
 
-/* Section 6 of the specification, and for runs the table in docs/coordination.md. */
+/* The classes of section 6 of the specification, and for runs those of the table in docs/coordination.md. */
 static const struct {
     enum ts_error_variant variant;
     enum ts_coord_class expected;
@@ -159,7 +160,8 @@ static void every_variant_has_its_class(void **state) {
     static struct ts_coord_detail detail;
     for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
         assert_int_equal(ts_error_class_of(classes[i].variant, &detail), classes[i].expected);
-    /* All other errors belong to the three operations that make more checks. */
+    /* The classes of three more variants depend on the detail: BACKEND_ERROR, REGISTER_SHARDS_FAILED,
+     * GET_RUN_FAILED. */
     assert_int_equal(sizeof classes / sizeof classes[0] + 3, TS_ERROR__VARIANT_END);
 }
 

@@ -120,8 +120,9 @@ static void a_text_that_does_not_fit_is_truncated_and_its_length_returned(void *
 }
 
 /*
- * All texts that can be shown: of real failures and successes with planted words as keys, tokens, metadata,
- * owners, hashes and tenants; of every variant with every field filled in; and of every event.
+ * These planted words are keys, tokens, metadata, owners, hashes and a tenant. No text that can be shown may
+ * contain them: no text of real failures and successes, of any variant with every field filled in, or of any
+ * event.
  */
 #define SECRET_KEY    "kEyBytes"
 #define SECRET_TOKEN  "tOkenBytes"
@@ -268,7 +269,7 @@ static void no_text_of_real_operations_shows_what_is_secret(void **state) {
     assert_int_equal(world_split_residual(&w, 5, SECRET_KEY "n"), TS_SPLIT_OK);
     expect_clean_step(TS_VARIANT_NONE);
 
-    /* The worker of acme meets another tenant's record. */
+    /* A worker of the tenant acme meets a record of another tenant. */
     record = w.record;
     record.tenant = tenant_named(FOREIGN);
     world_store(&w, &record);

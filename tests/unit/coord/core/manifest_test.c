@@ -18,7 +18,7 @@ static enum ts_manifest_validation_error check(const struct ts_new_shard *list, 
                              (struct ts_new_shards){list, count}, &memory, &detail);
 }
 
-/* Makes this many adjacent shards. */
+/* Makes `count` adjacent shards. */
 static void fill(size_t count) {
     for (size_t i = 0; i <= count; i++)
         snprintf(keys[i], sizeof keys[i], "k%06zu", i);
@@ -88,7 +88,7 @@ static void clashes_between_entries_are_distinguished(void **state) {
     assert_int_equal(check(list, 3), TS_MANIFEST_FAULT_DUPLICATE_IDS);
     assert_int_equal(detail.entry, 2);
     assert_int_equal(detail.other, 0);
-    /* A given id must not equal a random id, either. */
+    /* An id in the list must not equal an id that is drawn for another entry, either. */
     list[2].id = ts_drawn_shard_id((struct ts_run_id){7}, (struct ts_op_id){11}, 1);
     assert_int_equal(check(list, 3), TS_MANIFEST_FAULT_DUPLICATE_IDS);
     list[2].id.v = 6;
@@ -156,7 +156,7 @@ static void a_whole_list_is_checked_as_one(void **state) {
     assert_int_equal(detail.limit.max, TS_GLOBAL_SHARD_MAX);
 }
 
-/* The result does not depend on how the sort orders equal entries. */
+/* The reported pair does not depend on how the sort orders equal entries. */
 static void the_first_of_many_clashes_is_reported(void **state) {
     (void)state;
     fill(20);
@@ -174,7 +174,7 @@ static void the_first_of_many_clashes_is_reported(void **state) {
     assert_int_equal(detail.other, 0);
 }
 
-/* Compares the result with a check of every pair. */
+/* Compares the result of the check with a comparison of every pair of ranges. */
 static void overlaps_are_found_exactly(void **state) {
     (void)state;
     static const char *const bounds[] = {"", "b", "c", "d", "e", "f", "g"};

@@ -1,9 +1,9 @@
 /*
- * Random operations on a small family of shards by workers that pause, repeat themselves and keep old leases,
- * with a clock that sometimes jumps. After every step the test checks: the record's invariants; the fence
- * never falls, and rises with every acquire; the cursor never goes back; terminal states stay; leases exclude
- * each other; every key of the run is in exactly one shard that is not split. Planted mistakes show that the
- * checker can fail.
+ * Random operations on a small family of shards by workers that pause, repeat operations and keep old leases,
+ * with a clock that sometimes jumps. After every step the test checks that the record keeps its invariants,
+ * that the fence rises with every acquire and never falls, that the cursor never moves back, that a finished
+ * shard changes only by unpark, that leases exclude each other, and that every key of the run is in exactly
+ * one shard that is not split. Planted mistakes show that the checker can fail.
  */
 #include "base/prng.h"
 #include "world.h"
@@ -11,7 +11,7 @@
 enum { SHARDS_MAX = 64, WORKERS = 4, STEPS = 400, SEEDS = 150, STORED_MAX = 2048 };
 
 struct kept {
-    struct ts_shard_record record; /* borrows from bytes */
+    struct ts_shard_record record; /* its keys point into `bytes` */
     uint8_t bytes[STORED_MAX];
     size_t len;
 };
@@ -99,14 +99,14 @@ static void take_answer(size_t shard, bool ok) {
     take(shard);
 }
 
-/* The operations of the last op ids, so that a reused id is a repetition. */
+/* The requests of the latest op ids. If an op id is used again, its request is repeated. */
 static struct request {
     uint64_t op_id;
     uint64_t kind;
     uint8_t key[2];
 } requests[64];
 
-/* Usually a key a little ahead of the cursor. */
+/* Returns the request of the op id. A new request usually has a key a little ahead of the cursor. */
 static const struct request *request_of(uint64_t op_id, const struct ts_cursor *cursor) {
     struct request *request = &requests[op_id % 64];
     if (request->op_id == op_id)
@@ -191,7 +191,7 @@ static void random_work(struct holding *worker) {
     switch (request->kind) {
     case 0:
         if (ts_prng_below(&prng, 4) != 0)
-            return; /* a run that ends at once tests little */
+            return; /* shards that complete early test little */
         take_answer(shard, ts_complete_step(record, &env, &cursor, &step, &detail) == TS_COMPLETE_OK);
         return;
     case 1:
@@ -256,7 +256,7 @@ static void random_step(void) {
     if (ts_prng_below(&prng, 100) == 0)
         now.ms += 2000;
     if (ts_prng_below(&prng, 100) == 0)
-        now.ms -= 40; /* another process */
+        now.ms -= 40; /* another process, whose clock is behind */
 }
 
 static void random_operations_keep_the_invariants(void **state) {

@@ -166,7 +166,8 @@ static void every_flipped_bit_and_every_cut_is_found(void **state) {
     }
 }
 
-/* With a matching checksum: if the bytes decode, encoding writes the same bytes, and no byte outside is read. */
+/* Changes bytes and then corrects the checksum. If the record still decodes, encoding must write the same
+ * bytes. No byte outside the record is read. */
 static void forged_records_are_refused_or_canonical(void **state) {
     (void)state;
     struct ts_prng prng;
@@ -205,7 +206,7 @@ static void errors_are_distinguished(void **state) {
     ts_le64_store(ts_xxh64_of_bytes(ts_bytes_first(golden, golden.len - 8)), bytes + golden.len - 8);
     assert_int_equal(decode_shard(golden), TS_RECORD_BAD_FIELD);
     from_hex(golden_shard);
-    bytes[6] = 1; /* done, with a holder */
+    bytes[6] = 1; /* the status is done, but the record has a holder */
     ts_le64_store(ts_xxh64_of_bytes(ts_bytes_first(golden, golden.len - 8)), bytes + golden.len - 8);
     assert_int_equal(decode_shard(golden), TS_RECORD_BROKEN_INVARIANT);
     assert_int_equal(decode_shard((struct ts_bytes){bytes, TS_RECORD_MAX + 1}), TS_RECORD_TOO_LARGE);
@@ -215,12 +216,12 @@ static void reseal(size_t len) {
     ts_le64_store(ts_xxh64_of_bytes(ts_bytes_of(bytes, len - 8)), bytes + len - 8);
 }
 
-/* Every byte of an absent field, and every reserved byte. */
+/* Sets each byte of absent fields and each reserved byte in turn. */
 static void absent_and_reserved_fields_must_be_zero(void **state) {
     (void)state;
     for (size_t at = 64; at < 136; at++) {
         if (at >= 72 && at < 80)
-            continue; /* the fence */
+            continue; /* these bytes are the fence, which is present */
         struct ts_bytes golden = from_hex(golden_parked);
         bytes[at] = 1;
         reseal(golden.len);

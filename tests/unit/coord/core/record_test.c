@@ -139,7 +139,7 @@ static void invariant_6_the_op_log_is_sound(void **state) {
     expect(6, &record);
 }
 
-/* Tests every pair of positions, because a shortcut handles most ids. */
+/* Tests every pair of positions in the op-log, because a shortcut of the check handles most ids. */
 static void invariant_6_finds_a_repeated_id_anywhere(void **state) {
     (void)state;
     for (size_t a = 0; a < TS_OP_LOG_MAX; a++) {
@@ -255,7 +255,7 @@ static void an_announced_list_is_complete_exactly_when_the_run_is_active(void **
     assert_int_equal(ts_run_record_invariant_broken(&run), 5);
     run.status = TS_RUN_ACTIVE;
     assert_int_equal(ts_run_record_invariant_broken(&run), 0);
-    run.registered = 3; /* more were registered later */
+    run.registered = 3; /* an additional shard was registered later */
     assert_int_equal(ts_run_record_invariant_broken(&run), 0);
     run.registered = 1;
     assert_int_equal(ts_run_record_invariant_broken(&run), 7);
@@ -269,7 +269,8 @@ static void an_announced_list_is_complete_exactly_when_the_run_is_active(void **
     assert_int_equal(ts_run_record_invariant_broken(&run), 0);
 }
 
-/* Tests logs that are empty, partly filled, full, and one whose oldest entry is not in the first slot. */
+/* Tests op-logs that are empty, partly filled, or full, and an op-log whose oldest entry is not in the first
+ * slot. */
 static void a_copy_has_everything_that_counts(void **state) {
     (void)state;
     for (uint64_t ops = 0; ops <= UINT64_C(2) * TS_OP_LOG_MAX; ops++) {

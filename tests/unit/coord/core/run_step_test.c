@@ -137,7 +137,7 @@ static void registering_makes_the_run_active_and_its_shards(void **state) {
         assert_false(ts_shard_id_is_derived(shard.key.shard));
         assert_int_equal(shard.fence.v, 0);
     }
-    /* More shards may follow; the guards do not change. */
+    /* More shards may be registered later. That does not change the guard. */
     shards[0] = shards[2];
     assert_int_equal(register_as("acme", 2, 1), TS_REGISTER_SHARDS_OK);
     assert_int_equal(run.registered, 3);
@@ -181,7 +181,7 @@ static void registering_answers_in_its_order(void **state) {
     env.limits.tenant.max = 200;
     assert_int_equal(register_as("acme", 1, 3), TS_REGISTER_SHARDS_SHARD_LIMIT_EXCEEDED);
     assert_int_equal(detail.limit.scope, TS_LIMIT_GLOBAL);
-    /* Existing shards do not count again. */
+    /* Shards that exist already do not count against the limits again. */
     env.already_there = 2;
     assert_int_equal(register_as("acme", 1, 3), TS_REGISTER_SHARDS_RESOURCE_EXHAUSTED);
     env.record_max = TS_RECORD_MAX;
@@ -189,7 +189,7 @@ static void registering_answers_in_its_order(void **state) {
     assert_int_equal(run.registered, 1);
 }
 
-/* A run of three announced shards. */
+/* Creates a run of three announced shards. */
 static void announce(void) {
     const struct ts_create_run_op announcing = {.tenant = tenant_named("acme"),
                                                 .run = {7},
@@ -234,7 +234,7 @@ static void an_announced_list_makes_the_run_active_when_it_is_complete(void **st
     assert_int_equal(run.status, TS_RUN_ACTIVE);
     assert_true(step.write_guard && step.guard.status == TS_RUN_ACTIVE);
     assert_int_equal(run.registered, 3);
-    /* Then more shards may be registered, as in every run. */
+    /* After the announced shards, more shards may be registered, as in every run. */
     shards[0] = child_of("0", "1");
     assert_int_equal(register_as("acme", 5, 1), TS_REGISTER_SHARDS_OK);
     assert_int_equal(run.registered, 4);
@@ -259,7 +259,7 @@ static void a_step_is_a_replay_however_long_ago_it_was(void **state) {
     assert_int_equal(step.outcome, TS_OUTCOME_REPLAYED);
     assert_int_equal(register_step(55, 1, 1), TS_REGISTER_SHARDS_OK);
     assert_int_equal(step.outcome, TS_OUTCOME_REPLAYED);
-    /* The step of another list is a conflict, not a replay. */
+    /* A registration step of another list of shards is a conflict, not a replay. */
     shards[2].spec.metadata = TS_BYTES("other");
     assert_int_equal(register_step(1, 0, 1), TS_REGISTER_SHARDS_OP_ID_CONFLICT);
     assert_int_equal(detail.op_id.v, 1);
@@ -275,7 +275,7 @@ static void a_list_that_cannot_be_registered_to_its_end_is_not_begun(void **stat
     assert_int_equal(register_step(1, 0, 1), TS_REGISTER_SHARDS_OK);
     env.limits.tenant.current = 1;
     assert_int_equal(register_step(2, 1, 2), TS_REGISTER_SHARDS_OK);
-    /* A step that ends after the list. */
+    /* This step ends after the end of the announced list. */
     const struct ts_register_op longer = {.tenant = tenant_named("acme"),
                                           .run = {7},
                                           .op_id = {3},
@@ -387,7 +387,8 @@ static void a_run_remembers_eight_operations(void **state) {
         assert_int_equal(register_as("acme", i + 1, 1), TS_REGISTER_SHARDS_OK);
     }
     assert_int_equal(ts_ring_count(&run.op_log), TS_RUN_OP_LOG_MAX);
-    /* The op-log no longer has the registration, but its shards have the same ids, which show the repetition. */
+    /* The op-log no longer has the registration, so the call is executed again. It adds no shard, because the
+     * shards have the same ids. */
     shards[0] = child_of(bounds[0], bounds[1]);
     env.already_there = 1;
     assert_int_equal(register_as("acme", 1, 1), TS_REGISTER_SHARDS_OK);

@@ -1,6 +1,7 @@
 /*
- * Every operation on a shard, with every possible answer. Operations under a lease share a table of
- * situations: each operation must return the specified error, or succeed if it does not make that check.
+ * Tests every operation on a shard, with every possible answer. Operations under a lease share a table of
+ * situations. In each situation an operation must return the specified error, or succeed if it does not make
+ * that check.
  */
 #include "coord/core/shard_step.h"
 
@@ -23,7 +24,7 @@ static int leased(void **state) {
     return 0;
 }
 
-/* Situations of an operation under a lease. Each starts from a leased shard with a checkpoint at "f". */
+/* Each of these functions makes a situation from a leased shard with a checkpoint at "f". */
 static void nothing(void) {
 }
 static void other_tenant(void) {
@@ -78,7 +79,8 @@ static void op_id_used(void) {
     assert_int_equal(world_checkpoint(&w, 1, "g"), TS_CHECKPOINT_OK);
 }
 
-/* The operations under test: op id 1, cursor "k", cut at "p". */
+/* Each of these functions calls an operation with op id 1, cursor "k" or cut "p", and returns the name of its
+ * error. */
 static const char *do_renew(void) {
     return ts_renew_error_name(world_renew(&w));
 }
@@ -176,7 +178,7 @@ static void in_an_ended_run_the_reported_status_is_parked(void **state) {
     }
 }
 
-/* Even if an operation may no longer be executed, it can still be replayed. */
+/* An operation that may no longer be executed can still be replayed. */
 static void every_operation_replays_in_every_situation(void **state) {
     (void)state;
     static void (*const later[])(void) = {nothing, expired, run_done, run_failed, run_cancelled, last_moment};
@@ -398,7 +400,7 @@ static void a_forgotten_checkpoint_cannot_move_the_cursor_back(void **state) {
     assert_int_equal(w.step.outcome, TS_OUTCOME_REPLAYED);
 }
 
-/* Checkpoint and complete answer alike to every bad cursor. */
+/* Checkpoint and complete return the same error for every bad cursor. */
 static void bad_cursors_are_refused(void **state) {
     (void)state;
     static uint8_t large[TS_TOKEN_MAX + 1];
@@ -481,7 +483,7 @@ static void release_makes_the_shard_free_under_the_same_fence(void **state) {
     w.lease = old;
     assert_int_equal(world_checkpoint(&w, 3, "l"), TS_CHECKPOINT_STALE_FENCE);
     assert_false(w.detail.is_released || w.detail.is_unparked);
-    /* A repetition does not take the shard from its new holder. */
+    /* A repeated release does not take the shard from its new holder. */
     assert_int_equal(world_release(&w, 2, TS_BLAME_SHARD), TS_RELEASE_OK);
     assert_int_equal(w.step.outcome, TS_OUTCOME_REPLAYED);
     assert_true(w.record.has_holder);
@@ -497,7 +499,7 @@ static void an_attempt_is_not_counted_if_nobody_is_to_blame(void **state) {
         assert_int_equal(w.record.attempts, 0);
         assert_int_equal(world_acquire(&w, "w1"), TS_ACQUIRE_OK);
     }
-    /* After a checkpoint there is no attempt to subtract. */
+    /* The checkpoint has set the attempts to 0, so release subtracts nothing. */
     assert_int_equal(world_checkpoint(&w, 50, "k"), TS_CHECKPOINT_OK);
     assert_int_equal(world_release(&w, 51, TS_BLAME_NOBODY), TS_RELEASE_OK);
     assert_int_equal(w.record.attempts, 0);

@@ -109,7 +109,7 @@ static void a_residual_split_has_all_the_errors_of_coverage(void **state) {
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         assert_int_equal(residual(parts[i].ranges, &at_k), parts[i].expected);
     assert_int_equal(residual(parts[7].ranges, &none), TS_SPLIT_FAULT_OK);
-    /* Sizes come first. */
+    /* Sizes are checked before ranges. */
     const struct ts_residual_ranges huge = {RANGE("c", "m"), {{large, TS_KEY_MAX + 1}, TS_BYTES("z")}};
     assert_int_equal(residual(huge, &none), TS_SPLIT_FAULT_INVALID_CHILD_SPEC);
 }
@@ -130,7 +130,8 @@ static void the_tenants_limit_is_reported_before_the_global_one(void **state) {
     assert_false(ts_shard_limits_allow(&limits, UINT64_MAX, &limit));
 }
 
-/* A list is accepted exactly when every key of a small space is in as many children as in the parent: 1 or 0. */
+/* A list of children is accepted exactly if each key in the parent is in one child, and every other key is in
+ * no child. */
 static void accepted_splits_partition_the_parent_exactly(void **state) {
     (void)state;
     static const char *const bounds[] = {"", "b", "d", "f", "h"};

@@ -17,7 +17,7 @@ static int leased(void **state) {
     return 0;
 }
 
-/* Makes this many children that partition [b, y). */
+/* Makes `count` children that partition [b, y). */
 static void cut_evenly(size_t count) {
     for (size_t i = 1; i < count; i++)
         snprintf(keys[i], sizeof keys[i], "c%05zu", i);
@@ -148,7 +148,7 @@ static void splits_that_have_no_room_are_refused(void **state) {
     assert_int_equal(world_split_residual(&w, 1, "p"), TS_SPLIT_RESOURCE_EXHAUSTED);
     w.record_max++;
     assert_int_equal(world_split_residual(&w, 1, "p"), TS_SPLIT_OK);
-    /* The children count against the limit, too. */
+    /* The size limit also applies to the records of the children. */
     leased(NULL);
     static uint8_t metadata[2000];
     children[1].spec.metadata = ts_bytes_of(metadata, sizeof metadata);
@@ -156,7 +156,8 @@ static void splits_that_have_no_room_are_refused(void **state) {
     assert_int_equal(world_split_replace(&w, 1, children, 2), TS_SPLIT_RESOURCE_EXHAUSTED);
 }
 
-/* More operations follow than the op-log holds, so that only the list of spawned shards shows the operation. */
+/* More operations follow than the op-log holds. Then only the list of spawned shards shows that the split was
+ * made. */
 static void a_residual_split_replays_after_the_op_log_has_forgotten_it(void **state) {
     (void)state;
     assert_int_equal(world_split_residual(&w, 1, "p"), TS_SPLIT_OK);
@@ -171,7 +172,7 @@ static void a_residual_split_replays_after_the_op_log_has_forgotten_it(void **st
     assert_false(w.step.write);
     assert_true(w.residual.residual.v == first.v);
     assert_int_equal(ts_spawned_count(w.record.spawned), 2);
-    /* A cut inside the parent's present range is not the cut that was made. */
+    /* A repetition with another cut is a conflict, even if that cut is inside the parent's present range. */
     assert_int_equal(world_split_residual(&w, 1, "h"), TS_SPLIT_OP_ID_CONFLICT);
     struct ts_shard_record record = w.record;
     record.tenant = tenant_named("other");
@@ -195,7 +196,7 @@ static void a_shard_spawns_1024_and_no_more(void **state) {
     assert_int_equal(w.step.outcome, TS_OUTCOME_REPLAYED);
 }
 
-/* A repeated split makes the same ids. Another operation, or a later one, makes other ids. */
+/* The same split of the same shard makes the same id. A split with a different op id makes a different id. */
 static void derived_ids_follow_from_the_operation(void **state) {
     (void)state;
     assert_int_equal(world_split_residual(&w, 1, "p"), TS_SPLIT_OK);

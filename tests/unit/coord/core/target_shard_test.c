@@ -67,7 +67,7 @@ static void both_cursors_of_a_target_are_inside_its_range(void **state) {
         assert_false(ts_coord_target_of_range(
             (struct ts_key_range){range.start, ts_coord_target_key_done(&keys)}, back));
         assert_false(ts_coord_target_of_range((struct ts_key_range){range.end, range.end}, back));
-        /* The next target begins after the range. */
+        /* The next target id is after the end of the range. */
         if (i == 0) {
             uint8_t next[TS_COORD_TARGET_LEN];
             memcpy(next, target, sizeof next);

@@ -98,7 +98,7 @@ static void an_operation_is_new_replayed_or_in_conflict(void **state) {
     assert_stops("hash.v != 0", ts_check_op_idempotency(&log, op, none, &entry, &w.detail));
 }
 
-/* Everything is wrong with the cursor at first; each fault is fixed in turn. */
+/* At first all checks of the cursor fail. Each fault is fixed in turn, and the next one is reported. */
 static void cursor_checks_are_made_in_their_order(void **state) {
     (void)state;
     static uint8_t large[TS_TOKEN_MAX + 1];

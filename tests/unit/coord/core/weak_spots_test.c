@@ -1,4 +1,4 @@
-/* Eight properties that are easy to miss in such a coordinator; an earlier coordinator lacked them. */
+/* Tests eight properties that are easy to miss in a coordinator. An earlier coordinator lacked them. */
 #include "base/prng.h"
 #include "coord/core/claim.h"
 #include "coord/core/progress.h"
@@ -142,7 +142,7 @@ static void weak_spot_7_a_cooldown_that_is_over_is_dropped(void **state) {
     assert_true(drop);
 }
 
-/* Every key of the parent belongs to exactly one record afterwards. */
+/* After a split, every key of the parent belongs to exactly one child. */
 static void weak_spot_8_splits_cover_the_parent_exactly(void **state) {
     (void)state;
     assert_int_equal(world_acquire(&w, "w1"), TS_ACQUIRE_OK);

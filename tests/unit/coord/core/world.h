@@ -46,7 +46,7 @@ static inline struct ts_worker_id worker_named(const char *name) {
 
 static const struct ts_shard_key the_shard = {{7}, {3}};
 
-/* The record as a store would return it. */
+/* Sets w->record to this record as a store would return it: encoded and decoded. */
 static inline void world_store(struct world *w, const struct ts_shard_record *record) {
     size_t len;
     w->current = !w->current;

@@ -162,7 +162,8 @@ static void keys_of_another_kind_or_length_are_refused(void **state) {
     assert_false(ts_fleet_key_of_bytes(ts_bytes_first(whole, 2), &copy));
 }
 
-/* The expected places come from XXH64 of the same bytes. */
+/* The expected number is the XXH64 of the bytes that route the finding. It decides on which store the finding
+ * is. */
 static void findings_stay_on_their_stores(void **state) {
     (void)state;
     assert_int_equal(ts_fleet_route_of_finding(&finding), UINT64_C(0x1c8a6ca0651ab472));

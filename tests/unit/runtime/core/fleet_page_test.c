@@ -150,7 +150,7 @@ static void a_full_page_refuses_an_item_and_stays_correct(void **state) {
     assert_int_equal(ts_fleet_page_next(&reader, &item), TS_FLEET_ITEM_END);
 }
 
-/* The largest entry, commit and place: all of them fit into one page. */
+/* The largest entry, the largest commit and the largest place fit into one page together. */
 static void any_entry_and_place_fit_into_an_empty_page(void **state) {
     (void)state;
     static uint8_t text[TS_FLEET_TEXT_MAX * 2];
@@ -184,7 +184,7 @@ static void a_place_without_its_commit_or_entry_is_refused(void **state) {
     (void)state;
     struct ts_fleet_page_reader reader;
     struct ts_fleet_item item;
-    /* A place of commit 1, without a commit. */
+    /* A place that names commit 1. */
     static const uint8_t place[] = {'p', 1, 1, 0, 0, 1, 1, 1, 1};
     reader = (struct ts_fleet_page_reader){.rest = {place, sizeof place}, .has_entry = true};
     assert_int_equal(ts_fleet_page_next(&reader, &item), TS_FLEET_ITEM_BAD);

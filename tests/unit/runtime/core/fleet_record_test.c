@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Compares the bytes before the checksum. */
+/* Compares the bytes before the checksum with `golden`, and checks the checksum. */
 static void expect_bytes(const uint8_t *bytes, size_t len, const char *golden) {
     char text[2 * TS_FLEET_UNIT_MAX + 1] = "";
     assert_true(len > 8);
@@ -268,9 +268,9 @@ static void a_number_has_one_spelling(void **state) {
     (void)state;
     uint8_t bytes[TS_FLEET_TRIAGE_MAX];
     const struct ts_fleet_triage triage = {.at_ms = 0x80};
-    const size_t len = ts_fleet_triage_encode(&triage, bytes); /* 80 01, 00, 00 */
+    const size_t len = ts_fleet_triage_encode(&triage, bytes); /* its numbers are 80 01, 00 and 00 */
     struct ts_fleet_triage read;
-    bytes[7] = 0; /* 80 00 is 0, which is longer than needed */
+    bytes[7] = 0; /* 80 00 is 0, but longer than needed */
     seal(bytes, len);
     assert_int_equal(ts_fleet_triage_decode(ts_bytes_of(bytes, len), &read), TS_FLEET_BAD_FIELD);
 }

@@ -62,7 +62,7 @@ static void a_failure_outside_the_shard_is_released_without_blame(void **state) 
     assert_int_equal(ts_unit_error_blame(ts_unit_error_of(TS_UNIT_UNREACHABLE)), TS_BLAME_SHARD);
 }
 
-/* Labels are names of metrics: small letters and underscores, each only once. */
+/* Checks that a label has only small letters and underscores, and differs from the others. */
 static void check_label(const char *label, const char *const *others, size_t count) {
     assert_true(strlen(label) > 0 && strspn(label, "abcdefghijklmnopqrstuvwxyz_") == strlen(label));
     for (size_t i = 0; i < count; i++)

@@ -42,7 +42,7 @@ static void invariant_6_the_same_commits_lower_to_the_same_ref(void **state) {
     for (size_t i = 0; i < LENGTH(spellings); i++) {
         struct ts_selection selection;
         assert_int_equal(ts_selection_parse(ts_bytes_of_cstring(spellings[i]), &selection), TS_SELECTION_OK);
-        /* The refs are TS_SELECTION_COMMIT_REF and an id of this text. */
+        /* The refs are made of TS_SELECTION_COMMIT_REF and the ids in this text. */
         assert_true(ts_bytes_equal(ts_fixed_buf_read(&selection.text), TS_BYTES("commits:" ID_1 "," ID_A)));
     }
 }
@@ -86,7 +86,7 @@ static void a_selection_that_names_nothing_is_refused(void **state) {
     }
 }
 
-/* The prefix refs/heads/ makes short names longer. */
+/* The limit applies to full names: the prefix refs/heads/ makes short names longer. */
 static void a_selection_has_a_longest_form(void **state) {
     (void)state;
     char given[TS_SELECTION_MAX + 1] = "refs:a";

@@ -281,7 +281,7 @@ static void tries_that_are_used_up_release_the_shard_with_the_blame_of_the_error
 static void a_sync_that_fails_slowly_counts_as_several_tries(void **state) {
     (void)state;
     struct ts_unit unit = syncing();
-    for (uint32_t i = 0; i < 2; i++) { /* each counts as two */
+    for (uint32_t i = 0; i < 2; i++) { /* each failure counts as two tries */
         expect(&unit, TOLD(&unit, FAILED, .error = {.reason = TS_UNIT_TIMED_OUT}, .took_ms = 9999),
                TS_WISH_SLEEP, TS_PHASE_MIRROR_SYNC);
         (void)GETS(&unit, SLEPT);
@@ -292,7 +292,8 @@ static void a_sync_that_fails_slowly_counts_as_several_tries(void **state) {
     unit = syncing();
     expect(&unit, TOLD(&unit, FAILED, .error = {.reason = TS_UNIT_TIMED_OUT}, .took_ms = 60000),
            TS_WISH_RELEASE, TS_PHASE_MIRROR_SYNC);
-    /* A scan and a flip may take long for other reasons. */
+    /* A slow flip counts as one try, because a flip or a scan may take long for other reasons than a failing
+     * server. */
     unit = flipping();
     expect(&unit, TOLD(&unit, FAILED, .error = {.reason = TS_UNIT_STORE_UNAVAILABLE}, .took_ms = 60000),
            TS_WISH_SLEEP, TS_PHASE_EXECUTING);
@@ -367,7 +368,7 @@ static void a_release_that_fails_is_left_to_the_end_of_the_lease(void **state) {
 
 /* ---- asked to stop ---- */
 
-/* A worker that has to stop gives the shard back as if it had never claimed it. */
+/* Expects a release that blames nobody, as if the worker had never claimed the shard. */
 static void expect_given_back(const struct ts_unit *unit, struct ts_unit_wish wish,
                               enum ts_unit_phase phase) {
     expect(unit, wish, TS_WISH_RELEASE, phase);
@@ -390,7 +391,7 @@ static void a_stage_that_is_asked_to_stop_makes_a_part_durable_and_releases(void
     expect(&unit, GETS(&unit, ASKED_TO_STOP), TS_WISH_PART, TS_PHASE_EXECUTING);
     expect(&unit, GETS(&unit, PART_DURABLE), TS_WISH_RELEASE, TS_PHASE_EXECUTING);
     unit = flipping();
-    unit.wish.is_new = false; /* nothing new: there is nothing to keep */
+    unit.wish.is_new = false; /* the stage has nothing new to keep */
     expect_given_back(&unit, GETS(&unit, ASKED_TO_STOP), TS_PHASE_EXECUTING);
 }
 
@@ -469,7 +470,8 @@ static struct ts_unit_event any_answer(struct ts_prng *prng, const struct ts_uni
     return event;
 }
 
-/* The facts that a history has shown so far, derived from the rules of the table, without its code. */
+/* What the events of a history have shown so far. It follows from the rules of the table, not from the code
+ * under test. */
 struct history {
     bool is_durable; /* the target was flipped to this run or a later one */
     bool is_read, is_synced, is_scanned;

@@ -16,7 +16,7 @@ static void make_folder(const char *name) {
     assert_int_equal(mkdir(path, 0700), 0);
 }
 
-/* A file of this size that uses no space on the disk. */
+/* Makes a file of this size that uses no space on the disk. */
 static void make_file(const char *name, uint64_t size) {
     char path[500];
     snprintf(path, sizeof path, "%s/%s", root, name);

@@ -79,14 +79,14 @@ static void a_damaged_mirror_is_not_a_broken_transfer(void **state) {
     };
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
         assert_reason(said[i], TS_UNIT_MIRROR_DAMAGED);
-    /* A damaged origin is no reason to clone the mirror again, although git reports it with the same
-     * messages. */
+    /* A damaged origin is no reason to clone the mirror again, although git reports a damaged mirror with the
+     * same messages. */
     assert_reason("remote: fatal: packed object 62c2 (stored in ./a.pack) is corrupt\n"
                   "remote: aborting due to possible repository corruption on the remote side.\n",
                   TS_UNIT_DAMAGED_ORIGIN);
     assert_reason("fatal: remote error: well\nfatal: pack has 1 unresolved delta\nfatal: early EOF\n",
                   TS_UNIT_BROKEN_OFF);
-    /* After such a message, a fetch into a mirror treats the mirror as damaged (sync.c). */
+    /* If this is the only message, a fetch into a mirror treats the mirror as damaged (sync.c). */
     assert_reason("fatal: fetch-pack: invalid index-pack output\n", TS_UNIT_UNCLASSIFIED);
 }
 
@@ -128,7 +128,7 @@ static void headers_are_no_messages(void **state) {
 
 #define DATE "date: Wed, 21 Oct 2026 07:27:00 GMT"
 
-/* A response with these headers. */
+/* Classifies git's output about a response with this status and these two headers. */
 static struct mirror__verdict answered(const char *status, const char *one, const char *other) {
     char text[600];
     (void)snprintf(text, sizeof text,
@@ -153,7 +153,8 @@ static void a_rate_limit_says_when_to_come_again(void **state) {
     assert_int_equal(retry_after("Retry-After: 86401"), 86400000);
     assert_int_equal(retry_after("Retry-After: Wed, 21 Oct 2026 07:28:05 GMT"), 65000);
     assert_int_equal(retry_after("Retry-After: Fri, 23 Oct 2026 07:28:05 GMT"), 86400000);
-    /* Otherwise the host would get one request for each of its repositories at once. */
+    /* Without a valid Retry-After the wait is a minute. Without a wait, the host would get one request for
+     * each of its repositories at once. */
     assert_int_equal(retry_after("Other: 7"), 60000);
     assert_int_equal(retry_after("Retry-After: -1"), 60000);
     assert_int_equal(retry_after("Retry-After: Wed, 21 Oct 2026 07:28:00 CET"), 60000);

@@ -16,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A git alias that begins with "!" runs a shell, so git behaves as the test wants. */
+/* The result of the last run_shell(). A git alias that begins with "!" runs a shell, so git behaves as the
+ * test wants. */
 static struct mirror__git_result result;
 static atomic_bool stop;
 static char folder[] = "/tmp/turnstone-git-run-XXXXXX";
@@ -92,7 +93,8 @@ static void *set_stop(void *ctx) {
     return NULL;
 }
 
-/* The file contains the number of a process that git started and that would run for a minute. */
+/* Expects that a process ends which git has started and which would run for a minute. The file contains the
+ * number of the process. */
 static void assert_gone(const char *path) {
     char text[32] = "";
     FILE *file = fopen(path, "r");
@@ -101,7 +103,7 @@ static void assert_gone(const char *path) {
     fclose(file);
     const pid_t pid = (pid_t)strtol(text, NULL, 10);
     assert_true(pid > 1);
-    for (unsigned i = 0; i < 500 && kill(pid, 0) == 0; i++) /* it may be a zombie until init has noticed */
+    for (unsigned i = 0; i < 500 && kill(pid, 0) == 0; i++) /* a zombie exists until init has noticed it */
         (void)nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     assert_int_equal(kill(pid, 0), -1);
     assert_int_equal(errno, ESRCH);

@@ -15,7 +15,7 @@ static enum mirror__listed parse(const char *text, struct mirror__listing *ret_l
     return listed;
 }
 
-/* "source:name source:name" */
+/* Expects that the selection chooses these refs of the listing: "source:name source:name". */
 static void assert_wanted(const char *text, const char *selection, const char *wanted) {
     struct mirror__listing listing;
     struct mirror__refs refs = {.count = 0};

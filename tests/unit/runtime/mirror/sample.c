@@ -1,8 +1,8 @@
 /*
  * One sync as a program, for tests with real servers: mirror_sample ROOT ADDRESS SELECTION [NAME=VALUE…]
  *
- * Prints one line: "ok PATH", "stopped", "CLASS REASON RETRY_AFTER_MS", or "own FAULT". After "ok" it holds the lock until its input ends.
- * SIGTERM stops the sync.
+ * Prints one line: "ok PATH", "stopped", "CLASS REASON RETRY_AFTER_MS", or "own FAULT". After "ok" the program
+ * holds the lock until its input ends. SIGTERM stops the sync.
  */
 #include "runtime/core/address.h"
 #include "runtime/mirror/mirror.h"
@@ -51,7 +51,7 @@ static bool read_options(char **words, struct ts_mirrors_options *options,
     return true;
 }
 
-/* The id differs for each address and selection. */
+/* Returns an id that differs for each address and selection. */
 static struct ts_target_id id_of(const struct ts_mirror_request *request) {
     const struct ts_target_parts parts = {.tenant = request->tenant,
                                           .address = request->address,

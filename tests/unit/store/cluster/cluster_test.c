@@ -22,7 +22,7 @@ static int gone(void **state) {
     return 0;
 }
 
-/* order[i] says which contents are at place i. */
+/* Initialises a cluster. The letter order[i] says which contents are at place i. */
 static enum ts_store_result init(const char *order, const char *routing, struct ts_cluster **ret_cluster,
                                  struct ts_store_error *ret_error) {
     struct ts_store *stores[3];
@@ -159,7 +159,8 @@ static void another_name_of_a_routing_is_the_same_routing(void **state) {
     ts_cluster_close(made("ab", "hash"));
 }
 
-/* The expected contents of a store after an init that ended after `written` of its six writes. */
+/* Makes the contents that an init leaves if it ends after `written` of its six writes. Another init must
+ * finish the work. */
 static void an_interrupted_init_is_finished_by_another(void **state) {
     (void)state;
     for (size_t written = 0; written <= 6; written++) {
@@ -226,7 +227,8 @@ static void steps_of_fencing_are_reported_on_request(void **state) {
     ts_cluster_close(cluster);
 }
 
-/* One database under an address and under a name, and a server whose files are a copy of another server's. */
+/* Tests one database under an address and under a name, and a server whose files are a copy of another
+ * server's. */
 static void a_database_by_two_names_is_found_before_anything_is_written(void **state) {
     (void)state;
     const struct support_pg_options options = {.max_prepared_transactions = 10, .without_fsync = true};
@@ -301,7 +303,7 @@ static void servers_that_do_not_answer_are_accepted_on_request(void **state) {
     support_pg_stop(two);
 }
 
-/* Two servers, and three databases on one of them. */
+/* Opens a cluster of two servers by URLs. One of the servers has three of the databases. */
 static void clusters_of_databases_open_by_their_urls(void **state) {
     (void)state;
     const struct support_pg_options options = {.max_prepared_transactions = 10, .without_fsync = true};

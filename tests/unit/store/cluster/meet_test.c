@@ -43,7 +43,7 @@ static int gone(void **state) {
     return system(command); /* NOLINT(cert-env33-c) */
 }
 
-/* A store that kills its process instead of making a write. */
+/* The number of writes that a dying store makes. Instead of the next write, it kills its process. */
 static int writes_left;
 
 struct dying {
@@ -81,7 +81,7 @@ static _Noreturn void be_dying(const char *writes) {
     _exit(store__meet(stores, STORES, met, &error) == TS_STORE_OK ? 0 : 1);
 }
 
-/* The stores meet in a process that dies before the given write. Returns true if the process survived,
+/* Lets the stores meet in a process that dies before the given write. Returns true if the process survived,
  * because it made fewer writes. */
 static bool meet_and_die(int writes) {
     const char digit[] = {(char)('0' + writes), '\0'};
@@ -98,7 +98,8 @@ static bool meet_and_die(int writes) {
     return !killed;
 }
 
-/* Says which stores are opened, in what order, and when they meet: "0,12" opens 0 alone, then 1 and 2. */
+/* Opens stores and lets them meet. `order` says which stores are opened, in what order, and when they meet:
+ * "0,12" opens 0 alone, then 1 and 2. */
 static enum ts_store_result meet(const char *order) {
     struct ts_store *stores[STORES] = {NULL};
     bool met[STORES] = {false};
@@ -120,7 +121,7 @@ static void a_process_that_dies_between_two_writes_leaves_stores_that_fit(void *
     assert_int_equal(meet("012"), TS_STORE_OK);
     int writes = 0;
     while (!meet_and_die(writes)) {
-        /* Once more, so that the next process starts with the state that a killed one left. */
+        /* The second process to die starts with the state that the first one has left. */
         (void)meet_and_die(writes);
         assert_int_equal(meet("012"), TS_STORE_OK);
         writes++;
@@ -155,7 +156,7 @@ static void an_older_copy_fits_none_that_it_was_open_with_since(void **state) {
         assert_int_equal(meet(pair), TS_STORE_FOREIGN);
         assert_int_equal(meet("012"), TS_STORE_FOREIGN);
         char other[] = {(char)('0' + old), (char)('0' + (old + 2) % STORES), '\0'};
-        assert_int_equal(meet(other), TS_STORE_OK); /* these two have not met since */
+        assert_int_equal(meet(other), TS_STORE_OK); /* these stores have not met since the copy */
         copy_files(old, "-new", "");
         assert_int_equal(meet(pair), TS_STORE_OK);
         struct ts_store *stores[STORES];

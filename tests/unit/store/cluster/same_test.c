@@ -48,7 +48,7 @@ static void one_directory_by_two_names_is_found(void **state) {
     const char *const lists[] = {
         "rocksdb:real,rocksdb:./real", "rocksdb:real,rocksdb:link", "rocksdb:link,rocksdb:other/../real",
         "rocksdb:real/,rocksdb:way/way//real", absolute,
-        /* does not exist yet */
+        /* these directories do not exist yet */
         "rocksdb:new,rocksdb:./new", "rocksdb:new,rocksdb:way/new", "rocksdb:new,rocksdb:dangling",
         "rocksdb:way/dangling,rocksdb:new", "rocksdb:new/deep,rocksdb:way//new/./deep/."};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {

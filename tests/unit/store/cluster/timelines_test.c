@@ -1,4 +1,4 @@
-/* Notes about timelines, on memory stores that have some. */
+/* Tests notes about timelines, on memory stores that have timelines. */
 #include "timelines.h"
 
 #include "simple.h"
@@ -10,7 +10,7 @@ enum { STORES = 3 };
 
 static struct ts_store *stores[STORES];
 static struct ts_engine engine;    /* the memory engine, with timelines */
-static uint64_t timelines[STORES]; /* each store's own timeline: the highest that it knows */
+static uint64_t timelines[STORES]; /* the highest timeline that each store knows */
 static bool is_down[STORES];
 static unsigned reads, writes;
 

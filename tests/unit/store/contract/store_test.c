@@ -57,7 +57,7 @@ static void reading_without_rows_is_our_own_mistake(void **state) {
     ts_store_close(store);
 }
 
-/* More calls than fit on the stack, all of them blocked, and one that ends. */
+/* Waits for more calls than fit on the stack. All of them are blocked until a promise is aborted. */
 static void many_calls_are_waited_for_at_once(void **state) {
     (void)state;
     enum { MANY = 40 };

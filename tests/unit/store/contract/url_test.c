@@ -148,7 +148,7 @@ static void an_invalid_url_is_refused_with_the_fix(void **state) {
     refused("postgresql:///d?host=postgresql://v:secret@h2", "parts of one URL");
 }
 
-/* A password may be at any of these places in a URL that cannot be parsed. */
+/* In a URL that cannot be parsed, any of these parts may be a password. */
 static void no_password_is_shown(void **state) {
     (void)state;
     refused("host=h user=u password=secret", "\"host...\"");

@@ -38,7 +38,7 @@ static void a_countdown_strikes_exactly_the_calls_it_names(void **state) {
                                .times = 3});
     for (int i = 0; i < 8; i++) {
         assert_int_equal(simple_run_put(store, "k", "v"), i >= 2 && i < 5 ? TS_STORE_BUSY : TS_STORE_OK);
-        /* Other calls are not counted and do not fail. */
+        /* Calls of other kinds are not counted and do not fail. */
         assert_true(simple_has(store, "k", "v"));
     }
     assert_int_equal(ts_fault_count(store), 3);
@@ -156,7 +156,7 @@ static void a_late_call_arrives_when_it_is_delivered(void **state) {
     (void)state;
     add((struct ts_fault_rule){.kind = TS_FAULT_LATE, .calls = TS_FAULT_CALL(TS_CALL_PREPARE), .times = 1});
     {
-        /* When the call arrives, the memory that it pointed to is no longer valid. */
+        /* When the call is delivered, the memory that it pointed to is no longer valid. */
         char gid[] = "gone", key[] = "key", value[] = "value";
         const struct ts_op op = simple_put(key, value);
         struct ts_call call = {.kind = TS_CALL_PREPARE, .gid = gid, .batch = {&op, 1}, .deadline_ns = 2000};

@@ -189,7 +189,7 @@ static void the_descriptor_shows_when_to_continue(void **state) {
     let_go(&first);
     assert_true(is_readable(fd));
     assert_false(has_all(&waiter));
-    /* The signal for the first lock does not count for the second. */
+    /* The signal for the first lock does not count for the second lock. */
     assert_true(store__claim_wait_fd(locks, &waiter.claim, &again));
     assert_false(is_readable(again));
     let_go(&second);

@@ -101,7 +101,7 @@ static void a_restart_ends_calls_that_wait(void **state) {
         assert_true(ts_store_poll(&calls[i]));
         assert_int_equal(calls[i].error.result, TS_STORE_UNAVAILABLE);
     }
-    /* The promise's lock is restored; calls that waited left no lock. */
+    /* The promise's lock is restored. Calls that waited for it have left no lock. */
     ts_store_start(store, &calls[0]);
     assert_false(ts_store_poll(&calls[0]));
     assert_int_equal(simple_finish(store, TS_CALL_ABORT, "g"), TS_STORE_OK);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A record as it is stored. */
+/* Makes a record as a store keeps it. Returns its length. */
 static size_t seal(enum store__space space, struct ts_bytes key, struct ts_bytes body, uint64_t number,
                    uint8_t *ret_stored) {
     struct store__write write = {.space = space, .key = key, .body = body};

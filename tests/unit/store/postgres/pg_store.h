@@ -1,4 +1,4 @@
-/* One server for all tests of a file, and for each test a database with an empty store. */
+/* Starts one server for all tests of a file, and makes a database with an empty store for each test. */
 #ifndef TS_TESTS_UNIT_STORE_PG_STORE_H
 #define TS_TESTS_UNIT_STORE_PG_STORE_H
 

@@ -1,4 +1,4 @@
-/* Servers that disappear, lost replies, and configurations that cannot work. */
+/* Tests servers that disappear, lost replies, and configurations that cannot work. */
 #include "pg_store.h"
 #include "store/cluster/open.h"
 #include "store/contract/meta.h"
@@ -24,7 +24,7 @@ static void url_with(char *ret_url, size_t size, const char *user, const char *n
     snprintf(ret_url, size, "postgresql://%s@127.0.0.1:%d/%s%s", user, support_pg_port(pg), name, options);
 }
 
-/* The error text of meta_read for a URL. */
+/* Returns the error of meta_read for a URL. The read must fail. */
 static struct ts_store_error error_of(const char *url, struct ts_store_options options,
                                       uint64_t deadline_ns) {
     struct ts_store *other = open_url(url, options);
@@ -46,14 +46,15 @@ static void expect_error(const struct ts_store_error *error, enum ts_store_resul
         fail_msg("%s, %s: %s", ts_store_result_text(error->result), error->sqlstate, error->text);
 }
 
-/* A proxy between store and server. It forwards everything, until the test makes it lose the replies. */
+/* A proxy between store and server. It forwards everything, until the test makes it lose replies or stop. */
 struct proxy {
     int listener;
     int port;
     pthread_t thread;
-    /* The client's requests still arrive; the reply ends the connection. */
+    /* If true, the server still gets the client's requests, but the next reply is lost and ends the
+     * connection. */
     atomic_bool loses_replies;
-    /* How many bytes of the client still arrive, if is_stopping. The connection stays open. */
+    /* If true, only `remaining` more bytes of the client are forwarded. The connection stays open. */
     atomic_bool is_stopping;
     size_t remaining;
     atomic_bool ends;
@@ -182,7 +183,7 @@ static void a_lost_reply_leaves_the_outcome_unknown(void **state) {
     end_proxy(&proxy);
 }
 
-/* The batch is cut at several places. Others must get its keys meanwhile. */
+/* The client's batch is cut at several places. Meanwhile other clients must be able to write its keys. */
 static void a_client_that_is_stopped_while_it_sends_holds_no_locks(void **state) {
     (void)state;
     static char large[20000];
@@ -217,7 +218,7 @@ static void a_promise_survives_a_killed_server_with_its_locks(void **state) {
     struct ts_call down = apply_call(BATCH(PUT("x", "1")), in_ms(5000));
     run_expecting(TS_STORE_UNAVAILABLE, store, &down);
     support_pg_resume(pg);
-    /* The store was not opened again. */
+    /* The store was not opened again after the restart of the server. */
     assert_int_equal(promises(store, NULL, 0), 1);
     const struct ts_batch blocked[] = {BATCH(PUT("a", "3")), BATCH(PUT("c", "3")), BATCH(PUT("n", "3"))};
     for (size_t i = 0; i < sizeof blocked / sizeof blocked[0]; i++) {
@@ -378,7 +379,7 @@ static void a_deadlock_is_a_lock_conflict(void **state) {
     wait_for(&call);
     expect_result(&call, TS_STORE_LOCK_CONFLICT, __FILE__, __LINE__);
     assert_string_equal(call.error.sqlstate, "40P01");
-    /* While it waits for its lock, it would also block the following calls. */
+    /* While the other session waits for its lock, it would also block the following calls. */
     for (PGresult *result; (result = PQgetResult(other)) != NULL;)
         PQclear(result);
     PQclear(PQexec(other, "ROLLBACK"));

@@ -127,7 +127,7 @@ static void three_databases_of_one_server_are_three_stores(void **state) {
         support_pg_do(pg, "postgres", sql);
         others[i] = open_url(support_pg_url(pg, name), (struct ts_store_options){0});
         write_meta(others[i], (struct ts_meta){0});
-        /* All stores have a promise of this name, although names must be unique on the server. */
+        /* All three stores have a promise of this name, although names must be unique on the server. */
         prepare_expecting(TS_STORE_OK, others[i], "same", PUT("k", "other"));
     }
     prepare_expecting(TS_STORE_OK, store, "same", PUT("k", "own"));
@@ -272,7 +272,7 @@ static void *add_often(void *argument) {
     return NULL;
 }
 
-/* More threads than connections: the others wait in order. */
+/* There are more threads than connections. Threads without a connection wait in order. */
 static void many_threads_add_to_a_key_that_was_not_there(void **state) {
     (void)state;
     struct ts_store *narrow =
@@ -291,8 +291,8 @@ static void many_threads_add_to_a_key_that_was_not_there(void **state) {
     ts_store_close(narrow);
 }
 
-/* Both check and write the same keys, in opposite order. They must not deadlock, and one of them fails its
- * check. */
+/* Applies two kinds of batches in turn, which check and write the same keys in opposite order. Batches of
+ * different threads must not deadlock. If two of them meet, one fails its check. */
 static void *swap_often(void *argument) {
     struct adder *adder = argument;
     for (int i = 0; i < 100; i++) {
@@ -324,7 +324,7 @@ static void batches_do_not_deadlock_one_another(void **state) {
     }
 }
 
-/* Two calls of one thread, started before either is waited for. */
+/* One thread starts five calls before it waits for any of them. */
 static void one_thread_drives_several_calls(void **state) {
     (void)state;
     struct ts_call calls[5];
@@ -389,7 +389,7 @@ static void another_epoch_or_cluster_is_foreign(void **state) {
     struct ts_call now = {.kind = TS_CALL_NOW};
     run_expecting(TS_STORE_FOREIGN, store, &now);
     assert_string_equal(now.error.sqlstate, "58000");
-    /* The data that was read before is out of date. */
+    /* The meta record that was read before is out of date. */
     assert_int_equal(store->engine->meta_write(store, in_ms(20000), &meta, &error), TS_STORE_CHECK_FAILED);
     next.version = 2;
     next.cluster[0] = 7;
@@ -406,7 +406,7 @@ static void closing_refuses_promises_and_nothing_else(void **state) {
     assert_int_equal(store->engine->meta_read(store, in_ms(20000), &meta, &error), TS_STORE_OK);
     store->engine->expect(store, &meta);
     meta.state = TS_META_CLOSING;
-    write_meta(store, meta); /* while there is a promise */
+    write_meta(store, meta); /* while a promise exists */
     prepare_expecting(TS_STORE_CLOSING, store, "new", PUT("a", "1"));
     apply_expecting(TS_STORE_OK, store, PUT("a", "1"));
     /* Opening the next epoch waits for the promise, until the deadline of the call. */

@@ -1,6 +1,6 @@
 /*
- * Simulates a full disk: write(2) and fdatasync(2) of this program, which RocksDB calls, fail on request. It
- * runs everywhere, and reaches failures that are rare on a real disk.
+ * Simulates a full disk: write(2) and fdatasync(2) of this program, which RocksDB calls, fail on request.
+ * This test runs everywhere, and reaches failures that are rare on a real disk.
  */
 #include "store/cluster/open.h"
 #include "store/rocksdb/rocksdb.h"
@@ -16,7 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The calls that fail from now on, for files with this suffix; NULL: none. */
+/* From now on, calls fail for files with these suffixes: fdatasync and write. If a suffix is NULL, its call
+ * succeeds. */
 static _Atomic(const char *) failing_sync, failing_write;
 static atomic_int failure, failures, log_calls;
 
@@ -41,7 +42,8 @@ __attribute__((visibility("default"))) int fdatasync(int fd) {
     return is_named(fd, failing_sync) ? fail_now() : (int)syscall(SYS_fdatasync, fd);
 }
 
-/* A full disk accepts the bytes that still fit. */
+/* The first write that fails still writes half of the bytes, because a full disk accepts the bytes that
+ * fit. */
 __attribute__((visibility("default"))) ssize_t write(int fd, const void *bytes, size_t len) {
     log_calls += is_named(fd, ".log");
     if (!is_named(fd, failing_write))
@@ -90,8 +92,7 @@ static struct ts_call put(struct ts_store *store, const struct ts_op *op) {
     return call;
 }
 
-/* Checks the result of writing the key. Every later write is refused and does not reach the log, even if
- * there is room again. */
+/* Expects that every later write is refused and does not reach the log, although there is room again. */
 static void expect_stopped(struct ts_store *store) {
     failing_sync = failing_write = NULL;
     int calls = log_calls;
@@ -116,9 +117,10 @@ static void expect_open_again(struct ts_store *store) {
 }
 
 /*
- * The record is in the file, and usually still exists at the next open, so it would be wrong to report that
- * nothing was written. But RocksDB may start a new log in the background and drop this one, so it would also
- * be wrong to report that the record was written. The test repeats until the record appears.
+ * The test tries at most so often to find a record whose sync failed. The record is in the file, and usually
+ * still exists at the next open, so it would be wrong to report that nothing was written. But RocksDB may
+ * start a new log in the background and drop the old log, so it would also be wrong to report that the record
+ * was written.
  */
 enum { TRIES_MAX = 50 };
 
@@ -178,7 +180,8 @@ static void a_promise_that_could_not_be_synced_is_unknown_and_may_turn_up(void *
     assert_true(turned_up);
 }
 
-/* A part of the record is in the file, and is ignored. Small records, and some that take several writes. */
+/* A part of the record is in the file, and is ignored at the next open. The test writes small records, and
+ * records that take several writes. */
 static void a_disk_that_is_full_at_the_write_leaves_nothing(void **state) {
     (void)state;
     for (size_t len = 10; len <= 1000000; len *= 100) {

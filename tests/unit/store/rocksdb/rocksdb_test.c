@@ -158,7 +158,7 @@ static void a_directory_is_open_once_in_a_process_too(void **state) {
     assert_int_equal(try_open(&plain, &error), TS_STORE_BAD_CONFIGURATION);
     assert_int_equal(try_open(&(const struct ts_store_options){.wait_ms = 30}, &error),
                      TS_STORE_BAD_CONFIGURATION);
-    /* The first process is not affected. */
+    /* The store that is already open is not affected. */
     assert_int_equal(simple_run_put(store, "k", "1"), TS_STORE_OK);
     ts_store_close(store);
 }
@@ -252,7 +252,7 @@ static void a_damaged_promise_counter_or_identity_stops_the_opening(void **state
 
 enum { LOGGED_KEYS = 20 };
 
-/* Puts keys that are only in the log. Returns the open log file. */
+/* Puts keys that are only in the log. Opens the log file, and returns its descriptor and size. */
 static int open_log_of_some_keys(off_t *ret_size) {
     struct ts_store *store = must_open(&plain);
     for (int i = 0; i < LOGGED_KEYS; i++) {
@@ -274,7 +274,7 @@ static int open_log_of_some_keys(off_t *ret_size) {
     return fd;
 }
 
-/* Counts the keys that exist, from the first on; all later ones must be absent. */
+/* Counts the keys that exist, from the first key on. All keys after the first absent key must be absent. */
 static int count_logged_keys(void) {
     struct ts_store *store = must_open(&plain);
     int count = 0, total = 0;
@@ -310,7 +310,7 @@ static void a_bad_byte_in_the_middle_of_the_log_is_damage(void **state) {
     assert_int_equal(count_logged_keys(), LOGGED_KEYS);
 }
 
-/* An incomplete last write, which was never acknowledged as durable. */
+/* The log ends with an incomplete write, which was never acknowledged as durable. */
 static void a_log_whose_tail_is_cut_opens_with_all_before(void **state) {
     (void)state;
     off_t size;
@@ -322,7 +322,7 @@ static void a_log_whose_tail_is_cut_opens_with_all_before(void **state) {
     assert_int_equal(count_logged_keys(), count);
 }
 
-/* A file system that had extended the file and not written it yet: zeros. */
+/* The log ends with zeros, as on a file system that had extended the file and not written it yet. */
 static void a_log_with_trailing_zeros_opens_completely(void **state) {
     (void)state;
     off_t size;
@@ -340,7 +340,8 @@ static void set_option(rocksdb_t *database, const char *name, const char *value)
         fail_msg("%s", message);
 }
 
-/* One file on the first level, and none allowed there: RocksDB accepts no more writes, and compacts nothing. */
+/* Puts one file on the first level, where one file stops writes. RocksDB then accepts no more writes, and
+ * compacts nothing. */
 static void stop_writes(rocksdb_t *database) {
     set_option(database, "level0_stop_writes_trigger", "1000");
     set_option(database, "level0_slowdown_writes_trigger", "1000");
@@ -375,7 +376,7 @@ static void a_stalled_write_is_busy_at_its_deadline_and_reported(void **state) {
     ts_store_close(store);
 }
 
-/* Mounts a small file system. Where that is not possible, rocksdb_full_test tests the same without one. */
+/* Mounts a small file system. If that is not possible, only rocksdb_full_test tests a full disk. */
 static void a_full_disk_is_reported_and_loses_nothing(void **state) {
     (void)state;
     if (mount("none", directory, "tmpfs", 0, "size=24m") != 0)
@@ -451,7 +452,7 @@ static void a_fixed_is_clock_frozen_and_is_never_earlier_than_before(void **stat
     assert_int_equal(now_of(store), 5000);
     ts_store_close(store);
 
-    /* The real time counts, too. */
+    /* A store that was open at the real time cannot be opened at an earlier frozen time. */
     store = must_open(&plain);
     const uint64_t real_ms = now_of(store);
     ts_store_close(store);

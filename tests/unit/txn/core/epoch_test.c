@@ -3,7 +3,7 @@
 #include "txn/core/epoch.h"
 
 /* Raises the epoch of three stores. A crash after `crash` steps loses everything that is not stored. Returns
- * the steps. */
+ * the number of steps. */
 static int raise_with_crash_after(int crash, struct txn__epoch_store *stores) {
     struct txn__epoch_raise raise = {0};
     bool promises = true;

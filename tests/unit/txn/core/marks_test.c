@@ -52,7 +52,7 @@ static void a_commit_holds_the_mark_until_its_participants_have_synced(void **st
     txn__marks_committed(&marks, &entries[0], &pending);
     struct txn__places places;
     txn__marks_take_applied(&marks, &places);
-    assert_true(txn__places_are_empty(&places)); /* pending: not applied yet */
+    assert_true(txn__places_are_empty(&places)); /* the participant has not applied the commit yet */
     txn__marks_applied(&entries[0], 1);
     txn__marks_take_applied(&marks, &places);
     assert_true(txn__places_have(&places, 1));
@@ -66,7 +66,7 @@ static void a_commit_holds_the_mark_until_its_participants_have_synced(void **st
     assert_int_equal(txn__marks_low(&marks, 0), 2);
 }
 
-/* The syncs do not cover transactions that were applied after they began. */
+/* The syncs do not cover transactions that were applied after the syncs began. */
 static void a_sync_covers_only_what_was_applied_before_it(void **state) {
     (void)state;
     begin(0, 0, 1);
@@ -96,7 +96,7 @@ static void unsettled_ones_hold_the_mark_and_can_be_found(void **state) {
     assert_int_equal(entries[1].state, TXN__ENTRY_APPLIED);
 }
 
-/* A name shows whether its outcome is recorded. */
+/* The name of a transaction shows whether its outcome is recorded. */
 static void recorded_global_transactions_have_odd_sequences_and_no_other_has(void **state) {
     (void)state;
     static const bool recorded[] = {false, false, true, true, false, true};

@@ -76,7 +76,7 @@ static void damage_is_noticed(void **state) {
     bytes[0] = 2;
     ts_le64_store(ts_xxh64_of_bytes(ts_bytes_of(bytes, len - 8)), bytes + len - 8);
     assert_false(txn__decision_decode(ts_bytes_of(bytes, len), &decision, &places));
-    /* A place beyond all clusters, with a correct checksum. */
+    /* The record names a place that no cluster has, with a correct checksum. */
     bytes[0] = 1;
     bytes[5] = 1;
     ts_le64_store(ts_xxh64_of_bytes(ts_bytes_of(bytes, len - 8)), bytes + len - 8);

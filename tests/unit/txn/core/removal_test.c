@@ -10,7 +10,7 @@ enum { ROWS = 5 };
 static const struct txn__uuid uuid = {{7}};
 static const struct txn__taken none;
 
-/* A page of decisions: sequences from 1. */
+/* The rows of a page of decisions. The sequences of the decisions begin at 1. */
 static struct ts_row page_rows[ROWS];
 static struct txn__key page_keys[ROWS];
 static uint8_t page_values[ROWS][TXN__DECISION_MAX];
@@ -51,7 +51,7 @@ static void add_damaged(void) {
     add_row(12);
 }
 
-/* The sequences of the deletions, as digits. */
+/* Returns the sequences of the deleted decisions, one digit for each. */
 static const char *deleted(size_t count) {
     static char text[ROWS + 1];
     for (size_t i = 0; i < count; i++) {
@@ -65,7 +65,7 @@ static const char *deleted(size_t count) {
     return text;
 }
 
-/* Asks all stores of the round; `away` does not answer. */
+/* Asks all stores of the round. All of them answer, except the store `away`. */
 static void ask_all(struct txn__round *round, uint32_t away) {
     for (uint32_t place; txn__round_next(round, &place);)
         txn__round_reply(round, place, place == away ? TS_STORE_UNAVAILABLE : TS_STORE_OK);
@@ -176,7 +176,7 @@ static void a_sweep_keeps_the_commits_of_a_participant_that_did_not_answer(void 
     assert_string_equal(swept(true, 2, NOBODY), "2");
 }
 
-/* The store that did not commit the first transaction is synced because of the second. */
+/* The store that did not commit the first transaction is synced because of the second transaction. */
 static void a_sweep_keeps_a_commit_that_failed_where_another_succeeded(void **state) {
     (void)state;
     add_commit(1, 2);

@@ -8,7 +8,7 @@ static struct txn__look look;
 
 enum { TOTAL_MS = 30000, NOW_MS = 1000000, SEQUENCE = 10 };
 
-/* A promise of this age, and a decider that knows only a live coordinator. */
+/* Begins with a promise of this age. The decider knows only that the coordinator is alive. */
 static void sees_promise(uint64_t age_ms, bool fence_all) {
     struct txn__gid gid = {.sequence = SEQUENCE, .decider = 2};
     memcpy(gid.cluster, cluster, sizeof cluster);
@@ -82,7 +82,7 @@ static void an_old_promise_of_a_live_coordinator_is_decided_against(void **state
     sees_promise(TOTAL_MS + 1, false);
     sends(TXN__WISH_LOOK, TS_STORE_OK);
     sends(TXN__WISH_REFUSE, TS_STORE_CHECK_FAILED);
-    look.decision = TXN__DECISION_COMMIT; /* the coordinator was faster */
+    look.decision = TXN__DECISION_COMMIT; /* the coordinator has decided first */
     sends(TXN__WISH_LOOK, TS_STORE_OK);
     sends(TXN__WISH_COMMIT, TS_STORE_OK);
     is_done(TXN__VERDICT_COMMITTED);
@@ -99,7 +99,7 @@ static void a_dead_coordinator_is_fenced_first_and_the_decision_read_again(void 
     sees_promise(0, false);
     look.heartbeat_ms = NOW_MS - TXN__DEAD_MS;
     sends(TXN__WISH_LOOK, TS_STORE_OK);
-    is_done(TXN__VERDICT_LEFT); /* exactly 8 s is not older */
+    is_done(TXN__VERDICT_LEFT); /* dead only after more than TXN__DEAD_MS */
     sees_promise(0, false);
     look.heartbeat_ms = NOW_MS - TXN__DEAD_MS - 1;
     sends(TXN__WISH_LOOK, TS_STORE_OK);
@@ -116,7 +116,7 @@ static void recovery_fences_every_other_process(void **state) {
     (void)state;
     sees_promise(0, true);
     sends(TXN__WISH_LOOK, TS_STORE_OK);
-    sends(TXN__WISH_FENCE, TS_STORE_CHECK_FAILED); /* another resolver has fenced it */
+    sends(TXN__WISH_FENCE, TS_STORE_CHECK_FAILED); /* another resolver has fenced the coordinator */
     look.registration.state = TXN__FENCED;
     sends(TXN__WISH_LOOK, TS_STORE_OK);
     sends(TXN__WISH_ABORT, TS_STORE_OK);

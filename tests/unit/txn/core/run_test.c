@@ -15,7 +15,7 @@ static void begin(size_t count, const struct txn__run_options *options) {
 
 static const struct txn__run_options plain;
 
-/* The next wish is for this member. */
+/* Expects that the next wish is this one, for this member. */
 static void sends(size_t member, enum txn__wish wish) {
     enum txn__wish found = TXN__WISH_NONE;
     assert_int_equal(txn__run_next(&run, &found), member);
@@ -68,7 +68,7 @@ static void prepares_side_by_side_then_decides_then_commits_side_by_side(void **
     sends(1, TXN__WISH_COMMIT);
     sends(2, TXN__WISH_COMMIT);
     hears(1, TS_STORE_OK);
-    hears(2, TS_STORE_NO_SUCH_PROMISE); /* a resolver was faster */
+    hears(2, TS_STORE_NO_SUCH_PROMISE); /* a resolver has committed first */
     is_done(TS_TXN_COMMITTED);
 }
 
@@ -159,7 +159,7 @@ static void a_lost_commit_point_is_settled_by_an_abort_decision(void **state) {
     sends(0, TXN__WISH_LOOK);
     sees(TXN__DECISION_NONE, TXN__REGISTERED);
     sends(0, TXN__WISH_REFUSE);
-    hears(0, TS_STORE_CHECK_FAILED); /* the decision has arrived meanwhile */
+    hears(0, TS_STORE_CHECK_FAILED); /* the decision was stored meanwhile */
     sends(0, TXN__WISH_LOOK);
     sees(TXN__DECISION_COMMIT, TXN__REGISTERED);
     sends(1, TXN__WISH_COMMIT);
@@ -183,7 +183,7 @@ static void a_lost_commit_point_is_settled_by_an_abort_decision(void **state) {
 static void fenced_is_unknown(void **state) {
     (void)state;
     prepared();
-    hears_op(0, TS_STORE_CHECK_FAILED, 1); /* the protocol's own check */
+    hears_op(0, TS_STORE_CHECK_FAILED, 1); /* the protocol's own check has failed */
     sends(0, TXN__WISH_LOOK);
     sees(TXN__DECISION_NONE, TXN__FENCED);
     is_done(TS_TXN_UNKNOWN);
@@ -231,7 +231,7 @@ static void giving_up_before_the_decision_is_aborting(void **state) {
     hears(1, TS_STORE_OK);
     txn__run_give_up(&run);
     sends(1, TXN__WISH_ABORT);
-    hears(2, TS_STORE_OK); /* too late, but it has promised */
+    hears(2, TS_STORE_OK); /* too late, but member 2 has promised */
     sends(2, TXN__WISH_ABORT);
     hears(1, TS_STORE_OK);
     hears(2, TS_STORE_OK);

@@ -18,7 +18,7 @@ static void begin(uint32_t soft, uint32_t hard, enum ts_txn_queue_policy policy,
     memset(waiters, 0, sizeof waiters);
 }
 
-/* Stores `first` to `first + count - 1`. */
+/* The stores of a transaction: `first` to `first + count - 1`. */
 struct on {
     size_t first;
     size_t count;
@@ -305,7 +305,7 @@ static void entering_twice_is_our_own_mistake(void **state) {
     assert_stops("TS_TXN_WAITER_ADMITTED", ts_txn_admission_enter(&admission, &waiters[0], 0));
 }
 
-/* Invariants that always hold, counted from the waiters themselves. */
+/* Checks invariants that always hold, and compares the gauges with counts from the waiters themselves. */
 static void check_invariants(size_t count) {
     uint32_t in_flight = 0, waiting = 0, on_store[8] = {0};
     for (size_t i = 0; i < count; i++) {

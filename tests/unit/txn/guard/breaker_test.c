@@ -74,7 +74,7 @@ static void only_failures_of_the_infrastructure_count(void **state) {
         pass(0, TS_TXN_BREAKER_TURNED_AWAY);
     }
     expect_state(TS_TXN_BREAKER_CLOSED);
-    /* Other results do not hide failures, either. */
+    /* Only a success resets the count of failures. Results that do not count leave it unchanged. */
     for (int i = 0; i < 5; i++) {
         pass(0, TS_TXN_BREAKER_FAILURE);
         pass(0, TS_TXN_BREAKER_ANSWERED);
@@ -175,7 +175,7 @@ static void it_cannot_wedge(void **state) {
         for (int step = 0; step < 60; step++) {
             struct ts_txn_breaker_permit *permit = &permits[ts_prng_below(&prng, 8)];
             if (ts_prng_chance(&prng, (struct ts_ratio){1, 2}))
-                ts_txn_breaker_ask(&breaker, now, permit); /* the permit that it held before is lost */
+                ts_txn_breaker_ask(&breaker, now, permit); /* the earlier permit is lost */
             else
                 ts_txn_breaker_report(&breaker, permit, (enum ts_txn_breaker_report)ts_prng_below(&prng, 4),
                                       now);
@@ -211,7 +211,7 @@ static void causes_report_what_they_say_about_the_stores(void **state) {
     assert_int_equal(ts_txn_breaker_report_of(&cause), TS_TXN_BREAKER_FAILURE);
     cause = ts_txn_cause_of_timeout(TS_TXN_TIMEOUT_LOCK_VALIDATE);
     assert_int_equal(ts_txn_breaker_report_of(&cause), TS_TXN_BREAKER_TURNED_AWAY);
-    /* A store that hangs does not answer; a store that waits for a lock reports it. */
+    /* A store that waits for a lock reports the wait, so a store that does not answer hangs. */
     cause.unanswered = true;
     assert_int_equal(ts_txn_breaker_report_of(&cause), TS_TXN_BREAKER_FAILURE);
 }

@@ -14,7 +14,7 @@ static struct ts_txn_cause store_cause(enum ts_store_result result, const char *
 
 enum { REPEAT = 1, INFRA = 2, ANSWERED = 4 };
 
-/* One row for every result, and for each SQLSTATE that decides. */
+/* The table has one row for each result, and one for each SQLSTATE that decides the class. */
 static const struct row {
     enum ts_store_result result;
     const char *sqlstate;
@@ -147,7 +147,8 @@ static void the_end_decides_before_the_cause(void **state) {
     assert_string_equal(ts_txn_sqlstate(TS_TXN_END_UNKNOWN, &cause).text, "08006");
 }
 
-/* Before anything was sent, a lost connection means "try again"; afterwards it means "look it up". */
+/* If nothing was sent before the connection was lost, the client may try again. If something was sent, the
+ * client must look up the outcome. */
 static void a_lost_connection_is_transient_only_before_it_could_have_been_done(void **state) {
     (void)state;
     static const char *const codes[] = {"08000", "08003", "08006", "57P01", "57P02"};

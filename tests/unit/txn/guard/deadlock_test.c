@@ -62,7 +62,7 @@ static void a_wait_that_ends_in_time_is_not_reported(void **state) {
     for (size_t i = 0; i < 3; i++)
         ts_txn_deadlock_begin(&detector, &nodes[i], i);
     ts_txn_deadlock_end(&detector, &nodes[1]);
-    ts_txn_deadlock_end(&detector, &nodes[1]); /* nothing to end */
+    ts_txn_deadlock_end(&detector, &nodes[1]); /* the second call has nothing to end */
     assert_int_equal(detector.waiting, 2);
     assert_true(ts_txn_deadlock_next(&detector, 3 * TIMEOUT, &report));
     assert_ptr_equal(report.node, &nodes[0]);

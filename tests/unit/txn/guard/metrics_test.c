@@ -17,7 +17,7 @@ struct label {
 };
 
 struct sample {
-    char name[64]; /* with _bucket, _sum, _count */
+    char name[64]; /* with its suffix _bucket, _sum or _count */
     struct label labels[4];
     size_t label_count;
     double value;
@@ -137,7 +137,8 @@ static const struct family *family_named(const char *name) {
     return NULL;
 }
 
-/* The sample with this name and, unless label is NULL, this label. */
+/* Returns the value of the sample with this name. If label is not NULL, the sample has this label with
+ * `value`. */
 static double value_of(const char *name, const char *label, const char *value) {
     for (size_t i = 0; i < sample_count; i++) {
         const struct sample *s = &samples[i];
@@ -198,7 +199,7 @@ static void record(struct ts_txn_metrics *to, enum ts_txn_end end, enum ts_txn_c
                                                       .latency = &latency});
 }
 
-/* Section 9 of the specification, and the latency fields of section 2. */
+/* The metrics of section 9 of the specification, and the latency fields of section 2. */
 static const struct {
     const char *name, *type, *label;
 } specified[] = {

@@ -116,7 +116,7 @@ static void the_budget_bounds_the_time_spent_backing_off(void **state) {
 static void the_ceiling_bounds_all_attempts_together(void **state) {
     (void)state;
     uint64_t backoff;
-    /* This holds even if little time was spent in backoffs. */
+    /* The ceiling holds even if little time was spent in backoffs. */
     assert_int_equal(next(&conflict, 1000 + 10000000 - 10000, &backoff), TS_TXN_RETRY_CEILING);
     assert_int_equal(next(&conflict, 1000 + 10000000 - 12501, &backoff), TS_TXN_RETRY_AGAIN);
 }

@@ -22,7 +22,7 @@ static struct ts_txn_timeout_watch watch_of(enum ts_txn_timeout_phase phase) {
     return (struct ts_txn_timeout_watch){.txn_begun_us = START, .phase = phase, .call_begun_us = CALL};
 }
 
-/* Checks the answers of both functions around the end. */
+/* Checks what ts_txn_timeout_until_us and ts_txn_timeout_over return around the end. */
 static void expect_end(struct ts_txn_timeout_watch watch, uint64_t at_us, enum ts_txn_timeout_phase phase) {
     assert_true(ts_txn_timeout_until_us(timeouts, &watch) == at_us);
     assert_int_equal(ts_txn_timeout_over(timeouts, &watch, at_us - 1), TS_TXN_TIMEOUT_NONE);

@@ -12,7 +12,7 @@ enum { PLACES = 3, TOTAL_MS = 1000, DEAD_MS = 8001 };
 static struct ts_store *stores[PLACES];
 static struct ts_txn_virtual *coordinator;
 
-/* The fault of the next call of a kind to a place. */
+/* The fault that strikes the next call of this kind to this place. */
 static struct {
     bool armed;
     bool is_done; /* the call is carried out and its reply lost; otherwise the request is lost */
@@ -47,7 +47,7 @@ static bool try_again(void *context) {
     return true;
 }
 
-/* Time passes only while a transaction backs off. */
+/* The time that transactions have spent in backoffs. The clock of transactions shows only this time. */
 static uint64_t slept_us;
 
 static uint64_t now_us(void *context) {
@@ -148,7 +148,7 @@ static void test_a_refusal_aborts_and_names_the_operation_as_the_caller_counts(v
 static void test_a_lost_reply_of_the_decision_is_found_out(void **state) {
     (void)state;
     assert_int_equal(run(0).outcome,
-                     TS_TXN_COMMITTED); /* registered now, so the next apply there is the decision */
+                     TS_TXN_COMMITTED); /* now registered: the next apply at place 0 is the decision */
     for (uint32_t i = 0; i < PLACES; i++)
         ops[i][0].key = TS_BYTES("m");
     strike.armed = strike.is_done = true;
@@ -182,7 +182,7 @@ static void test_a_resolver_finishes_what_is_committed_at_once(void **state) {
     assert_applied(true);
 }
 
-/* Undecided promises, as after a crash before the commit point. */
+/* Leaves an undecided promise at place 2, as after a crash before the commit point. */
 static void leave_a_promise(void) {
     strike.armed = true;
     strike.is_done = false;
