@@ -73,7 +73,8 @@ static void load(void) {
     ts_assert(error == TS_RECORD_OK);
 }
 
-/* The new record borrows from the bytes of the old one, so it is encoded into another buffer. */
+/* Encodes the new record into the buffer that is not current, because the record borrows from the bytes of
+ * the old one. */
 static void save(const struct ts_shard_record *next) {
     enum ts_record_error error = ts_shard_record_encode(next, stored[!current], &stored_len);
     ts_assert(error == TS_RECORD_OK);

@@ -54,7 +54,7 @@ static bool complain(PGconn *connection) {
     return false;
 }
 
-/* Waits for an answer and discards it. Prints the reason and returns false if it is an error. */
+/* Waits for an answer and discards it. If the answer is an error, prints the reason and returns false. */
 static bool answered(PGconn *connection) {
     PGresult *result = PQgetResult(connection);
     ExecStatusType status = PQresultStatus(result);
@@ -220,8 +220,8 @@ static void end(void *context) {
     free(mine);
 }
 
-/* The script keeps the parameters and their types (pgbench -M prepared); only the key is built by the server.
- * tools/bench sets the values. */
+/* Prints the script. It keeps the parameters and their types (pgbench -M prepared); only the key is built by
+ * the server. tools/bench sets the values. */
 static void print_script(void) {
     static const char *const values[PARAMETERS] = {
         ":identity::bytea",  ":epoch::bigint",

@@ -1,6 +1,6 @@
 /*
  * A job that any number of processes share. It works on each number from 00 to 99. A process may be killed at
- * any moment, and another one continues its shard after the last checkpoint.
+ * any moment, and another process then continues its shard after the last checkpoint.
  *
  *     leased_job CLUSTER create             makes the cluster and a run of ten shards
  *     leased_job CLUSTER work NAME MS       takes shards until the run is done; a number takes MS milliseconds
@@ -46,7 +46,7 @@ static int complain(void) {
 }
 
 /* Returns whether the store may answer next time. The caller then repeats the operation with the same op id,
- * so that it is done only once. */
+ * so that the operation is done only once. */
 static bool try_again(void) {
     if (ts_coord_answer_class(answer) != TS_COORD_CLASS_RETRYABLE)
         return false;

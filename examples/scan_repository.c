@@ -1,5 +1,6 @@
-/* scan_repository PATH [SECONDS]: prints each secret in the history of a repository, or each that commits since
- * this time have added, in seconds since 1970. Ctrl-C ends it after printing the findings so far. */
+/* scan_repository PATH [SECONDS]: prints each secret in the history of a repository. With SECONDS, a time in
+ * seconds since 1970, prints only secrets that commits since that time have added. Ctrl-C ends the scan after
+ * printing the findings so far. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -31,7 +31,8 @@ struct ts_store_clock;
 struct ts_store_options {
     uint64_t wait_ms; /* rocksdb: how long to wait for a directory that another process has open */
     bool must_exist;  /* rocksdb: a directory without a store is an error instead of a new store */
-    /* postgresql: most connections of this process to this store; 0: 32. Further calls wait in a queue */
+    /* postgresql: maximum number of connections of this process to this store; 0: 32. Further calls wait in a
+     * queue */
     size_t connections_max;
     /* postgresql: timeout for making a connection, within the call's deadline; 0: 10 s */
     uint64_t connect_timeout_ms;
@@ -55,9 +56,9 @@ struct ts_cluster_options {
 };
 
 /*
- * Opens the stores of a list. The list must name all stores of one cluster in their order, and all must be
- * open in the same epoch. From then on every call checks that its store still has the same cluster and epoch.
- * The caller closes the cluster. options may be NULL.
+ * Opens the stores of a list. The list must name all stores of one cluster in their order, and all stores
+ * must be open in the same epoch. Later, every call checks that its store still has the same cluster and
+ * epoch. The caller closes the cluster. options may be NULL.
  *
  * BAD_USAGE: the list is wrong, has more than TS_CLUSTER_STORES_MAX stores, names one store twice, or mixes
  * memory: stores with others. BAD_CONFIGURATION: a store is not initialised, or cannot be opened. FOREIGN: a

@@ -108,8 +108,8 @@ enum ts_run_setting {
     TS_RUN_DISPATCHED,
 };
 
-/* Returns false for an unknown setting. ts_run_create checks the values, and answers InvalidConfig if one is
- * wrong. */
+/* Returns false for an unknown setting. ts_run_create checks the values, and answers InvalidConfig if a value
+ * is wrong. */
 TS_API bool ts_run_plan_set(struct ts_run_plan *plan, enum ts_run_setting setting, uint64_t value);
 
 /* Pins the run: only claims of workers with the same pin get its shards (ts_worker_set_pin). */
@@ -118,8 +118,8 @@ TS_API void ts_run_plan_set_pin(struct ts_run_plan *plan, struct ts_pin pin);
 /*
  * Adds a shard: the keys from `start` (included) to `end` (excluded). An empty bound means no bound on that
  * side. Keys compare as unsigned bytes, and have at most 4,096 bytes. The metadata, of at most 16,384 bytes,
- * is for the caller. All three are copied. ts_run_create checks the ranges, and answers ManifestInvalid if
- * they are wrong. Returns false when memory runs out.
+ * is for the caller. Bounds and metadata are copied. ts_run_create checks the ranges, and answers
+ * ManifestInvalid if a range is wrong. Returns false when memory runs out.
  */
 TS_API bool ts_run_plan_add_shard(struct ts_run_plan *plan, struct ts_bytes start, struct ts_bytes end,
                                   struct ts_bytes metadata);
@@ -154,12 +154,12 @@ TS_API enum ts_register_shards_error ts_run_register(struct ts_coord *coord, con
                                                      struct ts_coord_answer *ret_answer);
 
 enum ts_run_ending {
-    TS_RUN_COMPLETE, /* WrongStatus while shards are active; parked ones do not prevent it */
+    TS_RUN_COMPLETE, /* WrongStatus while shards are active; parked shards are allowed */
     TS_RUN_FAIL,
     TS_RUN_CANCEL,
 };
 
-/* Ends a run. Every lease in it ends too: workers get ShardTerminal. */
+/* Ends a run and every lease in the run: workers get ShardTerminal. */
 TS_API enum ts_run_transition_error ts_run_end(struct ts_coord *coord, const char *tenant,
                                                struct ts_run_id run, enum ts_run_ending ending,
                                                struct ts_op_id op_id, struct ts_coord_answer *ret_answer);
@@ -299,7 +299,7 @@ TS_API uint64_t ts_worker_left_ms(struct ts_worker *worker);
  *   checkpoint  reports that everything up to and including `key` is done: the next holder starts after it;
  *               keys never go back and stay in the shard; `token` is for the caller, at most 16,384 bytes,
  *               or empty
- *   complete    the same, and the shard is done
+ *   complete    like checkpoint; the shard is then done
  *   park        sets the shard aside until ts_shard_unpark
  *   release     gives the lease back, so that any worker can claim the shard at once; with TS_BLAME_SHARD
  *               the attempt counts against the run's limit, as if the lease had expired; with

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* Each id has its own type, so that they cannot be mixed up. */
+/* Each kind of id has its own type, so that ids cannot be mixed up. */
 struct ts_run_id {
     uint64_t v;
 };
@@ -249,7 +249,7 @@ enum ts_infra_kind {
 enum ts_coord_class {
     TS_COORD_CLASS_NONE,      /* no error */
     TS_COORD_CLASS_RETRYABLE, /* back off, then try again; after LeaseExpired, acquire the shard first */
-    TS_COORD_CLASS_FATAL,     /* stop the work on the shard; if the call has no shard, do not repeat it */
+    TS_COORD_CLASS_FATAL,     /* stop the work on the shard; a call without a shard must not be repeated */
     TS_COORD_CLASS_ESCALATE,  /* a bug, a wrong configuration or damage: report it */
 };
 

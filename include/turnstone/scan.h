@@ -46,9 +46,9 @@ extern "C" {
     X(OK, "ok")                                                                                              \
     /* run: something could not be read, or a limit ended the scan. ts_scan_fault says what is missing */    \
     X(INCOMPLETE, "incomplete")                                                                              \
-    /* run: ts_scan_cancel or the callback ended it. Findings until then were reported */                    \
+    /* run: ts_scan_cancel or the callback ended the run. Findings until then were reported */               \
     X(CANCELLED, "cancelled")                                                                                \
-    /* run: no target could be scanned: it is missing, is not a repository, or lacks a ref */                \
+    /* run: no target could be scanned: a target is missing, is not a repository, or lacks a ref */          \
     X(BAD_TARGET, "bad target")                                                                              \
     /* run: a rule file or configuration is not valid */                                                     \
     X(BAD_CONFIG, "bad configuration")                                                                       \
@@ -78,9 +78,9 @@ TS_API void ts_scan_free(struct ts_scan *scan);
 
 /*
  * Adds the git repository at a path: a work tree, its .git, or a bare repository. The path is copied.
- * TS_SCAN_TEXT_REF and the other selections decide what is scanned; by default it is every file of every
- * commit that a ref reaches, and messages of commits and tags. A path that is not a repository is BAD_TARGET
- * when the scan runs.
+ * TS_SCAN_TEXT_REF and the other selections decide what is scanned; the default is every file of every commit
+ * that a ref reaches, and messages of commits and tags. A path that is not a repository is BAD_TARGET when
+ * the scan runs.
  */
 TS_API enum ts_scan_result ts_scan_add_repository(struct ts_scan *scan, const char *path);
 
@@ -118,7 +118,7 @@ TS_API enum ts_scan_result ts_scan_set_limit(struct ts_scan *scan, enum ts_scan_
 
 /* Switches. All are off by default. */
 enum ts_scan_switch {
-    TS_SCAN_SWITCH_SHOW_SECRETS,     /* findings have their secret, and excerpts show it */
+    TS_SCAN_SWITCH_SHOW_SECRETS,     /* findings contain their secret, and excerpts show the secret */
     TS_SCAN_SWITCH_NO_TARGET_CONFIG, /* ignore the .turnstone.yml of targets */
     TS_SCAN_SWITCH_NO_BUILTIN_RULES, /* use only the rules of TS_SCAN_TEXT_RULE_FILE and of configurations */
     /* repositories: report the secrets that committing the staged files would add, compared with HEAD. Not with
@@ -140,7 +140,7 @@ TS_API enum ts_scan_result ts_scan_set_switch(struct ts_scan *scan, enum ts_scan
 
 /* Texts. They are copied. */
 enum ts_scan_text {
-    TS_SCAN_TEXT_CONFIG_FILE, /* use this configuration instead of those of the targets */
+    TS_SCAN_TEXT_CONFIG_FILE, /* use this configuration instead of the targets' configurations */
     /* Keep the results of scans here, so that the next run reads only what is new; created if missing.
      * Default: none. */
     TS_SCAN_TEXT_STATE_FOLDER,
@@ -164,8 +164,8 @@ enum ts_scan_text {
  * reads rules, configurations and baseline; later runs reuse them until one of these texts is set again. */
 TS_API enum ts_scan_result ts_scan_set_text(struct ts_scan *scan, enum ts_scan_text which, const char *text);
 
-/* Repositories: report only secrets that commits since this time add, in seconds since 1970 UTC; no earlier
- * commit has them. The committer's time counts. 0 removes the selection. */
+/* Repositories: report only secrets that commits since this time add, and that no earlier commit has. The
+ * time is in seconds since 1970 UTC, and is compared with the committer's time. 0 removes the selection. */
 TS_API void ts_scan_set_since(struct ts_scan *scan, int64_t time_s);
 
 /* How likely a finding is a real secret, from the least to the most likely. X(SUFFIX, text) */
@@ -193,17 +193,18 @@ struct ts_scan_occurrence;
 
 /*
  * Called once for each finding, by the thread that called ts_scan_run. The most severe finding comes first;
- * those of low confidence come last. All calls come after the last target was scanned, because only then are
- * all occurrences, and all secrets to mask, known. Returning false ends the run as CANCELLED. The finding
- * stays valid until the scan runs again, changes or is freed; the callback must do none of these.
+ * findings of low confidence come last. All calls come after the last target was scanned, because only then
+ * are all occurrences, and all secrets to mask, known. Returning false ends the run as CANCELLED. The finding
+ * stays valid until the scan runs again, changes or is freed; the callback must not run, change or free the
+ * scan.
  */
 typedef bool ts_scan_on_finding(void *context, const struct ts_scan_finding *finding);
 
 /*
  * Scans all targets. OK means that everything was scanned, whether there are findings or not. A target that
- * cannot be scanned is a fault (INCOMPLETE), and the others are scanned; if no target can be scanned, the
- * result says why and there are no findings. BAD_USAGE without a target. on_finding may be NULL. A scan may
- * run any number of times.
+ * cannot be scanned is a fault (INCOMPLETE), and the other targets are scanned; if no target can be scanned,
+ * the result says why and there are no findings. BAD_USAGE without a target. on_finding may be NULL. A scan
+ * may run any number of times.
  */
 TS_API enum ts_scan_result ts_scan_run(struct ts_scan *scan, ts_scan_on_finding *on_finding, void *context);
 

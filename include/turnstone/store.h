@@ -35,7 +35,7 @@ extern "C" {
 /* Limit of the keys and values that one READ or SCAN returns. */
 #define TS_STORE_ANSWER_BYTES_MAX ((size_t)64 << 20)
 
-/* clang-format off: it would run the list together. */
+/* clang-format off: it would join the lines of the list. */
 /*
  * The operations of a batch. A key is checked at most once and written (put, del, add) at most once in a
  * batch; a batch that breaks this is bad. Keys have 1 to TS_STORE_KEY_MAX bytes of any value. A batch without
@@ -176,7 +176,7 @@ struct ts_rows {
 TS_API void ts_rows_clear(struct ts_rows *rows);
 TS_API void ts_rows_release(struct ts_rows *rows);
 
-/* clang-format off: it would run the list together. */
+/* clang-format off: it would join the lines of the list. */
 /*
  * Calls.
  *

@@ -161,11 +161,11 @@ TS_API void ts_txn_apply(struct ts_coordinator *coordinator, const struct ts_txn
 /* Errors of all functions except those that run a transaction. X(SUFFIX, text) */
 #define TS_TXN_ERRORS(X)                                                                                     \
     X(OK, "ok")                                                                                              \
-    /* a store could not be reached or did not answer in time; `place` and the text name it */               \
+    /* a store could not be reached or did not answer in time; `place` and the text name the store */        \
     X(STORE, "store")                                                                                        \
     /* not an id of this cluster */                                                                          \
     X(BAD_ID, "bad id")                                                                                      \
-    /* the stores disagree about the epoch, or another process is changing it */                             \
+    /* the stores disagree about the epoch, or another process is changing the epoch */                      \
     X(EPOCH, "epoch")                                                                                        \
     /* some promises could not be settled; repeat the call when their deciders answer */                     \
     X(UNSETTLED, "unsettled")                                                                                \
@@ -250,8 +250,8 @@ struct ts_txn_settled {
     uint64_t removed; /* decision records that were no longer needed */
 };
 
-/* One pass of a resolver over all stores: settles promises that are old enough or whose coordinator is dead.
- */
+/* Makes one pass of a resolver over all stores: settles promises that are old enough or whose coordinator is
+ * dead. */
 TS_API enum ts_txn_error ts_txn_resolve(struct ts_cluster *cluster, uint64_t timeout_ms,
                                         struct ts_txn_settled *ret_settled,
                                         struct ts_txn_error_detail *ret_detail);
@@ -262,10 +262,10 @@ TS_API enum ts_txn_error ts_txn_recover(struct ts_cluster *cluster, uint64_t tim
                                         struct ts_txn_error_detail *ret_detail);
 
 /*
- * For a cluster that was opened with accept_copy: raises the epoch above those of the copies, settles all
- * promises, and makes the copies the stores of the cluster. Until it has returned OK, the cluster can only be
- * opened with accept_copy; the call can be repeated. A transaction that is missing on one of its stores
- * cannot be recovered.
+ * For a cluster that was opened with accept_copy: raises the epoch above the epochs of the copies, settles
+ * all promises, and makes the copies the stores of the cluster. Until this call has returned OK, the cluster
+ * can only be opened with accept_copy; the call can be repeated. A transaction that is missing on one of its
+ * stores cannot be recovered.
  */
 TS_API enum ts_txn_error ts_txn_accept_copy(struct ts_cluster *cluster, uint64_t timeout_ms,
                                             uint64_t *ret_epoch, struct ts_txn_settled *ret_settled,
@@ -273,8 +273,8 @@ TS_API enum ts_txn_error ts_txn_accept_copy(struct ts_cluster *cluster, uint64_t
 
 /*
  * Raises the epoch: closes every store to new promises, settles all promises, and opens the next epoch on
- * every store. Each step is stored; after a crash any process can call this again, and it continues where it
- * stopped. When it returns OK, every store rejects processes that knew the old epoch.
+ * every store. Each step is stored; after a crash any process can repeat the call, which then continues after
+ * the last stored step. When the call returns OK, every store rejects processes that knew the old epoch.
  */
 TS_API enum ts_txn_error ts_txn_fence(struct ts_cluster *cluster, uint64_t timeout_ms, uint64_t *ret_epoch,
                                       struct ts_txn_settled *ret_settled,

@@ -79,8 +79,8 @@ static inline void mix_second(struct state *s, row words) {
 }
 
 /*
- * One round: the columns, then the diagonals. Three rows and the words of the diagonals are rotated first, so
- * that the diagonals become columns. m0 and m1 are for the columns, m2 and m3 for the diagonals.
+ * Runs one round: the columns, then the diagonals. Three rows and the words of the diagonals are rotated
+ * first, so that the diagonals become columns. m0 and m1 are for the columns, m2 and m3 for the diagonals.
  */
 static inline void run_round(struct state *s, const row m[static 4]) {
     mix_first(s, m[0]);
@@ -95,8 +95,8 @@ static inline void run_round(struct state *s, const row m[static 4]) {
     s->c = LANES(s->c, 3, 0, 1, 2);
 }
 
-/* The message for the next round: word 2 of the last round's message, then words 6, 3, 10, 7, 0, 4, 13, 1,
- * 11, 12, 5, 9, 14, 15, 8; here as rows of columns and diagonals. */
+/* Computes the message for the next round: word 2 of the last round's message, then words 6, 3, 10, 7, 0, 4,
+ * 13, 1, 11, 12, 5, 9, 14, 15, 8; here as rows of columns and diagonals. */
 static inline void permute(row m[static 4]) {
     const row first = LANES_OF(m[0], m[1], 1, 5, 7, 2);
     const row second = LANES_OF(LANES(m[0], 3, 3, 0, 0), LANES_OF(m[2], m[3], 2, 2, 7, 7), 0, 5, 2, 7);
@@ -108,7 +108,8 @@ static inline void permute(row m[static 4]) {
     m[3] = fourth;
 }
 
-/* The compression function without its last step, the feed-forward: the state after seven rounds. */
+/* Runs the compression function without its last step, the feed-forward. Stores the state after seven
+ * rounds. */
 static void run_rounds(const struct node *node, uint32_t ret_state[static 16]) {
     enum { ROUNDS = 7 };
     struct state s;

@@ -12,7 +12,7 @@ static uint8_t min(unsigned a, unsigned b) {
 }
 
 /* Row i of the table holds the distances between the first i bytes of a and every prefix of b. Fills row i
- * (at least 1) from the two above it and returns its smallest entry. */
+ * (at least 1) from the two rows above it and returns the smallest entry of row i. */
 static uint8_t fill_row(struct ts_bytes a, struct ts_bytes b, size_t i, const uint8_t *above2,
                         const uint8_t *above, uint8_t *ret_row) {
     ret_row[0] = (uint8_t)i;
@@ -41,7 +41,7 @@ size_t ts_distance(struct ts_bytes a, struct ts_bytes b, size_t bound) {
         rows[0][j] = (uint8_t)j;
     uint8_t smallest_above = 0;
     for (size_t i = 1; i <= a.len; i++) {
-        /* The first row has no row two above it, and fill_row does not read it. */
+        /* For the first row there is no second row above, and fill_row does not read it. */
         uint8_t smallest = fill_row(a, b, i, rows[(i + 1) % 3], rows[(i - 1) % 3], rows[i % 3]);
         /* A swap skips one row, so the search may stop only when two rows exceed the bound. */
         if (smallest > bound && smallest_above > bound)

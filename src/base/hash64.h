@@ -14,8 +14,8 @@ static inline uint64_t ts_hash64__rotate(uint64_t value, unsigned by) {
 }
 
 /*
- * XXH64 with seed 0 of the 8 little-endian bytes of an id; the algorithm is reduced to exactly 8 bytes.
- * Inline, because a call would cost as much as the hash. Tests compare it with the library.
+ * Returns the XXH64, with seed 0, of the 8 little-endian bytes of an id; the algorithm is reduced to exactly
+ * 8 bytes. Inline, because a call would cost as much as the hash. Tests compare the results with the library.
  */
 static inline uint64_t ts_xxh64_of_id(uint64_t id) {
     const uint64_t prime1 = UINT64_C(0x9E3779B185EBCA87);

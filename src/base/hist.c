@@ -13,7 +13,7 @@ static size_t bucket_of(uint64_t value) {
         return (size_t)value;
     unsigned exponent = 63 - (unsigned)__builtin_clzll(value);
     unsigned shift = exponent - TS_HIST_SUB_BITS;
-    /* The first 128 buckets have shift 0; value >> shift is from 64 to 127, and thus adds the other 64. */
+    /* Buckets below 128 have shift 0. In later buckets, value >> shift is from 64 to 127. */
     return (size_t)TS_HIST_SUB_BUCKETS * shift + (size_t)(value >> shift);
 }
 
@@ -108,7 +108,7 @@ uint64_t ts_hist_mean(const struct ts_hist *hist) {
     return quotient;
 }
 
-/* ceil(count * per_100000 / 100000), without a product of more than 64 bits. */
+/* Returns ceil(count * per_100000 / 100000), without a product of more than 64 bits. */
 static uint64_t rank_of(uint64_t count, uint32_t per_100000) {
     uint64_t whole = count / 100000 * per_100000;
     uint64_t rest = (count % 100000 * per_100000 + 99999) / 100000;

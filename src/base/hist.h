@@ -38,7 +38,7 @@ struct ts_hist {
 
 void ts_hist_init(struct ts_hist *hist);
 
-/* Forgets everything, for reuse. */
+/* Removes all recorded values, for reuse. */
 void ts_hist_clear(struct ts_hist *hist);
 
 void ts_hist_record(struct ts_hist *hist, uint64_t value);

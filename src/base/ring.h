@@ -31,8 +31,8 @@ struct ts_ring {
 #define ts_ring_capacity(ring) (sizeof((ring)->slots) / sizeof((ring)->slots[0]))
 #define ts_ring_count(ring)    ((ring)->head.count)
 
-/* Copies *element into the ring as the newest element. Returns true if that overwrote the oldest. (The
- * conditional checks the type.) */
+/* Copies *element into the ring as the newest element. Returns true if the new element overwrote the oldest
+ * one. (The conditional checks the type.) */
 #define ts_ring_push(ring, element)                                                                          \
     ts_ring__push(&(ring)->head, (ring)->slots, (1 ? (element) : (ring)->slots),                             \
                   (struct ts_ring_shape){sizeof((ring)->slots[0]), ts_ring_capacity(ring)})

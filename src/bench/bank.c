@@ -165,8 +165,9 @@ static void look_once(const struct bench_bank_access *access, struct bench_bank_
     }
 }
 
-/* Keys of a prepared transaction do not exist yet, so their versions cannot be checked. A transaction that
- * has committed on one store only is therefore visible in part, until a resolver commits the rest. */
+/* Whether the look may show a transaction in part. Keys of a prepared transaction do not exist yet, so their
+ * versions cannot be checked. A transaction that has committed on one store only is therefore visible in
+ * part, until a resolver commits the rest. */
 static bool may_be_a_part(const struct bench_bank_look *look) {
     return look->state == BENCH_BANK_SEEN &&
            ((look->accounts > 0) != look->has_total || (look->has_total && look->found != look->expected));
@@ -205,7 +206,8 @@ static void insert(struct founding *founding, struct ts_bytes key, const char *v
         (struct ts_op){.kind = TS_OP_PUT, .key = key, .value = ts_bytes_of_cstring(value)};
 }
 
-/* Tries numbers from 0 upwards, until every store has its share or the limit of tries is reached. */
+/* Chooses the accounts of every store: tries numbers from 0 upwards, until every store has enough accounts or
+ * the limit of tries is reached. */
 static void choose_accounts(const struct ts_cluster *cluster, size_t *counts, struct founding *founding) {
     size_t places = ts_cluster_count(cluster), wanted = places * BENCH_ACCOUNTS_PER_STORE;
     for (size_t number = 0; number < 16 * wanted && founding->count < wanted; number++) {

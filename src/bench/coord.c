@@ -37,7 +37,7 @@ struct worker {
     struct ts_hist checkpoints_ns;
 };
 
-/* The keys of shard number n begin with n as eight digits. */
+/* Returns a key of a shard: eight digits for the shard, then eight digits for the step. */
 static struct ts_bytes key_of(uint64_t shard, uint64_t step, char text[static KEY_LEN + 1]) {
     snprintf(text, KEY_LEN + 1, "%08llx%08llx", (unsigned long long)(shard & UINT32_MAX),
              (unsigned long long)(step & UINT32_MAX));
@@ -76,7 +76,7 @@ static void meet(struct stage *stage) {
     pthread_mutex_unlock(&stage->mutex);
 }
 
-/* Called when some threads could not be started. The others continue, and do nothing. */
+/* Called when some threads could not be started. The threads that were started continue, and do nothing. */
 static void give_up(struct stage *stage, uint32_t begun) {
     atomic_store(&stage->stopped, true);
     pthread_mutex_lock(&stage->mutex);

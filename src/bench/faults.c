@@ -9,7 +9,7 @@ static uint64_t most(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-/* Does not change a setting that the user has configured. */
+/* Shortens a setting to most_us, unless the user has configured it. */
 static void shorten(uint64_t *setting_us, uint64_t default_us, uint64_t most_us) {
     if (*setting_us == default_us && most_us < default_us)
         *setting_us = most_us;
@@ -46,7 +46,7 @@ void bench__faults_kill(struct bench_faults *faults) {
     const struct ts_fault_rule death = {.kind = TS_FAULT_CRASH_AFTER, .calls = changes, .times = 1};
     if (mortal(faults) == NULL)
         return;
-    /* The first matching rule decides, so this one comes before the lost replies. */
+    /* The first matching rule decides, so the rule for lost replies is removed first. */
     ts_fault_clear(mortal(faults));
     ts_fault_add(mortal(faults), &death);
 }

@@ -1,7 +1,7 @@
 /*
- * A run: threads make transactions one after another until the time is over, and record the results.
+ * A run: threads make transactions one after another for the given time, and record the results.
  *
- * After a refusal a client pauses and tries again.
+ * After a refusal a thread pauses and tries again.
  */
 #ifndef TS_BENCH_RUN_H
 #define TS_BENCH_RUN_H

@@ -76,7 +76,8 @@ static void change_hot(struct bench_walk *walk, size_t place, struct bench_txn *
     change(walk->plan, (struct bench_key_at){place, index}, txn);
 }
 
-/* Threads begin at different keys, and meet when one is faster than another. */
+/* Changes the thread's next key. Threads begin at different keys, and meet when one thread is faster than
+ * another. */
 static void change_next(const struct bench_walk *walk, size_t place, struct bench_txn *txn) {
     size_t shared = (size_t)walk->plan->threads * BENCH_SHARED;
     if (shared > walk->plan->keys.counts[place])

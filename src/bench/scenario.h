@@ -78,7 +78,7 @@ struct bench_walk {
 struct bench_txn {
     struct ts_op ops[TS_TXN_PLACES_MAX + 2];
     size_t count;
-    bool duplicate; /* faults: it inserts an existing id, and must not commit */
+    bool duplicate; /* faults: the transaction inserts an existing id, and must not commit */
     bool reads;     /* zipfian and mixed: each check gets the version with which its key is read */
     struct bench_key keys[TS_TXN_PLACES_MAX];
     uint8_t value[BENCH_VALUE_LEN];
@@ -87,7 +87,7 @@ struct bench_txn {
 /* Makes the thread's next transaction, in all scenarios but the bank. */
 void bench__scenario_next(struct bench_walk *walk, struct bench_txn *ret_txn);
 
-/* Puts of keys of store 0 that must exist before the first transaction. Faults only; otherwise count is
+/* Puts of those keys of store 0 that must exist before the first transaction. Faults only; otherwise count is
  * 0. */
 struct bench_first {
     struct ts_op ops[BENCH_EXISTING];

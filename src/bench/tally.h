@@ -1,9 +1,9 @@
 /*
  * Results of the transactions: each thread counts its own, and they are merged at the end.
  *
- * The time of a run is cut into BENCH_SLICES equal slices. Each has its own histogram, so that a latency that
- * grows during the run can be distinguished from one that is always high. Latencies are measured by the
- * caller, in nanoseconds, for committed transactions only.
+ * The time of a run is cut into BENCH_SLICES equal slices. Each slice has its own histogram, so that a
+ * latency that grows during the run can be distinguished from one that is always high. Latencies are measured
+ * by the caller, in nanoseconds, for committed transactions only.
  */
 #ifndef TS_BENCH_TALLY_H
 #define TS_BENCH_TALLY_H

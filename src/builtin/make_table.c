@@ -107,7 +107,7 @@ static void put_answer(struct table *table, const char *name, const struct ts_ru
     refer_to_texts(table, texts, &answer->texts);
 }
 
-/* Texts are counted as in put_texts_of. */
+/* Writes a request. Its texts have the order of put_texts_of. */
 static void put_request(struct table *table, const struct ts_rule *rule) {
     table->text_count += rule->literals.count + rule->anchors.count + rule->paths.count +
                          rule->not_paths.count + rule->keywords.count + rule->pair.count;

@@ -24,7 +24,8 @@ struct loading {
     struct ts_config_error *error;
 };
 
-/* Writes "FILE:LINE", or "--set" with the beginning of its text, which is enough to find it. */
+/* Writes "FILE:LINE", or "--set" and the beginning of the override's text, which is enough to find the
+ * override. */
 static void name_place(const struct loading *loading, struct origin origin, char *ret_text, size_t size) {
     char shown[96];
     if (origin.override != NULL)
@@ -76,7 +77,8 @@ static bool take_override(struct loading *loading, const char *override) {
                ts_bytes_of_cstring(equals + 1));
 }
 
-/* Contradictions between two settings: the message names both, and the place where one of them was set. */
+/* Checks for contradictions between two settings. The error names both settings, and the place where one of
+ * them was set. */
 static bool check_together(struct loading *loading) {
     const char *conflict = ts_txn_config_conflict(&loading->config);
     if (conflict == NULL)

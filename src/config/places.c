@@ -15,7 +15,8 @@ void ts_config_places_init(struct ts_config_places *places) {
     };
 }
 
-/* The XDG specification: relative paths are invalid and ignored. */
+/* Whether the variable of a folder counts as set. In the XDG specification relative paths are invalid and
+ * ignored. */
 static bool is_set(const char *folder) {
     return folder != NULL && folder[0] == '/';
 }

@@ -8,8 +8,8 @@
 
 #include "base/bytes.h"
 
-/* Receives one setting with its full name. Returns false if it is wrong; the receiver has then already
- * reported why. */
+/* Receives one setting with its full name. Returns false if the setting is wrong; the receiver has then
+ * already reported why. */
 struct config_taker {
     bool (*take)(void *context, struct ts_bytes name, struct ts_bytes value, size_t line);
     void *context;

@@ -1,11 +1,11 @@
 /*
  * The inside of a detector.
  *
- * Gates are the literals and anchors of all rules. Each text is stored once, with the rules that have it. Two
- * databases contain gates: one has all of them, the other only those of rules with a long reach. A scan of
- * changed bytes searches a narrow margin with the first database, and a wide margin with the second, which is
- * cheap because it has few gates. A third database has the keywords of the rules with the gate `token`; it
- * runs only over the neighbourhood of token-shaped runs.
+ * Gates are the literals and anchors of all rules. Each text is stored once, with the rules that have this
+ * text. Two databases contain gates: the first one has all gates, the second one only the gates of rules with
+ * a long reach. A scan of changed bytes searches a narrow margin with the first database, and a wide margin
+ * with the second, which is cheap because it has few gates. A third database has the keywords of the rules
+ * with the gate `token`; it runs only over the neighbourhood of token-shaped runs.
  */
 #ifndef TS_DETECT_COMPILED_H
 #define TS_DETECT_COMPILED_H
@@ -62,9 +62,9 @@ struct ts_detector {
     struct detect_entries keywords;
     hs_database_t *databases[DETECT_DATABASES]; /* NULL if the database would be empty */
     enum ts_detector_cache cache_state;
-    uint32_t short_before, short_after; /* rules that are not long: maximum of before, after */
-    uint32_t long_before, long_after;   /* long rules: maximum of before, after; or 0 */
-    uint32_t token_before, token_after; /* rules with the gate token: maximum of before, after */
+    uint32_t short_before, short_after; /* rules that are not long: maximum reach on either side */
+    uint32_t long_before, long_after;   /* long rules: maximum reach on either side; 0: no long rules */
+    uint32_t token_before, token_after; /* rules with the gate token: maximum reach on either side */
     /* Rules with the gate token: the maximum distance before a run at which a match may begin. */
     uint32_t distance_max;
     uint32_t gate_width; /* length of the longest text of a gate */

@@ -232,8 +232,8 @@ static bool has_path(const struct ts_rule_texts *globs, const char *path) {
     return globs->count == 0;
 }
 
-/* A pattern that needs too many steps allows nothing: a reported false positive is better than a missed
- * secret. */
+/* Whether one of the patterns matches, or there are none. A pattern that needs too many steps does not match:
+ * a reported false positive is better than a missed secret. */
 static bool has_pattern(const struct ts_allow_patterns *patterns, uint32_t match_limit,
                         struct ts_bytes text) {
     if (patterns->count == 0)

@@ -77,7 +77,7 @@ static struct texts *new_texts(struct derivation *d, size_t room) {
     return texts;
 }
 
-/* The rarity of a character in source code and text, in bits. */
+/* Returns the rarity of a character in source code and text, in bits. */
 static int rarity(uint16_t character) {
     int c = character & 0xff;
     if (character & ANY_CASE)
@@ -347,7 +347,7 @@ static bool has_any_case(const struct text *text) {
     return false;
 }
 
-/* A text is superfluous if it contains another text of the list. */
+/* Whether a text is needed. A text is superfluous if it contains another text of the list. */
 static bool is_needed(const struct texts *texts, size_t which) {
     for (size_t i = 0; i < texts->count; i++)
         if (i != which && is_in(&texts->items[i], &texts->items[which]) &&

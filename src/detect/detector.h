@@ -5,7 +5,7 @@
  * Compiling takes a large part of a second, so a cache folder of the user keeps the result: one file for each
  * combination of rules, library and processor. The file is written under another name and renamed, and
  * checked when it is read; if it is damaged, the rules are compiled again. Processes that start together may
- * compile at the same time; the file of the last one stays.
+ * compile at the same time; the file of the last process remains.
  */
 #ifndef TS_DETECT_DETECTOR_H
 #define TS_DETECT_DETECTOR_H

@@ -108,7 +108,8 @@ static char *escape_literal(const char *literal) {
  * If all literals of a set share a character, Vectorscan jumps to its first occurrence. If that occurrence is
  * in the last vector of the input, version 5.4.9 jumps too far and finds nothing
  * (github.com/VectorCamp/vectorscan/issues/317). These two literals share no character, so the literals of a
- * set with both of them never share one. They hardly occur, and are not a gate of any rule.
+ * set that contains both never share a character. The two literals hardly occur, and are not a gate of any
+ * rule.
  */
 static const char *const strangers[] = {"\x01\x02\x03\x04\x05\x06\x07\x08",
                                         "\x0e\x0f\x10\x11\x12\x13\x14\x15"};

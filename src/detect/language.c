@@ -276,8 +276,8 @@ static bool read_count(const char **at, uint32_t *ret_count) {
     return count <= REPEAT_MAX;
 }
 
-/* Parses {3}, {3,5} or ?; a bounded pattern has no other repeats. Returns false if there is none: a brace may
- * be a literal. */
+/* Parses {3}, {3,5} or ?; a bounded pattern has no other repeats. Returns false if there is no repeat: a
+ * brace may be a literal. */
 static bool read_repeat(struct parser *p, struct detect_counts *ret_counts) {
     const char *at = p->at;
     struct detect_counts counts = {0, 1};

@@ -1,10 +1,10 @@
 /*
- * The language of a pattern: the texts that it matches. It is parsed from the pattern's text, to check a rule
- * before it is used.
+ * The language of a pattern: the texts that it matches. The language is parsed from the pattern's text, to
+ * check a rule before the rule is used.
  *
- * It covers nearly everything that both engines accept: literals, escapes, classes, groups, alternatives,
- * repeats, case. \b, ^ and $ are ignored, so some generated texts do not match the pattern. Upper bounds stay
- * valid, and the engine decides which generated texts match.
+ * The parser covers nearly everything that both engines accept: literals, escapes, classes, groups,
+ * alternatives, repeats, case. \b, ^ and $ are ignored, so some generated texts do not match the pattern.
+ * Upper bounds stay valid, and the engine decides which generated texts match.
  */
 #ifndef TS_DETECT_LANGUAGE_H
 #define TS_DETECT_LANGUAGE_H

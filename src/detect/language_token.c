@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Limit of work: enough for all but the largest patterns of the gate `token`; less than a second. */
+/* Limit of work, less than a second: enough for all but the largest patterns of the gate `token`. */
 static const uint64_t walk_work_max = UINT64_C(1) << 29;
 
 /*
@@ -135,7 +135,8 @@ static void walk_choice(struct walk *w, const struct detect_language *node, stru
     *ways = after;
 }
 
-/* If the group `secret` is repeated, the last repetition counts. This is not supported: no rule needs it. */
+/* Whether a part contains the group `secret`. A repeated group is not supported, because only its last
+ * repetition counts, and no rule needs it. */
 static bool has_secret(const struct detect_language *node) {
     if (node->kind == DETECT_LANGUAGE_SECRET)
         return true;

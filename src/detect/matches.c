@@ -58,7 +58,8 @@ static bool knows_key_better(const struct ts_ruleset *rules, const struct ts_mat
            a->span.len > b->span.len;
 }
 
-/* How specific a rule is. 0: it has only keywords (gate token); 1: only a literal; 2: a literal and keywords. */
+/* Returns how specific a rule is. 0: the rule has only keywords (gate token); 1: only a literal; 2: a literal
+ * and keywords. */
 static int specificity(const struct ts_rule *rule) {
     return rule->gate == TS_GATE_TOKEN ? 0 : rule->keywords.count > 0 ? 2 : 1;
 }

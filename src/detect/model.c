@@ -159,7 +159,7 @@ static void read_line(char *line) {
     }
 }
 
-/* The file is part of the program, so a mistake in it is a bug. */
+/* Reads the model. The file is part of the program, so a mistake in the file is a bug. */
 static void read_model(void) {
     for (size_t c = 0; c < 256; c++) {
         bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');

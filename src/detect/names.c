@@ -67,7 +67,7 @@ static const char *const about[] = {
     "accessor",
 };
 
-/* Words before "token" that show that it is not a credential: page tokens, idempotency tokens, version
+/* Words before "token" that show that the token is not a credential: page tokens, idempotency tokens, version
  * tokens. */
 static const char *const passing[] = {
     "next",       "prev",       "previous",    "page",       "pagination", "paging",   "continuation",
@@ -106,7 +106,7 @@ static const char *const extensions[] = {
     "rs",  "svg",  "gz",   "tgz",  "zip", "jar", "gem",  "whl",   "deb", "rpm",
 };
 
-/* Texts directly before a name that belong to it. */
+/* Texts directly before a name that belong to the name. */
 static const char checksum[] = "checksum/";  /* an annotation of a pod: the checksum of a secret */
 static const char download[] = "alt=media&"; /* the token in the address of one file in Firebase storage */
 
@@ -225,8 +225,8 @@ static bool is_hex(struct ts_bytes text) {
     return true;
 }
 
-/* In git's configuration, user.signingkey is the id or fingerprint of a public key. authKey, 48 bytes in
- * base64, is a public part of links to QQ groups. */
+/* Whether the value of this name is public. In git's configuration, user.signingkey is the id or fingerprint
+ * of a public key. authKey, 48 bytes in base64, is a public part of links to QQ groups. */
 static bool names_public_value(struct ts_bytes name, struct ts_bytes secret) {
     enum { KEY_ID = 16, FINGERPRINT = 40, INVITATION = 64 };
     if (is_word(name, "signingkey"))
@@ -234,7 +234,8 @@ static bool names_public_value(struct ts_bytes name, struct ts_bytes secret) {
     return ts_bytes_equal(name, TS_BYTES("authKey")) && secret.len == INVITATION && !is_hex(secret);
 }
 
-/* In self.sessionToken = sessionToken, the value is the name, or the part of it after the last dot. */
+/* Whether the value is the name itself, or the part of the name after the last dot, as in self.sessionToken =
+ * sessionToken. */
 static bool is_own_name(struct ts_bytes name, struct ts_bytes secret) {
     size_t from = name.len;
     while (from > 0 && name.data[from - 1] != '.')

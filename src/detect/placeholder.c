@@ -37,7 +37,8 @@ static const char *const documented[] = {
     "sk_test_4eC39HqLyjWDarjtT1zdp7dc",
     "sk_test_BQokikJOvBiI2HlWgH4olfQ2",
     "sk_test_26PHem9AhJZvU623DfE1x4sd",
-    /* the password of an example of Apache's mod_ssl, as crypt() stores it; one of the documents of Rails */
+    /* the password in an example of Apache's mod_ssl, as crypt() stores it; a password in the documents of
+     * Rails */
     "xxj31ZMTZzkVA",
     "mUc3m00RsqyRe",
     /* the digests of the empty text, and the MD5 digest of "password" */
@@ -73,8 +74,8 @@ static bool contains(const char *lower, const char *part) {
     return strstr(lower, part) != NULL;
 }
 
-/* Matches $(name), or a command with its arguments. Other parentheses after a dollar sign are characters of a
- * password. */
+/* Whether the text has $(name), or a command with its arguments. Other parentheses after a dollar sign are
+ * characters of a password. */
 static bool has_substitution(const char *text) {
     for (const char *at = strstr(text, "$("); at; at = strstr(at + 2, "$(")) {
         size_t len = strspn(at + 2, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./ ");
@@ -84,7 +85,7 @@ static bool has_substitution(const char *text) {
     return false;
 }
 
-/* Returns true only for name(arguments). */
+/* Whether the text is name(arguments). */
 static bool is_call(const char *text, size_t len) {
     static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
     size_t at = strspn(text, name);
@@ -119,7 +120,8 @@ static bool has_expression(const char *text, const char *open, const char *close
 /* Characters of the names of variables. */
 static const char name_characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
 
-/* ${VAR}, $(VAR), {{ var }}, <var>, %VAR%, @var@, $VAR, %1$s: the text is replaced by the secret later. */
+/* Whether the text refers to a value that replaces the text later: ${VAR}, $(VAR), {{ var }}, <var>, %VAR%,
+ * @var@, $VAR, %1$s. */
 static bool is_reference(const char *text, size_t len) {
     char first = text[0];
     char last = text[len - 1];
@@ -251,8 +253,8 @@ static bool is_element(const char *text, size_t len) {
            name + 2 + strspn(text + name + 1, name_characters) == len;
 }
 
-/* Hashes of passwords: $2b$12$..., {SSHA}..., pbkdf2_sha256$..., perhaps after user:. Values that SOPS or Spring
- * has encrypted: ENC[AES256_GCM,..., {cipher}... */
+/* Whether the secret is the hash of a password: $2b$12$..., {SSHA}..., pbkdf2_sha256$..., perhaps after
+ * user:. Also true for values that SOPS or Spring has encrypted: ENC[AES256_GCM,..., {cipher}... */
 static bool is_password_hash(struct ts_bytes secret, const char *lower) {
     const char *colon = strchr(lower, ':');
     if (colon && strncmp(colon + 1, "$2", 2) == 0 && colon[3] != '\0' && strchr("abxy", colon[3]) &&
@@ -272,7 +274,8 @@ static bool is_password_hash(struct ts_bytes secret, const char *lower) {
     return is_mysql_hash(lower) || is_postgres_hash(lower) || is_identity_hash(secret);
 }
 
-/* A JSON Web Token whose header says that it is not signed, or only the header of a token. */
+/* Whether the secret is a JSON Web Token whose header says that the token is not signed, or only the header
+ * of a token. */
 static bool is_unsigned(struct ts_bytes secret) {
     uint8_t header[128];
     if (!ts_bytes_starts_with(secret, TS_BYTES("eyJ")))

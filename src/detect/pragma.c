@@ -8,7 +8,7 @@ struct ts_span ts_lines_of(struct ts_bytes text, struct ts_span span) {
     size_t to = span.from + span.len;
     while (from > 0 && span.from - from < TS_LINES_MAX && text.data[from - 1] != '\n')
         from--;
-    /* If a match ends with a line break, the next line does not belong to it. */
+    /* If a match ends with a line break, the next line does not belong to the match. */
     if (span.len > 0 && text.data[to - 1] == '\n')
         to--;
     else

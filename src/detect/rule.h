@@ -147,7 +147,7 @@ struct ts_rule {
     /* Patterns (glob.h): the rule applies only to these paths; if there are none, to all paths. */
     struct ts_rule_texts paths;
     struct ts_rule_texts not_paths; /* the rule does not apply to these paths */
-    struct ts_rule_texts keywords;  /* one must be within `distance` bytes before the secret; any case */
+    struct ts_rule_texts keywords;  /* a keyword is at most `distance` bytes before the secret; any case */
     struct ts_rule_texts pair;      /* rules of secrets: near such a secret, a match is its key id */
     uint32_t distance;
     double entropy; /* minimum entropy in bits per character; 0: any */

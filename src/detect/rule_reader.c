@@ -151,7 +151,8 @@ static void read_lead(struct detect_yaml *yaml, yaml_node_t *gate, struct ts_rul
     rule->lead = read_number(yaml, gate, "lead", rule->reach > 0 ? rule->reach : TS_RULE_REACH_MAX, 0);
 }
 
-/* {token: true, lead: N}: a match may begin further before the token characters than by default. */
+/* Reads {token: true, lead: N}. With `lead`, a match may begin further before the token characters than by
+ * default. */
 static void read_token_gate(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *rule) {
     yaml_node_t *token = detect__yaml_get(yaml, node, "token");
     struct ts_bytes text = {0};
@@ -282,7 +283,8 @@ static void read_validators(struct detect_yaml *yaml, yaml_node_t *node, struct 
     }
 }
 
-/* "~~" is removed from examples. It keeps other tools from reporting a rule file as a leak. */
+/* Copies a text of an example without "~~". This mark keeps other tools from reporting a rule file as a
+ * leak. */
 static struct ts_bytes copy_example(struct detect_yaml *yaml, struct ts_bytes text) {
     char *made = ts_arena_take(yaml->arena, text.len + 1);
     if (!made) {

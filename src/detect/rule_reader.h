@@ -12,7 +12,7 @@ yaml_node_t *detect__rules_list(struct detect_yaml *yaml, yaml_node_t *root, siz
  * are in the reader's arena. */
 bool detect__rule_read(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *ret_rule);
 
-/* Reads a text field without zero bytes. Returns "" if it is wrong, or absent and optional. */
+/* Reads a text field without zero bytes. Returns "" if the field is wrong, or absent and optional. */
 const char *detect__read_text(struct detect_yaml *yaml, yaml_node_t *rule, const char *field, bool required);
 
 struct detect_text_limits {

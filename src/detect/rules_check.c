@@ -134,7 +134,8 @@ static bool loses_a_text(struct ts_scanner *scanner, const struct ts_rule *rule,
     return false;
 }
 
-/* Uses a copy of the rule without checks of the secret, so that every text that the pattern matches counts. */
+/* Whether the gate loses texts that the pattern matches. Uses a copy of the rule without checks of the
+ * secret, so that every such text counts. */
 static bool is_narrowed(const struct ts_rule *rule, const struct detect_language *language) {
     struct ts_rule bare = *rule;
     bare.entropy = 0;
@@ -151,9 +152,10 @@ static bool is_narrowed(const struct ts_rule *rule, const struct detect_language
 }
 
 /*
- * A gate `token` with too small a lead loses matches that begin farther before their token. The maximum
- * distance is computed from the pattern. If it exceeds lead, a lost text proves the problem. If no text is
- * lost, something else may prevent the loss, such as token characters before the secret.
+ * Checks the lead of a gate `token`. A gate with too small a lead loses matches that begin farther before
+ * their token. The maximum distance is computed from the pattern. If it exceeds lead, a lost text proves the
+ * problem. If no text is lost, something else may prevent the loss, such as token characters before the
+ * secret.
  */
 static void check_lead(struct check *check) {
     const struct ts_rule *rule = check->rule;

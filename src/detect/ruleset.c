@@ -58,7 +58,7 @@ static int compare_ids(const void *a, const void *b) {
     return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Passes problems to the visitor, and remembers whether there was one. */
+/* Passes problems to the visitor, and remembers whether there was a problem. */
 struct problems {
     const struct ts_ruleset *set;
     struct ts_detect_error *first;
@@ -102,8 +102,8 @@ static void find_duplicates(const struct ts_ruleset *set, const struct indexed_i
     }
 }
 
-/* Moves the `added` rules after set->count to their final places. If there are problems, it does so only with
- * a visitor. */
+/* Moves the `added` rules after set->count to their final places. If there are problems, moves the rules only
+ * if there is a visitor. */
 static void settle(struct ts_ruleset *set, size_t added, struct problems *problems) {
     size_t total = set->count + added;
     struct indexed_id *ids = malloc((total ? total : 1) * sizeof *ids);
@@ -134,7 +134,7 @@ done:
     free(ids);
 }
 
-/* Reads rules to the places after set->count. Returns the number of valid ones. */
+/* Reads rules to the places after set->count. Returns the number of valid rules. */
 static size_t read_rules(struct ts_ruleset *set, struct detect_yaml *yaml, yaml_node_t *list, size_t count,
                          struct problems *problems) {
     yaml->file = ts_arena_copy(set->memory, ts_bytes_of_cstring(yaml->file));

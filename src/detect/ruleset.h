@@ -29,8 +29,9 @@ struct ts_ruleset {
     size_t capacity;
     void *memory;               /* holds all texts */
     enum ts_rule_origin origin; /* origin of the rules that are added next; the caller may set it */
-    /* The caller may set these. Then `visit` is called for every problem of added rules, and the rules
-     * without problems are added nevertheless. A text that is not a list of rules is an ordinary failure. */
+    /* The caller may set `visit` and `context`. Then `visit` is called for every problem of added rules,
+     * and the rules without problems are added nevertheless. A text that is not a list of rules is an
+     * ordinary failure. */
     ts_detect_problem *visit;
     void *context;
 };
@@ -38,7 +39,8 @@ struct ts_ruleset {
 void ts_ruleset_init(struct ts_ruleset *set);
 void ts_ruleset_release(struct ts_ruleset *set);
 
-/* Rules from YAML text; `file` is its name in messages. Each id may occur once in a text. */
+/* Adds the rules of a YAML text; `file` is the name of the text in messages. Each id may occur once in a
+ * text. */
 bool ts_ruleset_add(struct ts_ruleset *set, const char *file, struct ts_bytes text,
                     struct ts_detect_error *ret_error);
 bool ts_ruleset_add_file(struct ts_ruleset *set, const char *path, struct ts_detect_error *ret_error);
@@ -50,8 +52,8 @@ bool ts_ruleset_add_ready(struct ts_ruleset *set, const struct ts_rule *rules, s
 /* Returns NULL if the id is unknown. */
 const struct ts_rule *ts_ruleset_find(const struct ts_ruleset *set, const char *id);
 
-/* A digest of everything that decides which secrets the rules find, including their order. Names,
- * descriptions and examples do not change it. */
+/* Writes a digest of everything that decides which secrets the rules find, including their order. Names,
+ * descriptions and examples do not change the digest. */
 void ts_ruleset_digest(const struct ts_ruleset *set, uint8_t ret_digest[static TS_RULESET_DIGEST_LEN]);
 
 #endif

@@ -167,8 +167,8 @@ static size_t end_of(struct ts_span span) {
 }
 
 /*
- * Called for a keyword that ends at `to`. Its secrets begin after it, within the rule's distance, in a run.
- * Keywords and runs come in order, so starts are tried in ascending order here, too.
+ * Called for a keyword that ends at `to`. Secrets of this keyword begin after the keyword, within the rule's
+ * distance, in a run. Keywords and runs come in order, so starts are tried in ascending order here, too.
  */
 static int on_keyword(unsigned id, unsigned long long from, unsigned long long to, unsigned flags,
                       void *context) {
@@ -272,7 +272,7 @@ static void scan_zone(struct ts_scanner *scanner, struct detect_frame *frame, st
     }
 }
 
-/* A scan without gates: tries every rule at every start, block by block so that a stop is noticed soon. */
+/* Scans without gates: tries every rule at every start, block by block so that a stop is noticed soon. */
 static void scan_ungated(struct ts_scanner *scanner, struct detect_frame *frame) {
     for (size_t at = 0; at < frame->bytes.len && !detect__is_stopped(scanner); at += BLOCK)
         for (uint32_t rule = 0; rule < scanner->detector->rules->count; rule++)
@@ -344,15 +344,15 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-/* The margin around a changed byte in which a match may begin or end. The margin covers at least the
- * bytes that decide where an encoded text begins, and enough of the text to recognise it. The decoded text is
- * scanned in a frame of its own. */
+/* Returns the margin around a changed byte in which a match may begin or end. The margin covers at least the
+ * bytes that decide where an encoded text begins, and enough of this text to recognise the encoding. The
+ * decoded text is scanned in a frame of its own. */
 static struct margins narrow_margins(size_t before, size_t after) {
     enum { LEAST = DETECT_PART_EDGE + 32 };
     return (struct margins){larger(after, LEAST), larger(before + after, LEAST)};
 }
 
-/* Used without known landmarks: searches for gates wherever a match may reach a changed byte. */
+/* Scans the changes without known landmarks: searches for gates wherever a match may reach a changed byte. */
 static void scan_unknown(struct ts_scanner *scanner, struct detect_frame *frame) {
     const struct ts_detector *detector = scanner->detector;
     struct margins wide = wide_margins(detector);
@@ -425,7 +425,7 @@ static void find_landmarks(struct ts_scanner *scanner, struct detect_frame *fram
     look_at_gathered(scanner);
 }
 
-/* Finds the changed landmarks, and joins them with the unchanged ones. Returns false if there are too
+/* Finds the changed landmarks, and joins them with the unchanged landmarks. Returns false if there are too
  * many. */
 static bool renew_landmarks(struct ts_scanner *scanner, struct detect_frame *frame) {
     const struct ts_landmarks *known = &scanner->scan->landmarks;

@@ -69,7 +69,7 @@ struct ts_scanner_input {
     const atomic_bool *stop;
 };
 
-/* The match and its secret are valid only during the call. */
+/* Called for each match. The match and its secret are valid only during the call. */
 typedef void ts_match_found(void *context, const struct ts_match *match);
 
 /* Counts since the scanner was made. */
@@ -92,8 +92,9 @@ void ts_scanner_free(struct ts_scanner *scanner);
 bool ts_scanner_scan(struct ts_scanner *scanner, const struct ts_scanner_input *scan, ts_match_found *found,
                      void *context);
 
-/* All landmarks of the input of the last scan; valid until the next scan. The landmarks are unknown if there
- * are too many, after a scan without gates, and after a scan of changed bytes without known landmarks. */
+/* Returns all landmarks of the input of the last scan; valid until the next scan. The landmarks are unknown
+ * if there are too many, after a scan without gates, and after a scan of changed bytes without known
+ * landmarks. */
 struct ts_landmarks ts_scanner_landmarks(const struct ts_scanner *scanner);
 
 struct ts_scanner_work ts_scanner_counts(const struct ts_scanner *scanner);

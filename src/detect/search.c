@@ -79,8 +79,8 @@ static struct ts_span with_edges(const struct detect_frame *parent, struct ts_sp
 }
 
 /* Returns whether the bytes that an encoded secret depends on show the encoding. Only then does the search
- * for encoded text find them. Sometimes only the text before the secret is encoded, such as %3D before a
- * token. */
+ * for encoded text find these bytes. Sometimes only the text before the secret is encoded, such as %3D before
+ * a token. */
 static bool shows_itself(const struct detect_frame *frame, struct ts_span outer) {
     struct ts_bytes bytes = ts_bytes_slice(frame->parent->bytes, outer);
     switch (frame->encoding) {
@@ -213,7 +213,8 @@ static void consider(struct ts_scanner *scanner, const struct detect_frame *fram
     report(scanner, frame, &match);
 }
 
-/* Returns false if the target's own rules have used up their budget for this input. */
+/* Takes units from the budget of the target's own rules for this input. Returns false if the budget is used
+ * up. */
 static bool pay(struct ts_scanner *scanner, uint32_t rule, uint64_t units) {
     if (!scanner->own_is_spent && scanner->own_left >= units) {
         scanner->own_left -= units;

@@ -22,9 +22,9 @@ static uint32_t crc32_of(struct ts_bytes bytes) {
     return ~crc;
 }
 
-/* A prefix with _, and a body whose last six characters are the CRC-32 of the rest of the body in base 62.
- * Tokens without a correct checksum (older ones, or from another issuer) fail the check, but are still
- * reported. */
+/* Accepts a prefix with _, and a body whose last six characters are the CRC-32 of the rest of the body in
+ * base 62. Tokens without a correct checksum (older ones, or from another issuer) fail the check, but are
+ * still reported. */
 static enum detect_verdict validate_crc62(struct ts_bytes secret) {
     static const char alphabet[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     const uint8_t *underscore = memchr(secret.data, '_', secret.len);
@@ -40,7 +40,8 @@ static enum detect_verdict validate_crc62(struct ts_bytes secret) {
     return memcmp(body.data + body.len - 6, expected, 6) == 0 ? DETECT_RAISE : DETECT_LOWER;
 }
 
-/* The first ten characters after the prefix, in base 32, contain the account number of 12 digits. */
+/* Checks that the first ten characters after the prefix, in base 32, contain an account number of 12
+ * digits. */
 static enum detect_verdict validate_aws_key_id(struct ts_bytes secret) {
     if (secret.len != 20)
         return DETECT_REJECT;
@@ -70,7 +71,7 @@ bool detect__is_unsigned_header(const uint8_t *header, size_t len) {
     return false;
 }
 
-/* Header and payload are JSON objects, and the header names an algorithm. */
+/* Checks that header and payload are JSON objects, and that the header names an algorithm. */
 static enum detect_verdict validate_jwt(struct ts_bytes secret) {
     uint8_t decoded[512];
     size_t len = detect__base64_decode(secret, decoded, sizeof decoded);
@@ -117,8 +118,8 @@ static struct ts_bytes join_strings(struct ts_bytes body, uint8_t *memory, size_
     return ts_bytes_of(memory, len);
 }
 
-/* The body between the dashes is DER of the correct length, or OpenSSH's format. Armour with headers (PGP,
- * old encrypted keys) is accepted if it is long enough. */
+/* Accepts a body between the dashes that is DER of the correct length, or OpenSSH's format. Armour with
+ * headers (PGP, old encrypted keys) is accepted if it is long enough. */
 static enum detect_verdict validate_pem(struct ts_bytes secret) {
     const uint8_t *begin_end = memmem(secret.data, secret.len, "KEY", 3);
     const uint8_t *dashes = NULL;
@@ -340,8 +341,8 @@ static enum detect_verdict validate_password(struct ts_bytes name, struct ts_byt
     return classes.digit > 0 ? DETECT_KEEP : DETECT_LOWER;
 }
 
-/* user:password in base64. Somebody used it to log in, so even a weak password counts. Only words that mean
- * "password" are rejected. */
+/* Checks user:password in base64. Somebody used this text to log in, so even a weak password counts. Only
+ * words that mean "password" are rejected. */
 static enum detect_verdict validate_basic(struct ts_bytes secret) {
     uint8_t decoded[384];
     size_t len = detect__base64_decode(secret, decoded, sizeof decoded);
@@ -361,7 +362,7 @@ static bool is_name_char(uint8_t c) {
     return isalnum(c) || c == '_' || c == '-';
 }
 
-/* Names with dots, such as a.b-c.d_e: each part begins with a letter. */
+/* Whether the text is a name with dots, such as a.b-c.d_e, in which each part begins with a letter. */
 static bool is_dotted_name(struct ts_bytes text) {
     bool begins = true;
     size_t dots = 0;
@@ -412,8 +413,8 @@ static bool is_unlike_words(struct ts_bytes text) {
 }
 
 /*
- * Letters of both cases and digits in random order. Names have words of some length, but here the class of
- * the characters changes often. A leading capital is part of its word.
+ * Whether the text has letters of both cases and digits in random order. Names have words of some length; in
+ * random text the class of the characters changes often. A leading capital is part of its word.
  */
 static bool is_scrambled(struct ts_bytes text) {
     enum { LEAST = 8, WORD = 3 };
@@ -444,8 +445,9 @@ static bool has_comparison(struct ts_bytes secret) {
 }
 
 /*
- * For values without quotes: most of them are types, variables or settings of programs. Names have words of
- * one case and at most one number among letters, or contain a word that says what they name.
+ * Checks values without quotes: most such values are types, variables or settings of programs. Names have
+ * words of one case and at most one number among letters, or contain a word that says what the name stands
+ * for.
  */
 static enum detect_verdict validate_not_name(struct ts_bytes secret) {
     struct classes classes = count_classes(secret);
@@ -464,7 +466,7 @@ static enum detect_verdict validate_not_name(struct ts_bytes secret) {
                                                                                   : DETECT_KEEP;
 }
 
-/* xox?-digits-... : the number of the workspace comes first. */
+/* Checks xox?-digits-...: the number of the workspace follows the prefix. */
 static enum detect_verdict validate_slack(struct ts_bytes secret) {
     const uint8_t *dash = memchr(secret.data, '-', secret.len);
     if (!dash)
@@ -476,7 +478,7 @@ static enum detect_verdict validate_slack(struct ts_bytes secret) {
     return digits >= 9 && digits <= 15 ? DETECT_RAISE : DETECT_LOWER;
 }
 
-/* The first part is the user's number in base64. */
+/* Checks that the first part is the user's number in base64. */
 static enum detect_verdict validate_discord(struct ts_bytes secret) {
     uint8_t decoded[32];
     size_t len = detect__base64_decode(secret, decoded, sizeof decoded);
@@ -497,7 +499,7 @@ static enum detect_verdict validate_pypi(struct ts_bytes secret) {
     return holds_text(decoded, len, "pypi.org") ? DETECT_RAISE : DETECT_LOWER;
 }
 
-/* Bech32: the last six characters are a checksum over prefix and data. */
+/* Checks the checksum of Bech32: the last six characters, over prefix and data. */
 static enum detect_verdict validate_age(struct ts_bytes secret) {
     static const char alphabet[] = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
     static const uint32_t generators[] = {0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3};
@@ -527,7 +529,8 @@ static enum detect_verdict validate_age(struct ts_bytes secret) {
     return sum == 1 ? DETECT_RAISE : DETECT_LOWER;
 }
 
-/* The seed of an nkey in base 32: two bytes of prefixes, 32 of the seed, and their CRC-16 (XMODEM), low byte first. */
+/* Checks the seed of an nkey in base 32: two bytes of prefixes, 32 of the seed, and their CRC-16 (XMODEM),
+ * low byte first. */
 static enum detect_verdict validate_nats_crc(struct ts_bytes secret) {
     enum { BYTES = 36, CHARACTERS = 58 };
     uint8_t decoded[BYTES + 1];

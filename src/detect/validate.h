@@ -1,6 +1,6 @@
 /*
  * Checks of a match besides its pattern, without network. They depend only on the secret's bytes and on the
- * name that they are assigned to.
+ * name that the secret is assigned to.
  */
 #ifndef TS_DETECT_VALIDATE_H
 #define TS_DETECT_VALIDATE_H
@@ -28,15 +28,17 @@ enum detect_verdict detect__validate_name(struct ts_bytes name, struct ts_bytes 
 /* Returns the entropy in bits per byte. */
 double detect__entropy(struct ts_bytes bytes);
 
-/* REJECT for placeholders ("changeme", "<token>", "${VAR}", a repeated character, a sequence) and password
- * hashes; LOWER for keys from the documentation of issuers and for made-up values; KEEP for the rest. */
+/* Returns REJECT for placeholders ("changeme", "<token>", "${VAR}", a repeated character, a sequence) and
+ * password hashes; LOWER for keys from the documentation of issuers and for made-up values; KEEP for other
+ * values. */
 enum detect_verdict detect__placeholder(struct ts_bytes secret);
 
-/* For values in files that exist to hold credentials. A value there is in use, however weak it is. REJECT for
- * references to other places and for hashes; LOWER for placeholders and for words that mean "password". */
+/* Judges a value in a file that exists to hold credentials. Such a value is in use, however weak it is.
+ * Returns REJECT for references to other places and for hashes; LOWER for placeholders and for words that
+ * mean "password". */
 enum detect_verdict detect__validate_stored(struct ts_bytes secret);
 
-/* REJECT unless the value is the hash of a password, in a form that programs store. */
+/* Returns REJECT unless the value is the hash of a password, in a form that programs store. */
 enum detect_verdict detect__validate_password_hash(struct ts_bytes secret);
 
 /* Whether the decoded header of a JSON Web Token says that the token is not signed, in upper or lower case. */

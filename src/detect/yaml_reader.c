@@ -37,7 +37,7 @@ void detect__yaml_fail(struct detect_yaml *yaml, unsigned line, const char *fiel
 /*
  * Returns false, with the line, if the text nests deeper than DEPTH_MAX. libyaml takes quadratic time in the
  * depth, and a file of a hostile repository may be nothing but brackets, so this check comes before loading.
- * It ignores syntax errors, which loading reports.
+ * The check ignores syntax errors, which loading reports.
  */
 static bool is_shallow(yaml_parser_t *parser, unsigned *ret_line) {
     size_t depth = 0;
@@ -118,7 +118,7 @@ static struct ts_bytes scalar_bytes(const yaml_node_t *node) {
     return ts_bytes_of(node->data.scalar.value, node->data.scalar.length);
 }
 
-/* Reports an unknown key, with the most similar known one. */
+/* Reports an unknown key, with the most similar known key. */
 static void fail_unknown_key(struct detect_yaml *yaml, const yaml_node_t *key, const char *what,
                              const char *const *names, size_t name_count) {
     char shown[48];

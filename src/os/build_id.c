@@ -5,7 +5,8 @@
 
 #define ALIGNED(size) (((size_t)(size) + 3) & ~(size_t)3)
 
-/* A note consists of a head, a name and a description, each padded to a multiple of four bytes. */
+/* Finds the build id in notes. A note consists of a head, a name and a description, each padded to a multiple
+ * of four bytes. */
 static struct ts_bytes find_in(struct ts_bytes notes) {
     ElfW(Nhdr) head;
     while (notes.len >= sizeof head) {

@@ -68,7 +68,7 @@ static bool read_more(struct ts_in *in) {
     }
 }
 
-/* Moves to the start of the next token. Returns false when there is none. */
+/* Moves to the start of the next token. Returns false when there is no further token. */
 static bool find_start(struct ts_in *in) {
     do {
         size_t at = in->begin;

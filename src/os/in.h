@@ -49,7 +49,7 @@ struct ts_in {
     uint8_t buffer[TS_IN_BUFFER_SIZE];
 };
 
-/* token_max is from 1 to TS_IN_BUFFER_SIZE - 1. */
+/* Initialises a reader. token_max is from 1 to TS_IN_BUFFER_SIZE - 1. */
 void ts_in_init(struct ts_in *in, int fd, size_t token_max);
 
 /* Sets a function to call before each read of more input, because a read may block. */

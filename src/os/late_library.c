@@ -9,7 +9,8 @@
  * in the lock order. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* The loader's message ends with the reason, after paths that may be long. */
+/* Keeps the end of the loader's message, because the message ends with the reason, after paths that may be
+ * long. */
 static void remember_why(struct ts_late_library *library, const char *why) {
     size_t len = strlen(why), room = sizeof library->why_not - sizeof "...";
     snprintf(library->why_not, sizeof library->why_not, "%s%s", len > room ? "..." : "",

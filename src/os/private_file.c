@@ -40,7 +40,8 @@ static bool check(int fd, const struct ts_private_file_options *options, struct 
     return (size_t)status.st_size <= options->max || refuse_size(options, ret_error);
 }
 
-/* The text has room for one byte more than the limit, so that a file that grows meanwhile is refused, and not cut. */
+/* Reads the whole file. The text has room for one byte more than the limit, so that a file that grows
+ * meanwhile is refused, and not cut. */
 static bool read_all(int fd, const struct ts_private_file_options *options, struct ts_private_file *file,
                      struct ts_private_error *ret_error) {
     file->text = malloc(options->max + 2);
@@ -63,7 +64,7 @@ static bool read_all(int fd, const struct ts_private_file_options *options, stru
 bool ts_private_file_read(const char *path, const struct ts_private_file_options *options,
                           struct ts_private_file *ret_file, struct ts_private_error *ret_error) {
     ts_assert(options->max % 1024 == 0);
-    /* Without a writer, the open of a pipe would block. */
+    /* Without O_NONBLOCK, opening a pipe would block until the pipe has a writer. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (options->allow_other ? 0 : O_NONBLOCK));
     if (fd < 0)
         return ts_private_refuse(ret_error, "cannot be read: %s", strerror(errno));

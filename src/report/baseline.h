@@ -1,8 +1,9 @@
 /*
  * Baselines: known findings, so that a scan shows only new ones. docs/formats/baseline.md describes the file.
  *
- * A baseline contains only finding ids and rules: no dates, lines or paths. It is written sorted, so that the
- * same findings give the same bytes. It may have any order and duplicate lines, because merges produce them.
+ * A baseline contains only finding ids and rules: no dates, lines or paths. Entries are written sorted, so
+ * that the same findings give the same bytes. A baseline that is read may have any order and duplicate lines,
+ * because merges produce them.
  */
 #ifndef TS_REPORT_BASELINE_H
 #define TS_REPORT_BASELINE_H
@@ -41,7 +42,7 @@ struct ts_baseline_error {
 struct ts_baseline {
     uint8_t salt[TS_BASELINE_SALT_MAX];
     size_t salt_len;                       /* 0: the file has no salt */
-    char check[TS_BASELINE_CHECK_LEN + 1]; /* identifies the key of its ids; "" if the file does not say */
+    char check[TS_BASELINE_CHECK_LEN + 1]; /* identifies the key of the ids; "" if the file does not say */
     struct ts_report_gone *entries;        /* sorted by id, each once */
     size_t count;
     struct ts_report_gone *gone; /* room for ts_baseline_apply */
@@ -71,7 +72,7 @@ struct ts_bytes ts_baseline_salt(const struct ts_baseline *baseline, struct ts_b
 bool ts_baseline_fits(const struct ts_baseline *baseline, const struct ts_finding_key *key, const char *file,
                       struct ts_baseline_error *ret_error);
 
-/* Marks every finding as new or known, counts the known ones, and lists entries that were not found. The
+/* Marks every finding as new or known, counts the known findings, and lists entries that were not found. The
  * baseline owns the list, so release it after the report. */
 void ts_baseline_apply(struct ts_baseline *baseline, struct ts_report *report);
 

@@ -91,7 +91,8 @@ static void put_finding(const struct report_job *job, const struct ts_report_fin
     put_next_number(out, finding->occurrence_count);
 }
 
-/* Writes a ref name into a quoted field. The name has no blank. If it begins like a formula, an apostrophe precedes it. */
+/* Writes a ref name into a quoted field. The name has no blank. If the name begins like a formula, an
+ * apostrophe precedes it. */
 static void put_ref(struct ts_out *out, const char *ref) {
     if (begins_formula(ts_bytes_of_cstring(ref)))
         ts_out_put_char(out, '\'');

@@ -10,7 +10,7 @@
  * attributes. Bytes that XML cannot contain are already \xNN. */
 void report__put_markup(struct ts_out *out, struct ts_bytes bytes, enum report_backslash backslash);
 
-/* Writes a fixed text, or one that is safe to print. */
+/* Writes a fixed text, or a text that is safe to print. */
 void report__put_markup_text(struct ts_out *out, const char *text);
 
 /* Writes where an occurrence is, with line and column. */

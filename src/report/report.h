@@ -43,7 +43,7 @@ enum ts_forge { TS_FORGE_GITHUB, TS_FORGE_GITLAB, TS_FORGE_BITBUCKET, TS_FORGE_G
 /* The outcome of scanning a target. */
 enum ts_report_target_outcome {
     TS_REPORT_TARGET_SCANNED, /* the target was scanned, perhaps with faults */
-    /* a wrong target: it does not exist, is not a repository, names an unknown ref, or has an invalid
+    /* a wrong target: the target does not exist, is not a repository, names an unknown ref, or has an invalid
      * configuration */
     TS_REPORT_TARGET_REFUSED,
     TS_REPORT_TARGET_FAILED, /* lack of memory, threads or temporary files ended it */
@@ -106,7 +106,7 @@ struct ts_report_finding {
     const char *refs[TS_REPORT_REFS];
     size_t ref_listed;
     uint64_t ref_count;
-    const struct ts_report_finding *pair; /* the key id that belongs to this secret; NULL: none is near it */
+    const struct ts_report_finding *pair; /* the key id that belongs to this secret; NULL: none was found */
     uint64_t occurrence_count;            /* exact number of occurrences */
     const struct ts_report_occurrence *occurrences; /* the first occurrences; at least one */
     size_t listed_count;
@@ -164,8 +164,8 @@ enum ts_report_rule_change_kind { TS_REPORT_RULE_CHANGES(TS_REPORT_RULE_CHANGE_E
 
 const char *ts_report_rule_change_name(enum ts_report_rule_change_kind change);
 
-/* A change of rules and its source. A target that removes rules must be visible, like one that suppresses
- * findings. */
+/* A change of rules and its source. A target that removes rules must be visible, like a target that
+ * suppresses findings. */
 struct ts_report_rule_change {
     enum ts_report_rule_change_kind change;
     uint32_t target;    /* target whose file makes the change; TS_REPORT_NONE: the user's file */
@@ -187,8 +187,8 @@ struct ts_report {
     size_t commit_count;
     struct ts_report_finding *findings;
     size_t finding_count;
-    /* Ids of findings that are not listed, because their confidence is too low or they are the key id of
-     * another finding. A baseline does not report them as gone. */
+    /* Ids of findings that are not listed, because their confidence is too low or because they are the key id
+     * of another finding. A baseline does not report such findings as gone. */
     const struct ts_finding_id *unlisted;
     size_t unlisted_count;
     struct ts_report_fault *faults; /* the first faults; fault_total counts all */

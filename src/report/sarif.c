@@ -277,7 +277,7 @@ static void put_notification(struct ts_out *out, size_t *count, const char *leve
     ts_out_put_cstring(out, "}}");
 }
 
-/* Rules that a target's configuration removes are reported as a warning. */
+/* Writes a warning about rules that a target's configuration removes. */
 static void put_rule_changes(const struct report_job *job) {
     struct ts_out *out = job->out;
     const struct ts_report *report = job->report;
@@ -370,7 +370,8 @@ static void put_region(const struct report_job *job, const struct ts_report_find
     ts_out_put_char(out, '}');
 }
 
-/* Code hosts refuse a whole report if one result has no path. Git tracks no path below .git. */
+/* Writes the URI of an occurrence. Code hosts refuse a whole report if one result has no path. Git tracks no
+ * path below .git. */
 static void put_uri(struct ts_out *out, const struct ts_report_occurrence *occurrence) {
     const bool is_in_file = occurrence->place == TS_PLACE_FILE || occurrence->place == TS_PLACE_STAGED ||
                             occurrence->place == TS_PLACE_WORKING_TREE;

@@ -16,7 +16,8 @@
 
 #define TS_REPORT_CONFIDENCE_COUNT 3
 
-/* Counts of a family, of a rule, or of all. The secrets of a rule are those that it found. */
+/* Counts of a family, of a rule, or of the whole corpus. The secrets of a rule are the secrets that the rule
+ * found. */
 struct ts_score_row {
     const char *name;
     uint64_t secrets;

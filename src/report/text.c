@@ -81,7 +81,8 @@ static void put_excerpt(const struct report_job *job, const struct ts_report_fin
     ts_out_put_char(job->out, '\n');
 }
 
-/* The name is cut to make room for the secret. A shown secret that is still too long has its own line. */
+/* Writes the title. The name is cut to make room for the secret. A shown secret that is still too long has
+ * its own line. */
 static void put_title(const struct report_job *job, const struct ts_report_finding *finding) {
     struct ts_bytes secret = report__secret_of(job->report, finding);
     struct ts_bytes name = ts_bytes_of_cstring(finding->rule->name);
@@ -285,8 +286,8 @@ static void put_cure(const struct report_job *job, const struct ts_rule *rule) {
     report__flow_end(&flow);
 }
 
-/* Rule and id, which users copy, share a line if the terminal is too narrow for everything. If it is too
- * narrow for both, each has its own line. */
+/* Writes the details. Rule and id, which users copy, share a line if the terminal is too narrow for
+ * everything. If the terminal is too narrow for both, each has its own line. */
 static void put_details(const struct report_job *job, const struct ts_report_finding *finding) {
     struct text_flow flow;
     struct ts_bytes rule = ts_bytes_of_cstring(finding->rule->id);

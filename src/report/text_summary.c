@@ -119,7 +119,8 @@ static void put_suppression(const struct report_job *job, const struct ts_report
     report__flow_end(&flow);
 }
 
-/* Rules that a target removed come first, because their findings are missing. */
+/* Writes the rules that a target removed, and the suppressions. The rules come first, because their findings
+ * are missing. */
 static void put_suppressions(const struct report_job *job) {
     const struct ts_report *report = job->report;
     bool is_first = true;

@@ -44,7 +44,7 @@ const char *report__ref_short(const char *ref) {
 
 /* ---- links ---- */
 
-/* Writes a path for a URL. Returns false if it does not fit. */
+/* Writes a path for a URL. Returns false if the path does not fit. */
 static bool put_path(char *link, size_t *len, struct ts_bytes path) {
     for (size_t i = 0; i < path.len; i++) {
         if (*len + 4 >= TS_REPORT_LINK_SIZE)
@@ -91,7 +91,7 @@ static bool is_masked(struct ts_bytes path) {
     return memmem(path.data, path.len, TS_REPORT_MASK, sizeof TS_REPORT_MASK - 1) != NULL;
 }
 
-/* Writes the page of a line. Returns false if it does not fit. */
+/* Writes the page of a line. Returns false if the URL does not fit. */
 static bool put_line(const char *page, const char *oid, const struct form *form,
                      const struct ts_report_occurrence *occurrence,
                      char ret_link[static TS_REPORT_LINK_SIZE]) {

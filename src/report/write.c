@@ -161,7 +161,7 @@ struct report_words report__content(const struct ts_report_target *target) {
     struct report_words words;
     char size[TS_SIZE_TEXT_SIZE];
     bool is_repository = target->kind == TS_REPORT_TARGET_KIND_REPOSITORY;
-    bool has_commits = is_repository && target->commits > 0; /* a scan of staged files has none */
+    bool has_commits = is_repository && target->commits > 0; /* a scan of staged files has no commits */
     bool has_blobs = is_repository || target->kind == TS_REPORT_TARGET_KIND_DIRECTORY;
     struct report_words blobs =
         report__count(target->blobs, is_repository ? "blob" : "file", is_repository ? "blobs" : "files");
