@@ -107,8 +107,8 @@ static void an_insert_succeeds_once(void **state) {
 
 enum { MANY_KEYS = 40 };
 
-/* A batch with `puts` puts of keys before and after the others, then check and put of "changed" and "made",
- * and a check of "seen". */
+/* A batch with a check and a put of "changed" and "made", a check of "seen", and `puts` puts of keys before
+ * and after these three. */
 struct mixed {
     char keys[MANY_KEYS][8];
     struct ts_op ops[MANY_KEYS + 5];
@@ -134,7 +134,7 @@ static struct ts_call run_mixed(struct contract_world *world, const struct mixed
                               contract_deadline_ns(CONTRACT_LONG_MS));
 }
 
-/* An engine may apply small batches differently from large ones, but callers must not notice. */
+/* An engine may apply small batches differently from large batches, but callers must not notice this. */
 static void a_batch_means_the_same_however_many_keys_it_has(void **state) {
     struct contract_world *world = *state;
     static const size_t counts[] = {0, 1, 4, 5, 6, 29, 30, MANY_KEYS};

@@ -63,7 +63,7 @@ uint64_t contract_deadline_ns(uint64_t ms) {
     return ts_clock_monotonic_ns() + ms * 1000000;
 }
 
-/* Whether a result depends on the contents of a store. */
+/* Whether this result shows that the store refused the call because of its contents. */
 static bool refuses(enum ts_store_result result) {
     return result == TS_STORE_CHECK_FAILED || result == TS_STORE_LIMIT || result == TS_STORE_NOT_A_COUNTER ||
            result == TS_STORE_LATE;
@@ -160,7 +160,7 @@ struct contract_child contract_child_start(struct contract_world *of, const char
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        /* Threads of the database do not survive a fork, so the child starts from the beginning. */
+        /* Threads of the database do not survive a fork, so the child executes this program again. */
         dup2(ends[1], STDOUT_FILENO);
         close(ends[0]);
         close(ends[1]);

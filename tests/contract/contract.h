@@ -17,17 +17,17 @@
 struct contract_fixture {
     const char *name;
 
-    /* Makes a new, empty place; tear_down removes it with its contents. It may be called more than once; the
-     * places are independent. */
+    /* Makes a new, empty place. tear_down removes the place with its contents. A test may make several
+     * places, which are independent. */
     void *(*set_up)(void);
     void (*tear_down)(void *place);
 
-    /* Opens a store over the place; fails the test if that does not work. Not called again before the store
-     * is closed. */
+    /* Opens a store over the place; on failure, fails the test. It is not called again before the store is
+     * closed. */
     struct ts_store *(*open)(void *place);
 
-    /* The URL with which a child process opens the place. NULL if it cannot; then tests that kill a process
-     * are skipped. */
+    /* Returns the URL with which a child process opens the place. NULL if no other process can open it; then
+     * tests that kill a process are skipped. */
     const char *(*url)(void *place);
 };
 
@@ -38,7 +38,7 @@ int contract_main(int argc, char **argv, const struct contract_fixture *fixture)
 extern const struct contract_fixture *contract_fixture;
 extern const char *contract_program; /* the path of this program, for child processes */
 
-/* The start of every test: a fresh place, and the store over it. */
+/* What every test starts with: a fresh place, and a store over it. */
 struct contract_world {
     void *place;
     struct ts_store *store;
@@ -48,7 +48,8 @@ struct contract_world {
 /* Closes the store and opens it again. */
 void contract_reopen(struct contract_world *world);
 
-/* Calls. All except run_* check the result; if it differs, the test fails with the call's own text. */
+/* Makes calls. Each function except run_* checks the result of its call. If the result differs, the test
+ * fails with the text of the call. */
 #define B(literal) TS_BYTES(literal)
 struct ts_bytes contract_text(const char *text);
 
@@ -58,7 +59,7 @@ struct ts_op contract_del(const char *key);
 struct ts_op contract_add(const char *key, int64_t delta, uint64_t max);
 struct ts_op contract_before(uint64_t time_ms);
 
-/* A time so long that a test fails with its own message before the runner stops it. */
+/* CONTRACT_LONG_MS is so long that a test fails with its own message before the runner stops the test. */
 enum { CONTRACT_LONG_MS = 60000, CONTRACT_SHORT_MS = 150 };
 uint64_t contract_deadline_ns(uint64_t ms);
 
@@ -79,7 +80,7 @@ struct ts_call contract_run_gid(struct ts_store *store, enum ts_call_kind kind, 
         expect_result(&call_, (expected));                                                                   \
     } while (0)
 
-/* Like expect_apply, but for a batch that would wait forever. */
+/* Like expect_apply, but for a batch that would wait forever if its deadline did not end it. */
 #define expect_blocked(store, ...)                                                                           \
     do {                                                                                                     \
         const struct ts_op ops_[] = {__VA_ARGS__};                                                           \
@@ -108,17 +109,19 @@ struct ts_call contract_run_gid(struct ts_store *store, enum ts_call_kind kind, 
         expect_result(&call_, (expected));                                                                   \
     } while (0)
 
-/* The version of a key, 0 when it is absent; its value stays in world->rows. */
+/* Returns the version of a key, 0 when the key is absent. The value of the key is in world->rows
+ * afterwards. */
 uint64_t contract_version(struct contract_world *world, const char *key);
 void contract_expect_value(struct contract_world *world, const char *key, const char *value, const char *file,
                            int line);
-/* NULL: the key must be absent. */
+/* Expects that the key has this value, or is absent if `value` is NULL. */
 #define expect_content(world, key, value) contract_expect_value((world), (key), (value), __FILE__, __LINE__)
 
 uint64_t contract_now_ms(struct ts_store *store);
 size_t contract_promises(struct contract_world *world);
 
-/* A child process that opens the place and runs `job` until it is killed. `said` is its standard output. */
+/* A child process that opens the place and runs `job` until it is killed. `said` is the standard output of
+ * the child. */
 struct contract_child {
     int pid;
     int said;
@@ -128,7 +131,7 @@ struct contract_child contract_child_start(struct contract_world *world, const c
 bool contract_child_line(const struct contract_child *child, char *ret_line, size_t size);
 void contract_child_kill(struct contract_child *child);
 
-/* Jobs for children, by name; never returns. In kill.c. */
+/* Runs a job in a child process. Never returns. In kill.c. */
 _Noreturn void contract_child_main(const char *url, const char *job);
 
 /* The tests of each file; each list ends with {0}. */

@@ -1,4 +1,5 @@
-/* Shared by the fixtures of the decorators: contents in memory, opened again each time. */
+/* Shared by the fixtures of the decorators. The contents are in memory, and are opened again for each
+ * store. */
 #ifndef TS_TESTS_CONTRACT_DECORATED_H
 #define TS_TESTS_CONTRACT_DECORATED_H
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The jobs of a child. It prints one line for each acknowledged call, and never ends by itself. */
+/* Prints a line. A child prints one line for each acknowledged call. */
 
 static void say(const char *line) {
     char text[64];
@@ -51,7 +51,8 @@ static void make_promises(struct ts_store *store) {
     wait_for_the_end();
 }
 
-/* Each round: a batch, and a promise that is committed without sync and made durable by the next write. */
+/* A job. Each round applies a batch, and makes a promise that is committed without sync. The next write makes
+ * this commit durable. */
 static _Noreturn void write_on(struct ts_store *store) {
     for (unsigned i = 0;; i++) {
         char key[16], promised[16], gid[16], line[16];
@@ -140,7 +141,7 @@ static void nothing_acknowledged_is_lost_with_a_killed_process(void **state) {
         snprintf(key, sizeof key, "p%06u", i);
         expect_content(world, key, value);
     }
-    /* At most the call in progress has left something: one promise or its effect, never both. */
+    /* The call in progress may have left one promise or the effect of the promise, but never both. */
     size_t promises = contract_promises(world);
     assert_true(promises <= 1);
     if (promises == 1) {

@@ -1,4 +1,4 @@
-/* Batches, keys and values at their limits and one beyond. */
+/* Batches, keys and values at their limits, and one byte or operation above them. */
 #include "contract.h"
 
 #include "base/endian.h"
@@ -25,7 +25,7 @@ static void keys_have_at_most_1024_bytes(void **state) {
     read.key_count = 2;
     (void)ts_store_run(world->store, &read);
     expect_result(&read, TS_STORE_TOO_LARGE);
-    /* A promise of the longest key, and a scan that begins with it. */
+    /* Prepares and commits a put of the longest key. Then scans from this key. */
     op.key.len--;
     call = contract_run_prepare(world->store, "g", &op, 1);
     expect_result(&call, TS_STORE_OK);
@@ -39,7 +39,7 @@ static void keys_have_at_most_1024_bytes(void **state) {
     (void)ts_store_run(world->store, &scan);
     expect_result(&scan, TS_STORE_OK);
     assert_int_equal(world->rows.count, 0);
-    /* A scan that ends with the longest key, or after it. */
+    /* Scans up to the longest key, which is excluded, and up to the next key. */
     scan.from = B("a");
     scan.to = keys[0];
     (void)ts_store_run(world->store, &scan);

@@ -109,7 +109,7 @@ static void a_promise_blocks_changes_of_keys_that_it_has_read_or_changed(void **
     /* A read of a key that the promise will create waits, too. */
     expect_blocked(world->store, contract_check("new", UINT64_C(1) << 62));
     expect_blocked(world->store, contract_add("n", 1, 5));
-    /* Other calls succeed, even a batch that only checks a key that the promise has checked. */
+    /* Other calls succeed, even a batch that only checks a key which the promise only checks, too. */
     expect_apply(world->store, TS_STORE_OK, contract_check("seen", seen), contract_put("y", "1"));
     expect_prepare(world->store, TS_STORE_OK, "h", contract_check("seen", seen), contract_put("other", "1"));
     expect_content(world, "a", "1");
@@ -123,7 +123,7 @@ static void a_promise_blocks_changes_of_keys_that_it_has_read_or_changed(void **
     expect_content(world, "z", NULL);
 }
 
-/* A promise blocks others even if it has more keys than a server has locks. */
+/* A large promise blocks other calls, even if it has more keys than a server has locks. */
 static void a_large_promise_blocks_others_from_creating_its_keys(void **state) {
     struct contract_world *world = *state;
     enum { MANY = 100 };
@@ -139,8 +139,8 @@ static void a_large_promise_blocks_others_from_creating_its_keys(void **state) {
     for (size_t i = 0; i < MANY; i += 33) {
         expect_blocked(world->store, contract_put(keys[i], "2"));
         expect_blocked(world->store, contract_check(keys[i], 0), contract_put(keys[i], "2"));
-        /* A batch that is already too late still waits first. This is how to wait for a key without changing
-         * it. */
+        /* A batch that is already too late still waits for its locks first. So a caller can wait for a key
+         * without changing it. */
         expect_blocked(world->store, contract_check(keys[i], 0), contract_put(keys[i], "2"),
                        contract_before(0));
     }
@@ -238,7 +238,7 @@ static void a_lock_is_waited_for_no_longer_than_asked(void **state) {
     expect_content(world, "m", "2");
 }
 
-/* A waiting call can be continued step by step. */
+/* Starts an APPLY, so that the test can continue the waiting call step by step. */
 static struct ts_call start_apply(struct ts_store *store, const struct ts_op *ops, size_t count) {
     return (struct ts_call){.kind = TS_CALL_APPLY,
                             .batch = {ops, count},

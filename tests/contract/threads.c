@@ -10,7 +10,7 @@ enum { THREADS = 64, ADDITIONS = 20 };
 struct work {
     struct ts_store *store;
     int number;
-    uint64_t failures; /* unexpected results */
+    uint64_t failures; /* number of unexpected results */
     char said[240];    /* text of the last unexpected result */
 };
 
@@ -96,7 +96,7 @@ static void of_64_inserts_one_succeeds(void **state) {
     assert_int_equal(atomic_load(&rounds), 1);
 }
 
-/* Moves amounts between two of eight counters; batches name their keys in any order. */
+/* Moves amounts between two of eight counters. A batch can name its two keys in either order. */
 static void *move(void *of) {
     struct work *work = of;
     for (int i = 0; i < 10; i++) {
@@ -137,7 +137,7 @@ static void batches_on_crossing_keys_do_not_stop_each_other(void **state) {
     assert_int_equal(total, 8000);
 }
 
-/* Checks one key repeatedly while it writes its own key. */
+/* Checks one key repeatedly while it writes a key that no other thread writes. */
 static void *check_on(void *of) {
     struct work *work = of;
     struct ts_rows rows = {0};
@@ -199,7 +199,7 @@ static void a_writer_gets_in_among_threads_that_check_its_key(void **state) {
     expect_content(world, "hot", "new");
 }
 
-/* Two keys that always change together, and readers that see them together or not at all. */
+/* Writes two keys that always change together, so that readers must see both changes or none. */
 static void *write_pairs(void *of) {
     struct work *work = of;
     for (int i = 0; i < 60; i++) {

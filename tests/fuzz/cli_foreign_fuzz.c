@@ -1,4 +1,4 @@
-/* Reads any bytes as a report of another tool, and compares it with a report. */
+/* Reads any bytes as a report of another tool, and compares the result with a report of our own. */
 #include "foreign.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Reads any bytes as a .turnstone.yml, and asks it about a match. */
+/* Reads any bytes as a .turnstone.yml, and asks the configuration about a match. */
 #include "detect/config.h"
 
 #include <stddef.h>

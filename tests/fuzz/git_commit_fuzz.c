@@ -1,4 +1,5 @@
-/* Commits and tags: the first byte chooses. All results must point into the input. */
+/* Reads any bytes as a commit or a tag; the first byte chooses which. All results must point into the
+ * input. */
 #include "git/object.h"
 
 #include "base/assert.h"

@@ -1,4 +1,4 @@
-/* A repository's configuration. */
+/* Reads any bytes as a repository's configuration. */
 #include "config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

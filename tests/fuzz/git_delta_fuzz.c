@@ -1,5 +1,5 @@
-/* A delta and its base; the first byte is the length of the base. The whole result, the result in pieces and
- * the list of copies must agree. */
+/* Reads any bytes as a delta and its base; the first byte is the length of the base. The whole result, the
+ * result in pieces and the list of copies must agree. */
 #include "delta.h"
 
 #include "base/assert.h"

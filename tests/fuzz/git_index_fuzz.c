@@ -1,4 +1,5 @@
-/* A pack's index; the first byte chooses the hash. In an accepted index, every lookup must be safe. */
+/* Reads any bytes as the index of a pack; the first byte chooses the hash. In an accepted index, every lookup
+ * must be safe. */
 #include "pack_index.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

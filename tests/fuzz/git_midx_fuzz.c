@@ -1,4 +1,4 @@
-/* A multi-pack index; the first byte chooses the hash. */
+/* Reads any bytes as a multi-pack index; the first byte chooses the hash. */
 #include "midx.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * A whole pack with its index, visited and walked. Two bytes, little-endian, are the length of the index;
- * then index and pack follow.
+ * Reads any bytes as a pack with its index, and visits and walks the pack. Two bytes, little-endian, are the
+ * length of the index. Then the index and the pack follow.
  */
 #include "git/walk.h"
 #include "outline.h"

@@ -1,5 +1,6 @@
-/* The index of a work tree. The first byte chooses: bit 0 is the hash; bit 1 says whether there are two
- * files, a split index and its shared index. Then four bytes are the length of the first file. */
+/* Reads any bytes as the index of a work tree. Bit 0 of the first byte chooses the hash. If bit 1 is set,
+ * there are two files: a split index and its shared index. The next four bytes are the length of the first
+ * file. */
 #include "base/endian.h"
 #include "split.h"
 
@@ -7,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Readers rely on these properties: every entry has a path, and the path is safe. */
+/* Checks properties that readers rely on: every entry has a path, and the path is safe. */
 static void check(const struct ts_git_staged *staged) {
     for (size_t i = 0; i < staged->count; i++)
         if (staged->items[i].path_len != strlen(staged->items[i].path) ||

@@ -1,4 +1,4 @@
-/* A tree; the first byte chooses the hash. */
+/* Reads any bytes as a tree; the first byte chooses the hash. */
 #include "git/object.h"
 
 #include "base/assert.h"

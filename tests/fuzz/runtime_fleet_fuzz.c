@@ -1,7 +1,7 @@
 /*
- * Any bytes as a record of a fleet: it is refused, or read within bounds and then written again with the same
- * bytes. The first byte chooses the kind. Magic, version and checksum are added here, because the fuzzer
- * could not guess them.
+ * Reads any bytes as a record of a fleet. The record is refused, or it is read within bounds and then written
+ * again with the same bytes. The first byte chooses the kind. Magic, version and checksum are added here,
+ * because the fuzzer could not guess them.
  */
 #include "runtime/core/fleet_change.h"
 #include "runtime/core/fleet_decision.h"

@@ -1,6 +1,7 @@
 /*
- * Any bytes as an address or a selection: it is refused, or has one spelling. The spelling, and the URL that git gets,
- * mean the same target when they are submitted again. No accepted address has a password. The first byte chooses the kind.
+ * Reads any bytes as an address or a selection, which is refused, or has one spelling. The spelling, and the
+ * URL that git gets, mean the same target when they are submitted again. No accepted address has a password.
+ * The first byte chooses the kind.
  */
 #include "address.h"
 #include "selection.h"
@@ -15,7 +16,8 @@ static void expect(bool is_true) {
         abort();
 }
 
-/* A user name may precede the host of an ssh address, and nothing else may. */
+/* Checks that the address has no password: a user name may precede the host of an ssh address, but no other
+ * text may. */
 static void expect_no_password(struct ts_bytes text) {
     const bool is_ssh = ts_bytes_starts_with(text, TS_BYTES("ssh://"));
     const uint8_t *host = memchr(text.data, ':', text.len);

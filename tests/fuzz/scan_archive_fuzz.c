@@ -1,5 +1,6 @@
 /*
- * Any bytes as an archive: reading its members ends, and never yields more bytes than the budget allows.
+ * Reads any bytes as an archive. The reading of its members ends, and never yields more bytes than the budget
+ * allows.
  */
 #include "unpack.h"
 

@@ -1,4 +1,4 @@
-/* Any bytes as .gitleaksignore: every entry is found by its path. */
+/* Reads any bytes as .gitleaksignore. Every entry must be found by its path. */
 #include "ignored.h"
 
 #include <stddef.h>

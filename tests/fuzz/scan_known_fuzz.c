@@ -1,5 +1,5 @@
-/* Any bytes as a page of known objects: refused, or read within bounds and then written again with the same
- * bytes. */
+/* Reads any bytes as a page of known objects. The page is refused, or it is read within bounds and then
+ * written again with the same bytes. */
 #include "state_codec.h"
 
 #include <stddef.h>

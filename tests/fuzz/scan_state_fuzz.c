@@ -1,5 +1,5 @@
-/* Any bytes as a page of a scan's state: refused completely, or accepted, and then written and read again
- * with the same result. */
+/* Reads any bytes as a page of a scan's state. The page is refused completely; or it is accepted, and then
+ * written and read again with the same result. */
 #include "support/state_pass.h"
 
 #include <stddef.h>

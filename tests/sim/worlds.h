@@ -1,5 +1,5 @@
-/* Shared by the tests of all kinds of simulated worlds: runs seeds, and prints how to repeat one with a
- * violation. */
+/* Shared by the tests of all kinds of simulated worlds. Runs seeds. If a seed has a violation, prints how to
+ * run this seed again. */
 #ifndef TS_TESTS_SIM_WORLDS_H
 #define TS_TESTS_SIM_WORLDS_H
 

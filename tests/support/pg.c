@@ -42,7 +42,8 @@ static void become_server_user(void) {
         _exit(126);
 }
 
-/* A child with its output in a file; the caller waits for it. */
+/* Starts a child process whose output is written to a file. Returns its process id; the caller waits for the
+ * child. */
 static pid_t spawn(const char *log, bool as_server_user, bool ends_with_us, char *const arguments[]) {
     pid_t parent = getpid(), child = fork();
     assert_true(child >= 0);
@@ -54,7 +55,8 @@ static pid_t spawn(const char *log, bool as_server_user, bool ends_with_us, char
         _exit(125);
     if (as_server_user)
         become_server_user();
-    /* Set after the change of user, which would clear it. SIGQUIT is an immediate shutdown. */
+    /* The change of user would clear this setting, so it is made only now. SIGQUIT is an immediate
+     * shutdown. */
     if (ends_with_us && (prctl(PR_SET_PDEATHSIG, SIGQUIT) != 0 || getppid() != parent))
         _exit(124);
     execv(arguments[0], arguments);
@@ -186,7 +188,7 @@ static void make_template(void) {
     assert_int_equal(fclose(file), 0);
 }
 
-/* A port on which no program listens at the moment. */
+/* Returns a port on which no program listens at the moment. */
 static int free_port(void) {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -220,7 +222,7 @@ void support_pg_resume(struct support_pg *pg) {
     fail_msg("the PostgreSQL server did not start");
 }
 
-/* A name and a port for a server that has no files yet. */
+/* Makes the struct of a server that has a port, but no files yet. */
 static struct support_pg *new_server(void) {
     static unsigned number;
     struct support_pg *pg = calloc(1, sizeof *pg);

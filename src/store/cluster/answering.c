@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-/* A long time for a working server, but short for callers that wait for a server that is down. */
+/* How long to wait for the other stores after the first answer. This is long for a working server, but short
+ * for callers that wait for a server that is down. */
 enum { GRACE_MS = 500 };
 
 bool store__is_silent(enum ts_store_result result) {
@@ -13,9 +14,9 @@ bool store__is_silent(enum ts_store_result result) {
 struct asking {
     size_t count;
     struct ts_call *calls;
-    struct ts_call **started; /* the calls that were started */
+    struct ts_call **started; /* the calls in progress */
     size_t done;
-    bool any; /* a store has answered */
+    bool any; /* at least one store has answered */
 };
 
 static void start(struct asking *asking, struct ts_store *const *stores, uint64_t deadline_ns) {
@@ -36,7 +37,7 @@ static void poll_all(struct asking *asking) {
     }
 }
 
-/* Waits until all stores have answered, or the grace time is over. Afterwards every call is done. */
+/* Waits until all stores have answered, or until the grace time has passed. Afterwards every call is done. */
 static void wait_for_answers(struct asking *asking, const struct ts_store_clock *clock) {
     uint64_t until_ns = 0;
     for (poll_all(asking); asking->done < asking->count; poll_all(asking)) {

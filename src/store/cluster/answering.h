@@ -1,5 +1,6 @@
 /*
- * Finds the stores of a list that answer. A server that does not answer must not delay callers that need only the others.
+ * Finds out which stores of a list answer. A server that does not answer must not delay callers that need
+ * only the stores that do.
  */
 #ifndef TS_STORE_CLUSTER_ANSWERING_H
 #define TS_STORE_CLUSTER_ANSWERING_H
@@ -10,9 +11,9 @@
 bool store__is_silent(enum ts_store_result result);
 
 /*
- * Asks all stores in parallel, until half a second after the first answer. If any store answers, with any
- * result, sets ret_answering (indexed by place) and returns OK. Otherwise returns the error of the first
- * store; ret_answering is then unspecified.
+ * Asks all stores in parallel, and waits for at most half a second after the first answer. If any store
+ * answers, with any result, sets ret_answering (indexed by place) and returns OK. Otherwise returns the error
+ * of the first store, and ret_answering is unspecified.
  */
 enum ts_store_result store__find_answering(struct ts_store *const *stores, size_t count, uint64_t deadline_ns,
                                            bool *ret_answering, struct ts_store_error *ret_error);

@@ -1,13 +1,13 @@
 /*
  * Opens and initialises clusters.
  *
- * Init writes INITIALISING on every store, then OPEN on every store. Wherever it stops, the stores show how
+ * Init writes INITIALISING on every store, then OPEN on every store. Wherever init stops, the stores show how
  * to continue:
  *
  *     absent .. absent            nothing was done: a new cluster
  *     INITIALISING .. absent      the first round was in progress: continue with the same cluster id
  *     OPEN .. INITIALISING        the second round was in progress
- *     OPEN .. OPEN                it is done
+ *     OPEN .. OPEN                init has finished
  *
  * Only the second round makes a store usable, so that no process uses an incomplete cluster.
  */
@@ -36,8 +36,8 @@ struct ts_cluster {
     size_t count;
     struct ts_store **stores; /* NULL: not opened yet */
     struct ts_meta *metas;
-    bool *met;             /* stores that store__meet has already checked (meet.h) */
-    atomic_bool inherited; /* leftovers of earlier processes were checked */
+    bool *met;             /* for each place: whether store__meet has checked the store (meet.h) */
+    atomic_bool inherited; /* ts_cluster_inherit has returned true for a caller */
     struct ts_router router;
     void *router_memory;
 };
@@ -84,7 +84,8 @@ static uint64_t deadline_of(const struct ts_cluster *cluster, const struct ts_cl
     return clock->monotonic_ns(clock->context) + timeout_ms * 1000000;
 }
 
-/* For stores that did not answer: copies the data of the cluster from the other stores. */
+/* For each store that did not answer, derives the meta record from the record of a store that answered. Its
+ * version 0 marks it as derived. */
 static void assume_metas(struct ts_cluster *cluster, const bool *answered) {
     size_t known = 0;
     while (!answered[known])
@@ -98,8 +99,8 @@ static void assume_metas(struct ts_cluster *cluster, const bool *answered) {
     }
 }
 
-/* Reads the meta records of all answering stores. With some_down, a store that no longer answers is not an
- * error; it counts as not answering from then on. */
+/* Reads the meta records of all answering stores. With some_down, a store that does not answer is no error:
+ * its entry in `answering` becomes false. */
 static enum ts_store_result read_metas_of(struct ts_cluster *cluster,
                                           const struct ts_cluster_options *options, bool *answering,
                                           struct ts_store_error *ret_error) {
@@ -151,15 +152,15 @@ struct asking {
 
 static enum ts_store_result ask(void *context, uint32_t place, struct ts_call *call) {
     const struct asking *asking = context;
-    /* A store that did not answer a moment ago is not asked again. */
+    /* A store that did not answer when its meta record was read is not asked again. */
     if (asking->cluster->metas[place].version == 0)
         return TS_STORE_UNAVAILABLE;
     call->deadline_ns = asking->deadline_ns;
     return ts_store_run(asking->cluster->stores[place], call);
 }
 
-/* If the other stores know that a server is an old primary, reads its meta record again, from the new
- * primary. */
+/* Searches the notes of all stores for servers that are old primaries. If there is one, reads the meta
+ * records again, from the new primaries. */
 static enum ts_store_result refuse_old_servers(struct ts_cluster *cluster,
                                                const struct ts_cluster_options *options,
                                                struct ts_store_error *ret_error) {
@@ -232,14 +233,14 @@ static enum ts_store_result build_router(struct ts_cluster *cluster, const char 
     return TS_STORE_OK;
 }
 
-/* The routing in the form that is stored: "hash" is another name of the default. The caller has checked it by
- * building a router. */
+/* Returns the routing in the form that is stored: "hash" is another name of the default. The caller has
+ * checked the routing by building a router. */
 static const char *canonical(const char *routing) {
     enum ts_router_strategy strategy;
     return ts_router_strategy_from_name(routing, &strategy) ? ts_router_strategy_name(strategy) : routing;
 }
 
-/* The routing if the caller names none: the stored routing, or the default for new stores. */
+/* Returns the routing to use if the caller names none: the stored routing, or the default for new stores. */
 static const char *remembered(const struct ts_cluster *cluster) {
     for (size_t i = 0; i < cluster->count; i++)
         if (cluster->metas[i].present)
@@ -257,7 +258,8 @@ static enum ts_store_result not_initialised(const struct ts_cluster *cluster, si
         name_of(cluster, place));
 }
 
-/* Two stores with the same place in one cluster are the same store under two names, or copies. */
+/* Refuses two stores with the same place in one cluster: they are the same store under two names, or
+ * copies. */
 static enum ts_store_result compare_names(const struct ts_cluster *cluster,
                                           struct ts_store_error *ret_error) {
     for (size_t i = 1; i < cluster->count; i++) {
@@ -276,7 +278,8 @@ static enum ts_store_result compare_names(const struct ts_cluster *cluster,
     return TS_STORE_OK;
 }
 
-/* Before stores become a cluster, checks by their own identities that no two of them are the same store. */
+/* Before stores become a cluster, checks that no two of them are the same store. Compares their own
+ * identities. */
 static enum ts_store_result compare_identities(const struct ts_cluster *cluster, uint64_t deadline_ns,
                                                struct ts_store_error *ret_error) {
     char(*identities)[STORE_IDENTITY_SIZE] = calloc(cluster->count, sizeof *identities);
@@ -350,7 +353,7 @@ static enum ts_store_result settle(struct ts_cluster *cluster, const struct ts_c
     enum ts_store_result result = compare_names(cluster, ret_error);
     if (result == TS_STORE_OK)
         result = compare_places(cluster, ret_error);
-    /* Comes before the comparison of epochs, because copies can have any epoch. */
+    /* This comparison precedes the comparison of epochs, because copies can have any epoch. */
     if (result == TS_STORE_OK && !options->accept_copy)
         result = store__meet(cluster->stores, cluster->count, cluster->met, ret_error);
     if (result == TS_STORE_OK && !options->any_step)
@@ -364,8 +367,8 @@ static enum ts_store_result settle(struct ts_cluster *cluster, const struct ts_c
 
 /* Init. */
 
-/* Init may continue if all existing meta records belong to one cluster, in the right places, with the same
- * routing. */
+/* Init may continue only if all existing meta records belong to one cluster, in the right places, with the
+ * same routing. Returns the error otherwise. */
 static enum ts_store_result compare_for_init(const struct ts_cluster *cluster, const char *routing,
                                              const struct ts_meta **ret_known,
                                              struct ts_store_error *ret_error) {

@@ -1,6 +1,6 @@
 /*
- * Additions to turnstone/cluster.h for our own layers: clusters over open stores, such as decorated ones, and
- * the meta records of stores (meta.h).
+ * Additions to turnstone/cluster.h for our own layers: clusters over open stores, such as decorated stores,
+ * and the meta records of stores (meta.h).
  */
 #ifndef TS_STORE_CLUSTER_CLUSTER_H
 #define TS_STORE_CLUSTER_CLUSTER_H
@@ -21,28 +21,29 @@ enum ts_store_result ts_cluster_init_over(struct ts_store *const *stores, size_t
 /* Checks whether the list can be the list of a cluster, without opening a store. */
 enum ts_store_result ts_cluster_check_urls(const char *urls, struct ts_store_error *ret_error);
 
-/* Returns true once per cluster, for the first caller, if only this process can open one of the stores.
- * Prepared transactions of other processes there belong to processes that have ended, and this process must
- * settle them. */
+/* Returns true if only this process can open one of the stores, but only to the first caller for each
+ * cluster. Prepared transactions on such a store belong to processes that have ended, so the first caller
+ * must settle them. */
 bool ts_cluster_inherit(struct ts_cluster *cluster);
 
-/* The meta record as read when the cluster was opened, or as ts_cluster_expect has set it since. */
+/* Returns the meta record of a store: as read when the cluster was opened, or as ts_cluster_expect has set it
+ * since. */
 const struct ts_meta *ts_cluster_meta(const struct ts_cluster *cluster, size_t place);
 
-/* Call it after a change of a store's epoch or state: sets what this process expects from now on. No other
- * call may be in progress. */
+/* Sets what this process expects from now on. Call it after a change of a store's epoch or state, while no
+ * other call is in progress. */
 void ts_cluster_expect(struct ts_cluster *cluster, size_t place, const struct ts_meta *meta);
 
 /* Runs a call on the store at this place, with a deadline of the caller's choice. */
 typedef enum ts_store_result ts_cluster_call(void *context, uint32_t place, struct ts_call *call);
 
-/* For stores whose servers can be replaced by standbys. Reads from the other stores which servers are old
- * primaries, and notes there the new primaries that this process has seen. Call it every few seconds. Does
- * nothing for clusters of other engines, or of one store. */
+/* For clusters whose servers can be replaced by standbys. Reads from the stores which servers are old
+ * primaries, and writes to the stores which new primaries this process has seen. Call it every few seconds.
+ * Does nothing for clusters of other engines, or of one store. */
 void ts_cluster_share_timelines(struct ts_cluster *cluster, ts_cluster_call *call, void *context);
 
-/* For a cluster that was opened with accept_copy, after everything in it was settled: makes these copies the
- * stores of the cluster. */
+/* Makes copies the stores of the cluster. Call it for a cluster that was opened with accept_copy, after
+ * everything in it was settled. */
 enum ts_store_result ts_cluster_meet_anew(struct ts_cluster *cluster, struct ts_store_error *ret_error);
 
 #endif

@@ -1,14 +1,15 @@
 /*
- * A copy of a store's directory opens as well as the original. Next to the original, or together with stores
- * that have changed since, it would silently lose parts of transactions. Two things reveal a copy:
+ * A copy of a store's directory opens as well as the original. If it is used next to the original, or with
+ * stores that have changed since it was copied, parts of transactions are silently lost. Two things reveal a
+ * copy:
  *
- * - the directory. A store remembers its directory; every copy of the files is in another.
- * - the last meeting. Whenever a process opens two stores of a cluster, both remember the same random number,
- *   which no earlier copy of either has. This also reveals snapshots of a file system or a virtual machine,
- *   and files that were restored into the same directory.
+ * - the directory. A store remembers its directory. Every copy of the files is in another directory.
+ * - the last meeting. Whenever a process opens two stores of a cluster, both remember the same random number.
+ *   Earlier copies of the two stores do not have this number. This also reveals snapshots of a file system or
+ *   a virtual machine, and files that were restored into the same directory.
  *
- * A new meeting is written to one store after the other, and the process can die in between. For two stores,
- * by place:
+ * A new meeting is written to one store after the other, and the process can die between the writes. For two
+ * stores, by place:
  *
  *                      lower               higher
  *                      last  before        last
@@ -17,8 +18,8 @@
  *     2. higher        2     1             2         synced
  *     3. lower         2     2             2         durable with the next write: 1 is no longer valid
  *
- * All of these states are consistent. A copy of either store from before step 1 is consistent with no state
- * after step 3, and nothing else is written to both stores before that.
+ * All of these states are consistent. A copy of either store from before step 1 is inconsistent with every
+ * state after step 3. Until step 3 is done, nothing else is written to both stores.
  */
 #include "meet.h"
 
@@ -77,8 +78,8 @@ static enum ts_store_result check(const struct meet *meet, struct ts_store_error
     return TS_STORE_OK;
 }
 
-/* Records the new meeting (meet.h) in the past of one store. Returns true if a store with a higher place
- * takes part. */
+/* Records the new meeting in the past of one store. Returns true if a store with a higher place takes part in
+ * the meeting. */
 static bool note(struct meet *meet, size_t place, const bool *met) {
     struct store__past *past = &meet->pasts[place];
     bool has_higher = false;
@@ -131,8 +132,8 @@ enum ts_store_result store__meet(struct ts_store *const *stores, size_t count, b
         result = check(&meet, ret_error);
     if (result == TS_STORE_OK)
         result = renew(&meet, met, ret_error);
-    /* A full disk does not prevent reading. Nothing new can be written, and the old and new numbers are still
-     * consistent. */
+    /* A full disk does not prevent reading. Nothing new can be written, so the old and the new numbers are
+     * still consistent. */
     if (result == TS_STORE_FULL)
         result = TS_STORE_OK;
     for (size_t i = 0; result == TS_STORE_OK && i < count; i++)

@@ -11,8 +11,8 @@
 
 enum { PATH_SIZE = 4096, LINKS_MAX = 40 };
 
-/* Identifies a directory by device and inode of the existing part of its path, and by the remaining
- * components. */
+/* A directory, identified by the device and inode of the existing part of its path, and by the remaining
+ * components of the path. */
 struct directory {
     bool known;
     dev_t device;
@@ -20,8 +20,8 @@ struct directory {
     char rest[PATH_SIZE];
 };
 
-/* Moves the last component from the path to the front of the rest, which has room for the whole path. Drops
- * "." and empty components. */
+/* Moves the last component of `path` to the front of `rest`, which has room for the whole path. Drops "." and
+ * empty components. */
 static void step_up(char *path, char *rest) {
     size_t len = strlen(path);
     while (len > 1 && path[len - 1] == '/')
@@ -44,7 +44,8 @@ static void step_up(char *path, char *rest) {
         *slash = '\0';
 }
 
-/* Replaces a symbolic link whose target does not exist yet by its target. Returns false for anything else. */
+/* If `path` is a symbolic link whose target does not exist yet, replaces it by the target. Returns false
+ * otherwise. */
 static bool follow(char path[static PATH_SIZE]) {
     char target[PATH_SIZE], next[PATH_SIZE];
     ssize_t len = readlink(path, target, sizeof target - 1);
@@ -60,7 +61,7 @@ static bool follow(char path[static PATH_SIZE]) {
     return true;
 }
 
-/* Leaves the result unknown if the path is too long or its root cannot be read. */
+/* Identifies a directory. If the path is too long or its root cannot be read, leaves `known` false. */
 static void find(const char *path, struct directory *ret_directory) {
     struct directory *directory = ret_directory;
     directory->known = false;

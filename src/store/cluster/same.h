@@ -1,19 +1,19 @@
 /*
  * Detects one store under two names. Different texts may mean the same directory, because of a symbolic link,
- * another path, or a superfluous "./". This must be known before the second one is opened, because that would
- * wait for the first one.
+ * another path, or a superfluous "./". This must be known before the stores are opened: to open one directory
+ * twice would wait for the first store.
  */
 #ifndef TS_STORE_CLUSTER_SAME_H
 #define TS_STORE_CLUSTER_SAME_H
 
 #include "store/contract/url.h"
 
-/* Returns OK, or BAD_USAGE with the places of two list entries that are the same directory, whether it exists
- * yet or not. */
+/* Checks whether two entries of the list are the same directory, whether the directory exists yet or not.
+ * Returns OK, or BAD_USAGE with the places of the two entries. */
 enum ts_store_result store__same_directories(const struct store_url_list *list,
                                              struct ts_store_error *ret_error);
 
-/* BAD_USAGE: the stores at these two places are the same. */
+/* Reports BAD_USAGE: the stores at these two places are the same store. */
 struct store__twice {
     size_t first, second;
     const char *first_name, *second_name;

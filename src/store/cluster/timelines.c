@@ -38,7 +38,8 @@ static uint64_t timeline_of(const struct store__timelines *timelines, size_t pla
     return store->engine->timeline(store);
 }
 
-/* Reads one note. Returns false if the store does not answer. */
+/* Reads the note on store `on` about the store at `place`. Returns false if store `on` does not answer.
+ * Without a note, the timeline is 0. */
 static bool read_note(const struct store__timelines *timelines, size_t on, size_t place,
                       uint64_t *ret_timeline, uint64_t *ret_version) {
     uint8_t bytes[STORE_TIMELINE_KEY_LEN];
@@ -53,7 +54,8 @@ static bool read_note(const struct store__timelines *timelines, size_t on, size_
     return is_read;
 }
 
-/* Calls `visit` for each note that a store has, or could have, about another. */
+/* A function that is called for each note that a store (`on`) has, or could have, about another store
+ * (`place`). */
 typedef void note_visit(const struct store__timelines *timelines, size_t on, size_t place, void *context);
 
 static void for_each(const struct store__timelines *timelines, note_visit *visit, void *context) {
@@ -79,7 +81,8 @@ bool store__timelines_learn(const struct store__timelines *timelines) {
     return is_higher;
 }
 
-/* The first timeline needs no note: there is no lower one. */
+/* Writes a note if it is missing or outdated. The first timeline needs no note, because no timeline is
+ * lower. */
 static void note(const struct store__timelines *timelines, size_t on, size_t place, void *context) {
     const bool *replaces = context;
     const uint64_t timeline = timeline_of(timelines, place);
@@ -94,7 +97,8 @@ static void note(const struct store__timelines *timelines, size_t on, size_t pla
     const struct ts_op ops[] = {{.kind = TS_OP_CHECK, .key = at, .version = version},
                                 {.kind = TS_OP_PUT, .key = at, .value = ts_bytes_of(value, sizeof value)}};
     struct ts_call call = {.kind = TS_CALL_APPLY, .batch = {ops, 2}};
-    /* If it fails, the next turn repeats it; if another process was faster, there is nothing to do. */
+    /* If the write fails, the next turn repeats it. If another process has changed the note first, the check
+     * fails, which is harmless. */
     (void)timelines->call(timelines->context, (uint32_t)on, &call);
 }
 

@@ -1,8 +1,8 @@
 /*
- * Timelines of servers. When a standby takes the place of a server, it begins a higher timeline; the old
- * server, if it comes back, is still on the lower one, and must not be used. A process refuses servers on a
- * lower timeline than the highest that it has seen. So that other processes refuse it, too, the highest
- * timeline of each store is noted on all the other stores.
+ * Timelines of servers. When a standby takes the place of a server, the standby begins a higher timeline. If
+ * the old server is started again, it is still on the lower timeline, and must not be used. A process refuses
+ * servers on a timeline lower than the highest that it has seen. Each store's highest timeline is noted on
+ * all the other stores, so that other processes refuse the old server, too.
  */
 #ifndef TS_STORE_CLUSTER_TIMELINES_H
 #define TS_STORE_CLUSTER_TIMELINES_H
@@ -14,21 +14,21 @@ enum { STORE_TIMELINE_KEY_LEN = 6, STORE_TIMELINE_LEN = 21 };
 /* The key and the value of a note: the timeline of the store at this place. docs/formats/meta.md has the layout. */
 void store__timeline_key(uint32_t place, uint8_t ret_key[static STORE_TIMELINE_KEY_LEN]);
 void store__timeline_encode(uint64_t timeline, uint8_t ret_value[static STORE_TIMELINE_LEN]);
-/* Returns 0 for damaged bytes: unknown. */
+/* Returns the timeline in the value of a note; 0 (unknown) for damaged bytes. */
 uint64_t store__timeline_decode(struct ts_bytes value);
 
 struct store__timelines {
-    struct ts_store *const *stores; /* NULL: not opened */
+    struct ts_store *const *stores; /* indexed by place; NULL: not opened */
     size_t count;
     ts_cluster_call *call;
     void *context;
 };
 
-/* Reads the notes of all stores, and refuses lower timelines from then on. Returns true if a store has a note
- * above the timeline it was used on. Stores that do not answer are left out. */
+/* Reads the notes of all stores that answer. From then on, servers on lower timelines are refused. Returns
+ * true if a note about a store has a higher timeline than the store was used on. */
 bool store__timelines_learn(const struct store__timelines *timelines);
 
-/* Writes what the stores do not know yet. With `replaces`, replaces higher notes, too. */
+/* Writes the notes that are missing or too low. With `replaces`, also replaces notes that are too high. */
 void store__timelines_note(const struct store__timelines *timelines, bool replaces);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to this many keys, every pair is compared; more keys are sorted. */
+/* A batch with at most this many keys is checked by comparing every pair. A larger batch is sorted first. */
 enum { FEW = 12 };
 
 static bool is_write(const struct ts_op *op) {
@@ -44,7 +44,7 @@ static enum ts_store_result check_op(const struct ts_op *op, size_t index, struc
     return TS_STORE_OK;
 }
 
-/* Refuses two operations on one key that exclude each other. */
+/* Refuses two operations on one key if they exclude each other. */
 static enum ts_store_result check_pair(const struct ts_op *ops, size_t earlier, size_t later,
                                        struct ts_store_error *ret_error) {
     if (is_write(&ops[earlier]) != is_write(&ops[later]))
@@ -53,7 +53,8 @@ static enum ts_store_result check_pair(const struct ts_op *ops, size_t earlier, 
                         earlier, later, is_write(&ops[later]) ? "write" : "check");
 }
 
-/* partner is another operation on the key of a check, or NULL. */
+/* Refuses a check for absence if the batch does not put the same key. `partner` is another operation on that
+ * key, or NULL. */
 static enum ts_store_result check_absence(const struct ts_op *ops, size_t index, const struct ts_op *partner,
                                           struct ts_store_error *ret_error) {
     if (ops[index].kind != TS_OP_CHECK || ops[index].version != 0)
@@ -85,7 +86,8 @@ static enum ts_store_result check_few_keys(const struct ts_batch *batch, struct 
     return result;
 }
 
-/* Compares by key, then by position, so that the reported operation does not depend on the sorting. */
+/* Compares operations by key, then by position, so that the reported operation does not depend on the
+ * sorting. */
 static int compare_ops(const void *a, const void *b) {
     const struct ts_op *x = *(const struct ts_op *const *)a, *y = *(const struct ts_op *const *)b;
     int order = ts_bytes_compare(x->key, y->key);
@@ -127,9 +129,9 @@ static enum ts_store_result check_many_keys(const struct ts_batch *batch, struct
 }
 
 /*
- * Operations that our own layers add to a caller's batch, such as a decision and its checks, do not count
- * towards the limits, so that a batch of the documented size can be part of any transaction. They are few,
- * small, and use reserved keys.
+ * Whether an operation was added by our own layers to a caller's batch, such as a decision and its checks.
+ * Such operations do not count towards the limits, so that a batch of the documented size can be part of any
+ * transaction. They are few, small, and use reserved keys.
  */
 static bool is_on_top(const struct ts_op *op, size_t on_top) {
     return on_top < STORE_OPS_ON_TOP && op->kind != TS_OP_BEFORE && op->key.len > 0 && op->key.data[0] == 0 &&

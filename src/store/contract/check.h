@@ -1,5 +1,5 @@
 /*
- * Checks of every call before an engine sees it, so that engines agree on limits and on bad batches.
+ * Checks every call before an engine sees the call, so that all engines agree on limits and on bad batches.
  */
 #ifndef TS_STORE_CONTRACT_CHECK_H
 #define TS_STORE_CONTRACT_CHECK_H

@@ -11,12 +11,12 @@
 #include <poll.h>
 
 /*
- * The clock of a store: the real one, or that of a simulation, which must be safe for all threads that use
- * the store.
+ * The clock of a store: the real clock, or the clock of a simulation. If several threads use the store, its
+ * functions must be thread-safe.
  */
 struct ts_store_clock {
     uint64_t (*wall_ms)(void *context);      /* for NOW and BEFORE, on engines without a server */
-    uint64_t (*monotonic_ns)(void *context); /* for deadlines */
+    uint64_t (*monotonic_ns)(void *context); /* monotonic time, for deadlines */
     void *context;
 };
 extern const struct ts_store_clock store__real_clock;
@@ -31,32 +31,32 @@ struct ts_engine {
     const char *name;
 
     /*
-     * Begins a call whose arguments have been checked (limits, keys, duplicates: store.c does that for all
-     * engines). Sets call->done and call->error when it is finished, here or in a later step. Never blocks on
-     * locks or servers.
+     * Begins a call. store.c has checked its arguments (limits, keys, duplicates) for all engines. When the
+     * call is finished, here or in a later step, sets call->done and call->error. Never blocks on locks or
+     * servers.
      */
     void (*start)(struct ts_store *store, struct ts_call *call);
 
-    /* Makes progress without blocking on locks or servers. Called only while the call is not done. */
+    /* Continues the call without blocking on locks or servers. The call is not done yet. */
     void (*step)(struct ts_store *store, struct ts_call *call);
 
     /*
-     * Ends the call now, because its deadline has passed. The engine sets the result: TIMED_OUT when nothing
-     * can have happened (waiting for a lock, not sent yet), UNKNOWN when the store may have carried out the
-     * call or may still do so.
+     * Ends the call now, because its deadline has passed. Sets the result: TIMED_OUT if the store cannot have
+     * carried out the call (it waits for a lock, or was not sent yet); UNKNOWN if the store may have carried
+     * out the call or may still do so.
      */
     void (*expire)(struct ts_store *store, struct ts_call *call);
 
     /*
-     * The event to wait for before the next step; fd is -1 when a step is possible at once. May end the call
-     * with an error when it cannot wait.
+     * Returns the event to wait for before the next step; fd is -1 if a step is possible at once. If waiting
+     * is not possible, may end the call with an error.
      */
     struct pollfd (*wait_for)(struct ts_store *store, struct ts_call *call);
 
     /*
-     * The store's identity (meta.h). Both functions block until the deadline at most. Writing is atomic and
-     * durable, and compares the version that was read (0: none). On postgres it also waits, for a limited
-     * time, for writers that saw the old record.
+     * Reads and writes the meta record (meta.h). Both functions block until the deadline at most. meta_write
+     * is atomic and durable, and fails if the stored version is not the one that was read (0: no record). On
+     * postgres, meta_write also waits, for a limited time, for writers that saw the old record.
      */
     enum ts_store_result (*meta_read)(struct ts_store *store, uint64_t deadline_ns, struct ts_meta *ret_meta,
                                       struct ts_store_error *ret_error);
@@ -64,17 +64,17 @@ struct ts_engine {
                                        const struct ts_meta *meta, struct ts_store_error *ret_error);
 
     /*
-     * A text that identifies this store under all its names; empty if the store cannot provide one. NULL for
-     * engines whose names are unique. Called before stores become a cluster: returns BAD_CONFIGURATION if
-     * this store cannot be part of a cluster. Blocks until the deadline at most.
+     * Writes a text that identifies this store under all its names; the text is empty if the store cannot
+     * provide one. NULL for engines whose names are unique. Called before stores become a cluster. Returns
+     * BAD_CONFIGURATION if this store cannot be part of a cluster. Blocks until the deadline at most.
      */
     enum ts_store_result (*identify)(struct ts_store *store, uint64_t deadline_ns,
                                      char ret_text[static STORE_IDENTITY_SIZE],
                                      struct ts_store_error *ret_error);
 
     /*
-     * Reads and writes the past of an exclusive store: its directory and the stores it was open with
-     * (past.h); NULL for other engines. A write without sync becomes durable with the next synced one.
+     * Read and write the past of an exclusive store: its directory, and its meetings with other stores
+     * (past.h). NULL for other engines. A write without sync becomes durable with the next synced write.
      */
     enum ts_store_result (*past_read)(struct ts_store *store, struct store__past *ret_past,
                                       struct ts_store_error *ret_error);
@@ -82,19 +82,19 @@ struct ts_engine {
                                        struct ts_store_error *ret_error);
 
     /*
-     * For stores whose server can be replaced by a standby of it; NULL for other engines. A store is on a
-     * timeline, and every replacement begins a higher one. `timeline` returns the highest that is known, 0 if none is,
-     * or STORE_NO_TIMELINE if the store inside a decorator has none.
-     * After `refuse_below` the store is not used on a lower one: its server is an old primary.
+     * For stores whose server can be replaced by a standby; NULL for other engines. A store is on a timeline,
+     * and every replacement begins a higher timeline. `timeline` returns the highest known timeline, 0 if
+     * none is known, or STORE_NO_TIMELINE if the store inside a decorator has no timelines. After
+     * `refuse_below`, a server on a lower timeline is not used: it is an old primary.
      */
     uint64_t (*timeline)(struct ts_store *store);
     void (*refuse_below)(struct ts_store *store, uint64_t timeline);
 
-    /* Sets the cluster and epoch that this process expects. Calls are refused as FOREIGN if the store has
-     * others. */
+    /* Sets the cluster and the epoch that this process expects. If the store has another cluster or epoch, it
+     * refuses calls as FOREIGN. */
     void (*expect)(struct ts_store *store, const struct ts_meta *meta);
 
-    /* Does not wait: the caller has ended all calls. */
+    /* Closes the store. Does not wait, because the caller has ended all calls. */
     void (*close)(struct ts_store *store);
 };
 
@@ -103,22 +103,22 @@ enum ts_store_result store__identify(struct ts_store *store, uint64_t deadline_n
                                      char ret_text[static STORE_IDENTITY_SIZE],
                                      struct ts_store_error *ret_error);
 
-/* Call engine->past_read (all zeros for engines without it) and engine->past_write (only for stores whose
- * past_read sets is_kept). */
+/* Call engine->past_read and engine->past_write. Without past_read, the past is all zeros. past_write may
+ * only be called if past_read has set is_kept. */
 enum ts_store_result store__past_read(struct ts_store *store, struct store__past *ret_past,
                                       struct ts_store_error *ret_error);
 enum ts_store_result store__past_write(struct ts_store *store, const struct store__past *past, bool sync,
                                        struct ts_store_error *ret_error);
 
-/* The head of every engine's own struct. */
+/* The first field of every engine's own struct. */
 struct ts_store {
     const struct ts_engine *engine;
     const struct ts_store_clock *clock; /* never NULL; outlives the store */
     char name[256];                     /* the URL without a password */
-    bool is_exclusive;                  /* one process at a time has it open; earlier ones have ended */
+    bool is_exclusive;                  /* one process at a time has it open; earlier processes have ended */
 };
 
-/* No call may be in progress. Accepts NULL. */
+/* Closes a store, which has no call in progress. Accepts NULL. */
 void ts_store_close(struct ts_store *store);
 
 /*

@@ -1,6 +1,7 @@
 /*
- * The meta record as bytes; docs/formats/meta.md has the layout. Every format begins with the magic and its
- * number and ends with the checksum, so that another format can be distinguished from damage.
+ * The meta record as bytes; docs/formats/meta.md has the layout. Every format begins with the magic and the
+ * number of the format, and ends with the checksum. So a record of another format can be distinguished from a
+ * damaged record.
  */
 #include "store/contract/meta.h"
 
@@ -49,7 +50,7 @@ size_t store__meta_encode(const struct ts_meta *meta, uint8_t ret_bytes[static T
     return len + CHECKSUM_LEN;
 }
 
-/* Bytes with a correct checksum may still come from another program. */
+/* Checks the fields of a record: bytes with a correct checksum may still be from another program. */
 static bool is_sound(const struct ts_meta *meta) {
     return meta->place < meta->place_count && meta->epoch > 0 && meta->epoch <= INT64_MAX &&
            strlen(meta->routing) > 0;

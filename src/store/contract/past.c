@@ -20,7 +20,7 @@ bool store__meeting_fits(const struct store__meeting *of_lower, const struct sto
     return are_equal(of_lower->last, of_higher->last) || are_equal(of_lower->before, of_higher->last);
 }
 
-/* The number of meetings to store: places after the last store that was met are omitted. */
+/* Returns the number of meetings to store. Places after the last store that was met are omitted. */
 static uint32_t count_met(const struct store__past *past) {
     static const struct store__meeting none;
     uint32_t count = TS_CLUSTER_STORES_MAX;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows point into the arena. Clearing keeps its newest block, so a reader that pages through a store soon
- * allocates nothing. */
+/* Memory of rows, which point into the arena. Clearing the rows keeps the newest block of the arena, so a
+ * reader that pages through a store soon allocates nothing more. */
 struct ts_rows_memory {
     struct ts_arena arena;
 };

@@ -61,7 +61,7 @@ static bool is_past(const struct ts_store *store, uint64_t deadline_ns) {
 
 void ts_store_start(struct ts_store *store, struct ts_call *call) {
     call->done = false;
-    /* Does not format a text, because every call comes here. */
+    /* No text is formatted here, because every call passes this line. */
     call->error.result = TS_STORE_OK;
     memcpy(call->error.sqlstate, ts_store_result_meaning(TS_STORE_OK)->sqlstate, sizeof call->error.sqlstate);
     call->error.op = SIZE_MAX;
@@ -111,7 +111,7 @@ void ts_store_cancel(struct ts_call *call) {
     ts_assert(call->done);
 }
 
-/* How long to wait until a time; NULL means no limit. */
+/* Returns the time from now until until_ns, or NULL for no limit. */
 static const struct timespec *time_until(const struct ts_store *store, uint64_t until_ns,
                                          struct timespec *span) {
     if (until_ns == 0)
@@ -124,22 +124,22 @@ static const struct timespec *time_until(const struct ts_store *store, uint64_t 
     return span;
 }
 
-/* The earlier of two times; 0 means no time. */
+/* Returns the earlier of two times; a 0 means that there is no such time. */
 static uint64_t earlier(uint64_t a_ns, uint64_t b_ns) {
     if (a_ns == 0 || b_ns == 0)
         return a_ns == 0 ? b_ns : a_ns;
     return a_ns < b_ns ? a_ns : b_ns;
 }
 
-/* Most transactions touch a handful of stores; for more, the list of descriptors is on the heap. */
+/* More calls than this need a list of descriptors on the heap. Most transactions touch fewer stores. */
 enum { FEW_CALLS = 16 };
 
 void ts_store_wait(struct ts_call *const *calls, size_t count, uint64_t until_ns) {
     struct pollfd few[FEW_CALLS];
     struct pollfd *many = count > FEW_CALLS ? calloc(count, sizeof *many) : NULL;
     struct pollfd *fds = many != NULL ? many : few;
-    /* When memory runs out, waits for only some of them. Then the caller returns when one of those makes
-     * progress, or after a while. */
+    /* When memory runs out, waits for only some of the calls. Then this function returns when one of these
+     * calls makes progress, or after a short time. */
     bool some_only = count > FEW_CALLS && many == NULL;
     const struct ts_store *store = NULL;
     size_t waiting = 0;

@@ -22,8 +22,8 @@ struct parts {
     bool has_password;
 };
 
-/* Splits *rest at the first byte c: returns the part before it, and keeps the part after it. Returns false
- * without such a byte. */
+/* Splits *rest at the first byte c. Sets *ret_before to the part before c, and *rest to the part after c.
+ * Returns false if there is no c. */
 static bool cut(struct ts_bytes *rest, char c, struct ts_bytes *ret_before) {
     const uint8_t *at = rest->len == 0 ? NULL : memchr(rest->data, c, rest->len);
     if (at == NULL)
@@ -49,7 +49,7 @@ static const struct scheme *scheme_of(struct ts_bytes text) {
     return NULL;
 }
 
-/* The part of the text before the first of these characters. */
+/* Returns the part of the text before the first of the characters in `stops`. */
 static struct ts_bytes before_any(struct ts_bytes text, const char *stops) {
     size_t len = 0;
     while (len < text.len && strchr(stops, text.data[len]) == NULL) /* stops at a zero byte, too */
@@ -58,8 +58,9 @@ static struct ts_bytes before_any(struct ts_bytes text, const char *stops) {
 }
 
 /*
- * Makes the URL of a database that could not be parsed safe for a message. A password may be between the
- * first colon and the last at sign, or among the options, and may contain an unescaped question mark.
+ * Returns the URL of a database in a form that is safe for a message, if the URL could not be parsed. A
+ * password may be between the first colon and the last at sign, or among the options. It may contain an
+ * unescaped question mark.
  */
 static const char *shown_database(struct ts_bytes rest, char ret_text[static SHOWN_SIZE]) {
     char escaped[SHOWN_SIZE];
@@ -78,8 +79,8 @@ static const char *shown_database(struct ts_bytes rest, char ret_text[static SHO
     return ret_text;
 }
 
-/* Makes a text that could not be parsed safe for a message. Without a known scheme, shows at most its first
- * word. */
+/* Returns a text that could not be parsed in a form that is safe for a message. Without a known scheme, this
+ * is at most the first word of the text. */
 static const char *shown(struct ts_bytes text, char ret_text[static SHOWN_SIZE]) {
     const struct scheme *scheme = scheme_of(text);
     if (scheme != NULL && scheme->kind == STORE_URL_POSTGRES)
@@ -93,7 +94,8 @@ static const char *shown(struct ts_bytes text, char ret_text[static SHOWN_SIZE])
     return ret_text;
 }
 
-/* Decodes %XX into *to, with a terminator, and moves *to past it; NULL for a bad escape or a zero byte. */
+/* Decodes %XX into *to, adds a terminator, and moves *to after the terminator. Returns the decoded text, or
+ * NULL for a bad escape or a zero byte. */
 static const char *decode(struct ts_bytes part, char **to) {
     char *start = *to;
     for (size_t i = 0; i < part.len; i++) {
@@ -114,8 +116,8 @@ static const char *decode(struct ts_bytes part, char **to) {
     return start;
 }
 
-/* `position` is the index in the list, or SIZE_MAX. A text without a scheme may be the rest of a password
- * that contains a comma. */
+/* Reports a bad URL. `position` is its index in the list, or SIZE_MAX. Without a scheme, the text is not
+ * shown: it may be the rest of a password that contains a comma. */
 static enum ts_store_result bad(struct ts_bytes text, size_t position, const char *why,
                                 struct ts_store_error *ret_error) {
     char escaped[SHOWN_SIZE];
@@ -129,7 +131,7 @@ static enum ts_store_result bad(struct ts_bytes text, size_t position, const cha
 static const char bad_escape[] =
     "\"%\" must be followed by two hex digits other than 00; a percent sign is written %25";
 
-/* [USER[:PASSWORD]@]HOSTS[/DATABASE][?OPTIONS] */
+/* Splits [USER[:PASSWORD]@]HOSTS[/DATABASE][?OPTIONS] into its parts. */
 static void split(struct ts_bytes rest, struct parts *ret_parts) {
     struct parts parts = {0};
     struct ts_bytes authority = rest;
@@ -154,7 +156,7 @@ static void split(struct ts_bytes rest, struct parts *ret_parts) {
     *ret_parts = parts;
 }
 
-/* HOST[:PORT]; returns the reason if it is wrong, or NULL. */
+/* Splits HOST[:PORT]. Returns NULL, or what is wrong with the text. */
 static const char *split_host(struct ts_bytes text, struct ts_bytes *ret_host, struct ts_bytes *ret_port) {
     *ret_port = text;
     if (!ts_bytes_starts_with(text, TS_BYTES("["))) {
@@ -173,7 +175,8 @@ static const char *split_host(struct ts_bytes text, struct ts_bytes *ret_host, s
     return NULL;
 }
 
-/* Decodes the hosts, or the ports, of HOST[:PORT][,HOST[:PORT]]... as one list, as libpq wants them. */
+/* Decodes the hosts, or the ports, of HOST[:PORT][,HOST[:PORT]]... into one list with commas, as libpq
+ * expects. */
 static const char *read_list(struct ts_bytes hosts, bool is_port, const char **ret_list, char **to) {
     static const char none[] = "";
     const char *start = *to;
@@ -194,8 +197,8 @@ static const char *read_list(struct ts_bytes hosts, bool is_port, const char **r
     return NULL;
 }
 
-/* NAME=VALUE[&NAME=VALUE]...; an option that names a part of the URL replaces that part. Returns the reason
- * if it is wrong, or NULL. */
+/* Reads NAME=VALUE[&NAME=VALUE]... An option that names a part of the URL replaces that part. Returns NULL,
+ * or what is wrong with an option. */
 static const char *read_options(struct ts_bytes options, struct store_url *url, char **to) {
     const struct {
         const char *name;
@@ -273,7 +276,8 @@ static const char *check_ports(const struct store_url *url) {
     return NULL;
 }
 
-/* Several hosts are one store: the primary is among them, and the others are its standbys. */
+/* Checks the hosts of the URL. Several hosts are one store: one host is the primary, and the others are its
+ * standbys. */
 static const char *check_hosts(struct store_url *url) {
     const char *wanted = option_of(url, "target_session_attrs");
     url->host_count = list_count(url->host);
@@ -300,7 +304,8 @@ static const char *check_postgres(struct store_url *url) {
     if (url->host[0] == '\0' && address[0] == '\0')
         return "the host is missing; write postgresql://USER@HOST/DATABASE, or ?host=/FOLDER for a socket "
                "directory";
-    /* libpq could parse these as URLs, while this code would take them for names and show them. */
+    /* libpq could parse these parts as URLs. This code would take them for names, and show a password in
+     * them. */
     if (strstr(url->host, "://") != NULL || strstr(address, "://") != NULL ||
         strstr(url->user, "://") != NULL)
         return "the host or the user is itself a URL; give the parts of one URL";
@@ -327,7 +332,7 @@ static const char *read_postgres(struct ts_bytes rest, struct store_url *url, ch
     return wrong != NULL ? wrong : check_postgres(url);
 }
 
-/* HOST[:PORT][,HOST[:PORT]]..., safe for a message. */
+/* Writes HOST[:PORT][,HOST[:PORT]]... in a form that is safe for a message. */
 static const char *shown_hosts(const struct store_url *url, char *to, size_t size) {
     const char *hosts = url->host[0] != '\0' ? url->host : option_of(url, "hostaddr");
     size_t len = 0;
@@ -442,7 +447,7 @@ void store__url_release(struct store_url *url) {
     *url = (struct store_url){0};
 }
 
-/* Returns true if both URLs name the same store, as far as their texts show it. */
+/* Returns true if both URLs name the same store, as far as this can be seen from their texts. */
 static bool is_same_url(const struct store_url *a, const struct store_url *b) {
     ts_assert(a->path != NULL && b->path != NULL); /* both were parsed successfully */
     if (a->kind != b->kind)
@@ -473,7 +478,8 @@ static enum ts_store_result add(struct store_url_list *list, struct ts_bytes tex
     return TS_STORE_OK;
 }
 
-/* Returns true if more hosts may follow a comma: the URL of a database has not got beyond its hosts. */
+/* Returns true if a comma after this text may be followed by another host: the text is a URL of a database,
+ * and ends in the list of hosts. */
 static bool lists_hosts(struct ts_bytes text) {
     const struct scheme *scheme = scheme_of(text);
     if (scheme == NULL || scheme->kind != STORE_URL_POSTGRES)

@@ -30,14 +30,15 @@ struct store_url_option {
     const char *value;
 };
 
-/* Zero-initialise it; release it. The texts are decoded, never NULL, and live as long as the struct does. */
+/* A parsed URL. Zero-initialise it; release it. The texts are decoded, never NULL, and live as long as the
+ * struct. */
 struct store_url {
     enum store_url_kind kind;
-    char name[STORE_URL_NAME_SIZE]; /* for messages: without password and options */
+    char name[STORE_URL_NAME_SIZE]; /* name for messages, without password and options */
     const char *path;               /* memory: the name; rocksdb: the directory */
-    const char *user;               /* postgresql only, as are the texts below; only the host is required */
+    const char *user;               /* this and the texts below: postgresql only; only the host is required */
     const char *password;
-    const char *host; /* one, or a list with commas, like the port */
+    const char *host; /* one host or a list with commas; `port` has the same form */
     const char *port;
     size_t host_count;
     const char *database;
@@ -47,13 +48,14 @@ struct store_url {
     char *decoded; /* memory that the other texts point into */
 };
 
-/* Returns OK or BAD_CONFIGURATION (FAILED when memory runs out), with one line that names the fix and
- * contains no password. */
+/* Parses a URL. Returns OK or BAD_CONFIGURATION (FAILED when memory runs out), with one line that names the
+ * fix and contains no password. */
 enum ts_store_result store__url_parse(struct ts_bytes text, struct store_url *ret_url,
                                       struct ts_store_error *ret_error);
 void store__url_release(struct store_url *url);
 
-/* Item `number` of a list with commas, such as the hosts of a URL; the last one if there are fewer. */
+/* Returns item `number` of a list with commas, such as the hosts of a URL; the last item if the list is
+ * shorter. */
 struct ts_bytes store__url_list_item(const char *list, size_t number);
 
 /* A comma-separated list. Zero-initialise it; release it. */
@@ -62,7 +64,7 @@ struct store_url_list {
     size_t count;
 };
 
-/* Like store__url_parse; the same store twice is an error. */
+/* Parses a list. Returns what store__url_parse returns; the same store twice is an error. */
 enum ts_store_result store__url_list_parse(const char *text, struct store_url_list *ret_list,
                                            struct ts_store_error *ret_error);
 void store__url_list_release(struct store_url_list *list);

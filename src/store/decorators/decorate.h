@@ -6,7 +6,7 @@
 
 #include "store/contract/engine.h"
 
-/* Copies the caller's part of a call, for the inner store. */
+/* Copies the caller's fields of a call into the call for the inner store. */
 static inline void store__call_copy_request(const struct ts_call *outer, struct ts_call *inner) {
     inner->kind = outer->kind;
     inner->batch = outer->batch;
@@ -31,7 +31,7 @@ static inline void store__call_copy_answer(const struct ts_call *inner, struct t
     outer->stall_us = inner->stall_us;
 }
 
-/* The event that the outer call must wait for while the inner call is not done. */
+/* Returns the event that the outer call must wait for while the inner call is not done. */
 static inline struct pollfd store__call_wait_inside(struct ts_call *outer, struct ts_call *inner) {
     struct pollfd ready = inner->store->engine->wait_for(inner->store, inner);
     outer->poll_by_ns = inner->poll_by_ns;

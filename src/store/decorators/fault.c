@@ -33,7 +33,8 @@ struct rule {
     uint64_t struck;
 };
 
-/* A call that no caller waits for any more, with copies of everything that it points to. */
+/* A call that LATE has kept, with copies of everything that it points to. Its caller no longer waits for
+ * it. */
 struct late {
     struct ts_call call;
     bool started;
@@ -63,11 +64,11 @@ enum stage { STAGE_INSIDE, STAGE_DELAYED, STAGE_HANGS };
 struct fault_call {
     struct ts_call inner;
     enum stage stage;
-    bool reply_lost; /* ends UNKNOWN after the inner store has answered */
+    bool reply_lost; /* the call ends with UNKNOWN after the inner store has answered */
     bool then_hangs;
     bool late;
-    uint64_t until_ns; /* DELAYED: end of the delay */
-    uint64_t revivals; /* HANGS: number of revivals at that time */
+    uint64_t until_ns; /* DELAYED: when the delay ends */
+    uint64_t revivals; /* HANGS: number of revivals when the call began to hang */
     int timer_fd;
 };
 
@@ -88,7 +89,7 @@ static bool is_for(const struct ts_fault_rule *rule, const struct ts_call *call)
     return false;
 }
 
-/* The rule that applies to a call, or NULL. The caller holds the mutex. */
+/* Returns the rule that applies to a call, or NULL. The caller holds the mutex. */
 static const struct ts_fault_rule *strike(struct fault_store *store, const struct ts_call *call) {
     const struct ts_fault_rule *struck = NULL;
     for (size_t i = 0; i < store->rule_count; i++) {
@@ -97,7 +98,8 @@ static const struct ts_fault_rule *strike(struct fault_store *store, const struc
         if (!is_for(rule, call))
             continue;
         bool ripe = at->seen++ >= rule->after && (rule->times == 0 || at->struck < rule->times);
-        /* Draws even if another rule applies already, so that rules do not affect each other's draws. */
+        /* Draws a random number even if another rule applies already, so that rules do not affect each
+         * other's draws. */
         bool hit = ripe && (rule->chance.denominator == 0 || ts_prng_chance(&store->prng, rule->chance));
         if (hit && struck == NULL) {
             at->struck++;
@@ -139,7 +141,7 @@ static void hang(struct fault_store *store, struct fault_call *mine) {
     pthread_mutex_unlock(&store->mutex);
 }
 
-/* Continues when the inner store has answered. */
+/* Continues the outer call when the inner store has answered. */
 static void follow(struct fault_store *store, struct ts_call *call) {
     struct fault_call *mine = call->engine_state;
     if (!mine->inner.done)
@@ -208,7 +210,8 @@ static struct late *copy_call(const struct ts_call *call) {
     return late;
 }
 
-/* When memory runs out, the request is lost instead. The caller cannot see the difference. */
+/* Keeps a copy of the call. If memory runs out, the request is lost instead; the caller cannot see the
+ * difference. */
 static void keep_late(struct fault_store *store, const struct ts_call *call) {
     struct late *late = copy_call(call);
     pthread_mutex_lock(&store->mutex);

@@ -32,13 +32,14 @@ enum ts_fault_kind {
 
 struct ts_fault_rule {
     enum ts_fault_kind kind;
-    uint32_t calls; /* TS_FAULT_CALL of each kind of call that it applies to; 0: all */
-    /* Only batches that put a key with this prefix; empty: all batches. Owned by the caller. */
+    uint32_t calls; /* set of TS_FAULT_CALL of the kinds of calls that the rule applies to; 0: all */
+    /* The rule applies only to batches that put a key with this prefix; empty: to all batches. Owned by the
+     * caller. */
     struct ts_bytes puts;
-    uint64_t after; /* number of calls that pass first */
-    uint64_t times; /* number of calls that fail then; 0: all */
-    /* Probability of failure after the first `after` calls; {0, 0}: always. Calls that do not fail are not
-     * counted in `times`. */
+    uint64_t after; /* number of calls that pass before the first failure */
+    uint64_t times; /* number of calls that fail after that; 0: all */
+    /* Probability that a call after the first `after` calls fails; {0, 0}: always. Calls that do not fail are
+     * not counted in `times`. */
     struct ts_ratio chance;
     enum ts_store_result result; /* for ERROR */
     uint64_t delay_ms;           /* for DELAY */
@@ -46,25 +47,26 @@ struct ts_fault_rule {
 
 enum { TS_FAULT_RULES_MAX = 32 };
 
-/* Owns the inner store: closing the fault closes it. Returns NULL when memory runs out; the caller then keeps
- * the store. */
+/* Makes a decorator, which owns the inner store and closes it. Returns NULL when memory runs out; then the
+ * caller still owns the inner store. */
 struct ts_store *ts_fault_new(struct ts_store *inside, uint64_t seed);
 
-/* All of these take a store from ts_fault_new, and may be called while others use it. At most
- * TS_FAULT_RULES_MAX rules. */
+/* All functions below take a store from ts_fault_new, and may be called while other threads use the store.
+ * ts_fault_add adds a rule, at most TS_FAULT_RULES_MAX. */
 void ts_fault_add(struct ts_store *store, const struct ts_fault_rule *rule);
 void ts_fault_clear(struct ts_store *store);
 
-/* The number of calls that rules have failed so far. */
+/* Returns the number of calls that rules have failed so far. */
 uint64_t ts_fault_count(struct ts_store *store);
 
-/* After a crash: whether the store still does not answer, and a function that makes it answer again. Then
- * hanging calls end with UNKNOWN. */
+/* After a crash, ts_fault_is_down returns true until ts_fault_revive makes the store answer again.
+ * ts_fault_revive also ends hanging calls, with UNKNOWN. */
 bool ts_fault_is_down(struct ts_store *store);
 void ts_fault_revive(struct ts_store *store);
 
-/* The calls that LATE has kept, the oldest first: their number, and a function that carries out one of them
- * now. It returns the call's result, or BUSY if the call must wait for a lock and stays in the list. */
+/* ts_fault_late_count returns the number of calls that LATE has kept. ts_fault_deliver carries out one of
+ * them now; index 0 is the oldest. It returns the call's result, or BUSY if the call must wait for a lock;
+ * then the call stays in the list. */
 size_t ts_fault_late_count(struct ts_store *store);
 enum ts_store_result ts_fault_deliver(struct ts_store *store, size_t index);
 

@@ -1,6 +1,6 @@
 /*
- * The backend below the local core: an ordered map of records that changes by atomic batches. There are two,
- * memory.c and rocksdb.c.
+ * The backend below the local core: an ordered map of records that changes by atomic batches. There are two
+ * backends, memory.c and rocksdb.c.
  *
  * Any thread may call any function at any time.
  */
@@ -22,43 +22,43 @@ struct store__held {
 struct store__write_options {
     /* True: durable on return, with all earlier writes. False: durable with the next synced write. */
     bool sync;
-    /* When to stop waiting for a busy backend, by ts_clock_monotonic_ns; 0: the backend decides. */
+    /* When to stop waiting for a busy backend, as a time of ts_clock_monotonic_ns; 0: the backend decides. */
     uint64_t give_up_ns;
-    /* Adds the time spent waiting for the backend; may be NULL. */
+    /* The time spent waiting for the backend is added to this counter; may be NULL. */
     uint64_t *stall_us;
 };
 
 struct store__backend_ops {
-    /* A snapshot, to read several records of one moment. Returns NULL when memory runs out. */
+    /* Opens a snapshot, to read several records as of one moment. Returns NULL when memory runs out. */
     void *(*view_open)(struct store__backend *backend);
     void (*view_close)(struct store__backend *backend, void *view);
 
-    /* The record of a key, in a view; if the view is NULL, the current record. */
+    /* Gets the record of a key from a snapshot, or the current record if `view` is NULL. */
     enum ts_store_result (*get)(struct store__backend *backend, void *view, enum store__space space,
                                 struct ts_bytes key, struct store__held *ret_held,
                                 struct ts_store_error *ret_error);
     void (*let_go)(struct store__backend *backend, struct store__held *held);
 
-    /* Visits the records of a space with from <= key < to, in order, until visit returns false. An empty `to`
-     * means the end of the space. */
+    /* Visits the records of a space with from <= key < to, in order, until `visit` returns false. An empty
+     * `to` means the end of the space. */
     enum ts_store_result (*scan)(struct store__backend *backend, enum store__space space,
                                  struct ts_bytes from, struct ts_bytes to,
                                  bool (*visit)(void *context, struct ts_bytes key, struct ts_bytes stored),
                                  void *context, struct ts_store_error *ret_error);
 
-    /* Writes all records or none. UNKNOWN: the records may or may not exist after a restart. */
+    /* Writes all records or none. UNKNOWN: after a restart, either all records are written or none. */
     enum ts_store_result (*write)(struct store__backend *backend, const struct store__write *writes,
                                   size_t count, struct store__write_options options,
                                   struct ts_store_error *ret_error);
 
     enum ts_store_result (*sync)(struct store__backend *backend, struct ts_store_error *ret_error);
 
-    /* The directory of the records; NULL for a backend without one. */
+    /* Returns the identity of the directory of the records. NULL for a backend without a directory. */
     struct store__origin (*origin)(struct store__backend *backend);
     void (*close)(struct store__backend *backend);
 };
 
-/* The head of every backend's own struct. */
+/* The first field of every backend's own struct. */
 struct store__backend {
     const struct store__backend_ops *ops;
 };

@@ -48,7 +48,7 @@ enum ts_store_result local__allowed(const struct store__local_store *store, enum
     return TS_STORE_OK;
 }
 
-/* Reads one of the store's own records, and calls `use` if the record exists. */
+/* Reads a record of the store itself, and calls `use` if the record exists. */
 static enum ts_store_result read_own(struct store__local *local, enum store__space space, const char *what,
                                      enum ts_store_result (*use)(struct store__local *local,
                                                                  const struct store__record *record,
@@ -135,7 +135,7 @@ enum ts_store_result local__keep_fixed_time(struct store__local *local, struct t
 
 void store__local_keep_time(struct store__local *local) {
     struct ts_store_error ignored;
-    /* A frozen time is stored only when something was written at that time, because it may be a mistake. */
+    /* A frozen time may be a mistake, so it is stored only if something was written at that time. */
     if (local->fixed_ms == 0 && local->last_ms > local->kept_ms)
         (void)keep_time(local, local->last_ms, false, &ignored);
 }
@@ -146,7 +146,8 @@ struct reload {
     enum ts_store_result result;
 };
 
-/* The locks that the record of a promise needs. */
+/* Reads from the record of a promise which locks the promise needs. Returns false when the record is damaged
+ * or memory runs out. */
 static bool wants_of(struct ts_bytes body, struct store__promise *promise) {
     struct store__promise_reader reader;
     if (!store__promise_open(body, &reader))
@@ -175,7 +176,7 @@ static bool reload_promise(void *context, struct ts_bytes key, struct ts_bytes s
     bool sound = promise != NULL && key.len > 0 && key.len <= TS_STORE_GID_MAX &&
                  store__record_open(STORE_SPACE_PROMISE, key, stored, &record) &&
                  wants_of(record.body, promise) && store__promises_reserve(&local->promises) &&
-                 /* Cannot fail: promises that existed at the same time do not conflict. */
+                 /* This cannot wait, because promises that existed at the same time do not conflict. */
                  store__claim_step(local->keys, &promise->claim) == STORE_CLAIM_COMPLETE;
     if (!sound) {
         reload->result = local__damaged(local, "a promise", SIZE_MAX, reload->ret_error);
@@ -225,7 +226,7 @@ static bool init_meta_lock(pthread_rwlock_t *meta_lock) {
     pthread_rwlockattr_t attributes;
     if (pthread_rwlockattr_init(&attributes) != 0)
         return false;
-    /* There are always new batches; a change of meta must still get its turn. */
+    /* Prefers writers: otherwise new batches could keep a change of meta waiting forever. */
     bool made =
         pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) == 0 &&
         pthread_rwlock_init(meta_lock, &attributes) == 0;

@@ -22,24 +22,25 @@ struct store__local {
     const struct ts_store_clock *clock;
     char name[256];
     struct store__locks *keys;
-    struct store__locks *gids; /* only one prepare, commit or abort of a gid at a time */
+    struct store__locks *gids; /* locks on gids: one prepare, commit or abort of a gid at a time */
 
-    /* Held shared while a batch is checked and written, so that no writer that saw the old meta is active
-     * when meta changes. */
+    /* Held shared while a batch is checked and written. So when meta changes, no active writer has seen the
+     * old meta. */
     pthread_rwlock_t meta_lock;
     struct ts_meta meta;
 
     pthread_mutex_t mutex; /* guards the fields below */
     struct store__promises promises;
     uint64_t next_version;
-    uint64_t version_bound; /* stored: no assigned version is above it */
+    uint64_t version_bound; /* stored: every assigned version is at most this one */
     uint64_t last_ms;
-    uint64_t kept_ms;          /* stored: the latest time of earlier processes */
+    uint64_t kept_ms;          /* stored: the latest time that earlier processes used */
     uint64_t fixed_ms;         /* a frozen time; 0: the clock runs */
     struct local__call *calls; /* calls that wait for a lock */
 };
 
-/* A struct ts_store over the database. Several of them share locks and promises, like clients of one server. */
+/* A struct ts_store over the database. Several of these share locks and promises, like clients of one
+ * server. */
 struct store__local_store {
     struct ts_store head;
     struct store__local *local;
@@ -50,16 +51,15 @@ struct store__local_store {
 };
 
 /*
- * Owns the backend, even on failure. Reads meta, version and promises from it, and takes the promises' locks
- * again before any other call can.
+ * Makes the core over a backend, which it owns, even on failure. Reads meta, version and promises from the
+ * backend. Takes the locks of the promises again before any other call can take them.
  */
 enum ts_store_result store__local_new(struct store__backend *backend, const struct ts_store_clock *clock,
                                       const char *name, struct store__local **ret_local,
                                       struct ts_store_error *ret_error);
 void store__local_free(struct store__local *local);
 
-/* Stores the time, so that the next process does not start with an earlier time. If storing fails, the next
- * process may start with an earlier time. */
+/* Stores the time, so that the next process does not start with an earlier time. If storing fails, it may. */
 void store__local_keep_time(struct store__local *local);
 
 /* Freezes the time in this process. Returns BAD_USAGE when the store has seen a later time. Call it before
@@ -68,20 +68,20 @@ enum ts_store_result store__local_fix_time(struct store__local *local, uint64_t 
                                            struct ts_store_error *ret_error);
 
 /*
- * Behaves as if the process had ended and restarted, without closing the backend: waiting calls end as
- * UNAVAILABLE, and everything is read again. No other thread may be in a call. If reading fails, the earlier
- * contents stay.
+ * Behaves as if the process had ended and restarted, without closing the backend. Waiting calls end as
+ * UNAVAILABLE, and the store's records are read again. No other thread may be in a call. If reading fails,
+ * the contents in memory are unchanged.
  */
 enum ts_store_result store__local_restart(struct store__local *local, struct ts_store_error *ret_error);
 
-/* Calls on_close(owner), if on_close is not NULL, after the store was closed. Returns NULL when memory runs
- * out. */
+/* Makes a store over the database. After the store was closed, calls on_close(owner), if on_close is not
+ * NULL. Returns NULL when memory runs out. */
 struct ts_store *store__local_store_new(struct store__local *local, void (*on_close)(void *owner),
                                         void *owner);
 
-/* Everything below is internal to the core, and shared with local_batch.c. */
+/* The declarations below are internal to the core, and shared with local_batch.c. */
 
-/* APPLY, PREPARE, COMMIT and ABORT. */
+/* Begins an APPLY, PREPARE, COMMIT or ABORT. */
 void local__batch_start(struct store__local_store *store, struct ts_call *call);
 void local__batch_step(struct store__local_store *store, struct ts_call *call);
 void local__batch_expire(struct store__local_store *store, struct ts_call *call);
@@ -89,17 +89,17 @@ struct pollfd local__batch_wait_for(struct store__local_store *store, struct ts_
 /* Ends every waiting call. */
 void local__batch_drop_all(struct store__local *local);
 
-/* The store's time; never decreases. */
+/* Returns the store's time, which never decreases. */
 uint64_t local__now_ms(struct store__local *local);
 
-/* Stores a frozen time before the first batch that is written at it. */
+/* Before the first batch that is written at a frozen time, stores that time. */
 enum ts_store_result local__keep_fixed_time(struct store__local *local, struct ts_store_error *ret_error);
 
 /* Checks that the store has the cluster and epoch that the handle expects. The caller holds meta_lock. */
 enum ts_store_result local__allowed(const struct store__local_store *store, enum ts_call_kind kind,
                                     struct ts_store_error *ret_error);
 
-/* The past of the store (engine.h). */
+/* Read and write the past of the store (engine.h). */
 enum ts_store_result local__past_read(struct ts_store *head, struct store__past *ret_past,
                                       struct ts_store_error *ret_error);
 enum ts_store_result local__past_write(struct ts_store *head, const struct store__past *past, bool sync,

@@ -6,10 +6,10 @@
  *   COMMIT    ──► GID ──► there? ──► written, record removed, the promise's locks released ──► done
  *   ABORT     ──► GID ──► there? ──► record removed, the promise's locks released ──► done
  *
- * In the states GID and KEYS a call waits for locks. Only there can it wait or expire. Once it has all its
- * locks, it runs to its end in the thread that polls it, with the meta lock held shared. The gid's lock is
- * taken before the keys' locks. So a PREPARE of a gid that is already promised fails at once, instead of
- * waiting for the promise's own locks.
+ * In the states GID and KEYS a call waits for locks. It can wait or expire only in these two states. Once a
+ * call has all its locks, it runs to its end in the thread that polls it, with the meta lock held shared. The
+ * gid's lock is taken before the keys' locks. So a PREPARE of a gid that is already promised fails at once,
+ * instead of waiting for the promise's own locks.
  */
 #include "store/local/local.h"
 
@@ -20,17 +20,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many versions one stored record of the counter reserves. */
+/* VERSION_BLOCK: how many versions one stored record of the counter reserves. FEW: a batch with more
+ * operations allocates its list of locks. */
 enum { VERSION_BLOCK = 1 << 20, FEW = 8 };
 
 enum stage { STAGE_GID, STAGE_KEYS };
 
 struct local__call {
     struct local__call *next, **link; /* list of waiting calls, under the core's mutex */
-    bool listed;                      /* this call is in the list; only the call's thread uses this field */
+    bool listed;                      /* the call is in the list; used only by the call's thread */
     struct ts_call *call;
     enum stage stage;
-    uint64_t waits_since_ns; /* 0: it has not waited yet */
+    uint64_t waits_since_ns; /* when the wait began; 0: the call has not waited yet */
     struct store__claim gid;
     struct store__want gid_want;
     struct store__claim keys;
@@ -65,7 +66,8 @@ static void join_list(struct store__local *local, struct local__call *mine) {
     mine->listed = true;
 }
 
-/* call->error is set. The claims no longer contain locks that a promise has taken over. */
+/* Ends a call whose call->error is set, and releases its claims. Locks that a promise has taken over are no
+ * longer in the claims. */
 static void end(struct store__local *local, struct local__call *mine) {
     struct ts_call *call = mine->call;
     leave_list(local, mine);
@@ -106,8 +108,8 @@ static struct store__write *writes_add(struct writes *writes, enum store__space 
 }
 
 /*
- * The next version. A block of versions is stored before its first version is used. That write is not synced,
- * because the backend makes writes durable in their order.
+ * Sets *ret_version to the next version. A block of versions is stored before its first version is used. That
+ * write is not synced, because the backend makes writes durable in their order.
  */
 static enum ts_store_result take_version(struct store__local *local, struct ts_call *call,
                                          uint64_t *ret_version) {
@@ -187,7 +189,7 @@ static enum ts_store_result look_add(struct store__local *local, struct ts_call 
     return result;
 }
 
-/* Makes the checks and computes the writes, in the order of the batch. All locks are held. */
+/* Makes the checks of the batch and computes its writes, in the order of the batch. All locks are held. */
 static enum ts_store_result look(struct store__local *local, struct ts_call *call, struct writes *writes) {
     enum ts_store_result result = TS_STORE_OK;
     for (size_t i = 0; i < call->batch.count && result == TS_STORE_OK; i++) {
@@ -227,7 +229,7 @@ static enum ts_store_result write_all(struct store__local *local, struct ts_call
                                       const struct writes *writes, bool sync) {
     const struct store__write_options options = {
         .sync = sync, .give_up_ns = call->deadline_ns, .stall_us = &call->stall_us};
-    /* Not synced: the backend makes it durable no later than the following write. */
+    /* This write is not synced, because it becomes durable no later than the following write. */
     const enum ts_store_result result = local__keep_fixed_time(local, &call->error);
     if (result != TS_STORE_OK)
         return result;
@@ -250,7 +252,8 @@ static enum ts_store_result run_apply(struct store__local *local, struct ts_call
     return result;
 }
 
-/* Makes the body of a promise's record; the caller frees it. Checks are stored because of their locks. */
+/* Makes the body of a promise's record; the caller frees it. Checks are stored, too, because a restart must
+ * lock their keys again. */
 static uint8_t *encode_promise(const struct ts_batch *batch, const struct writes *writes, uint64_t version,
                                size_t *ret_len) {
     size_t len = STORE_PROMISE_HEAD;
@@ -369,7 +372,7 @@ static void run_batch(struct store__local_store *store, struct local__call *mine
     writes_release(&writes);
 }
 
-/* Makes the writes of the promise and the removal of its record. They borrow from the record. */
+/* Makes the writes of the promise and the removal of its record. The writes borrow from the record. */
 static bool writes_of_promise(struct ts_bytes gid, struct ts_bytes body, struct writes *writes) {
     struct store__promise_reader reader;
     struct store__entry entry;
@@ -420,7 +423,7 @@ static enum ts_store_result write_abort(struct store__local *local, struct ts_ca
     return write_all(local, call, &writes, false);
 }
 
-/* The promise of the call's gid, or NULL. It stays valid while the gid's lock is held. */
+/* Returns the promise of the call's gid, or NULL. It is valid while the gid's lock is held. */
 static struct store__promise *find_promise(struct store__local *local, const struct ts_call *call) {
     pthread_mutex_lock(&local->mutex);
     struct store__promise *promise = store__promises_find(&local->promises, call->gid);
@@ -450,7 +453,7 @@ static void finish_promise(struct store__local_store *store, struct ts_call *cal
     pthread_rwlock_unlock(&local->meta_lock);
 }
 
-/* Takes the locks of the stage. When memory runs out, it ends the call. */
+/* Takes the locks of the current stage. When memory runs out, ends the call. */
 static enum store__claim_state take_locks(struct store__local *local, struct local__call *mine) {
     bool of_gid = mine->stage == STAGE_GID;
     struct store__claim *claim = of_gid ? &mine->gid : &mine->keys;
@@ -474,7 +477,8 @@ static enum store__claim_state take_locks(struct store__local *local, struct loc
     return state;
 }
 
-/* Returns true while the call waits for a lock. When it returns false, the call is done. */
+/* Continues the call. Returns true while the call waits for a lock. When it returns false, the call is
+ * done. */
 static bool advance(struct store__local_store *store, struct local__call *mine) {
     struct store__local *local = store->local;
     struct ts_call *call = mine->call;
@@ -506,7 +510,7 @@ static bool advance(struct store__local_store *store, struct local__call *mine) 
     return false;
 }
 
-/* The locks of the batch. Returns false when memory runs out. */
+/* Initialises the claim on the keys of the batch. Returns false when memory runs out. */
 static bool init_keys(struct local__call *mine, const struct ts_batch *batch) {
     struct store__want *wants = batch->count <= FEW ? mine->few : malloc(batch->count * sizeof *wants);
     if (wants == NULL)

@@ -22,7 +22,7 @@
 struct store__lock {
     struct store__lock *next; /* the next lock in its bucket */
     uint64_t hash;
-    size_t shared;  /* number of holders that share it */
+    size_t shared;  /* number of claims that hold it shared */
     bool exclusive; /* one claim holds it exclusively */
     struct store__claim *first, *last;
     size_t key_len;
@@ -36,7 +36,7 @@ struct store__locks {
     struct store__lock **buckets;
     size_t bucket_count; /* a power of two */
     size_t count;
-    int spare_fds[SPARE_FDS]; /* unused eventfds, because creating one often costs more than the wait */
+    int spare_fds[SPARE_FDS]; /* unused eventfds, kept because creating one often costs more than the wait */
     size_t spare_fd_count;
 };
 
@@ -70,7 +70,7 @@ static int compare_wants(const void *a, const void *b) {
     return ts_bytes_compare(x->key, y->key);
 }
 
-/* Most batches are small, and often sorted already. */
+/* Sorts the wants by key. Most batches are small, and often already sorted. */
 static void sort_wants(struct store__want *wants, size_t count) {
     enum { FEW = 12 };
     if (count > FEW) {
@@ -98,7 +98,7 @@ void store__claim_init(struct store__claim *claim, struct store__want *wants, si
     *claim = (struct store__claim){.wants = wants, .count = merged, .wake_fd = -1};
 }
 
-/* If the table cannot grow, its chains only become longer. */
+/* Grows the table. If memory runs out, the chains only become longer. */
 static void grow(struct store__locks *locks) {
     size_t bucket_count = 2 * locks->bucket_count;
     struct store__lock **buckets = calloc(bucket_count, sizeof(void *));
@@ -168,14 +168,15 @@ static void leave_queue(struct store__lock *lock, struct store__claim *claim) {
     claim->waiting = false;
 }
 
-/* Gives the lock to the claims at the head of its queue, as long as they can share it. */
+/* Gives the lock to the claims at the head of its queue, as long as these can share the lock with its
+ * holders. */
 static void hand_on(struct store__lock *lock) {
     struct store__claim *claim;
     while ((claim = lock->first) != NULL && goes_with_holders(lock, claim->wants[claim->held].exclusive)) {
         leave_queue(lock, claim);
         hold(claim);
         if (claim->wake_fd >= 0)
-            /* Fails only when the counter is full, and then the descriptor is already readable. */
+            /* The write fails only if the counter is full, and then the descriptor is already readable. */
             (void)eventfd_write(claim->wake_fd, 1);
     }
 }
@@ -208,7 +209,7 @@ enum store__claim_state store__claim_step(struct store__locks *locks, struct sto
 
 static void drain(int fd) {
     eventfd_t ignored;
-    /* Fails when the counter is empty, which is fine. */
+    /* The read fails if the counter is empty, which is harmless. */
     (void)eventfd_read(fd, &ignored);
 }
 
@@ -233,7 +234,7 @@ bool store__claim_wait_fd(struct store__locks *locks, struct store__claim *claim
     return possible;
 }
 
-/* Keeps the descriptor for the next claim if there is room. */
+/* Keeps the claim's descriptor for another claim. If there is no room, closes it. */
 static void spare_fd(struct store__locks *locks, struct store__claim *claim) {
     if (claim->wake_fd < 0)
         return;

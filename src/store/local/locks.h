@@ -1,10 +1,10 @@
 /*
  * A fair table of locks on keys, shared or exclusive, first come, first served.
  *
- * A *claim* is the set of all locks of one batch or promise. It takes them one by one in the order of their
- * keys, so two claims never wait for each other. A promise's claim has all its locks and waits for nothing. A
- * claim queues after earlier ones even if it could share the lock with its holders, so that readers cannot
- * starve a writer.
+ * A *claim* is the set of all locks of one batch or promise. A claim takes its locks one by one in the order
+ * of their keys, so two claims never wait for each other. A promise's claim has all its locks and waits for
+ * nothing. A claim queues after earlier claims even if it could share the lock with the holders, so that
+ * readers cannot starve a writer.
  *
  * A claim belongs to one thread at a time. Nothing here blocks: a claim that must wait reports it, and
  * store__claim_wait_fd returns a descriptor that becomes readable when the claim has the lock.
@@ -30,10 +30,10 @@ struct store__want {
 struct store__claim {
     struct store__want *wants; /* sorted, each key once; owned by the claim once it is complete */
     size_t count;
-    size_t held; /* it holds the first `held` of them */
+    size_t held; /* the claim holds the locks of the first `held` wants */
 
-    /* The fields below belong to the table, under its mutex. */
-    bool waiting; /* in the queue of wants[held] */
+    /* The table owns the fields below; its mutex guards them. */
+    bool waiting; /* the claim is in the queue of wants[held] */
     int wake_fd;  /* -1, or the descriptor to signal */
     struct store__claim *ahead, *behind;
 };
@@ -46,19 +46,19 @@ enum store__claim_state {
 
 struct store__locks *store__locks_new(void);
 
-/* All claims must be released before. */
+/* Frees the table. All claims must have been released before. */
 void store__locks_free(struct store__locks *locks);
 
-/* Sorts and merges the wants in place. A key that is wanted both shared and exclusive is wanted exclusive.
- * The claim holds no lock yet. */
+/* Makes a claim without any lock. Sorts and merges the wants in place. A key that is wanted both shared and
+ * exclusive is locked exclusively. */
 void store__claim_init(struct store__claim *claim, struct store__want *wants, size_t count);
 
-/* Takes as many locks as it can. */
+/* Takes locks until the claim is complete or must wait. */
 enum store__claim_state store__claim_step(struct store__locks *locks, struct store__claim *claim);
 
 /*
- * A descriptor that becomes readable when a waiting claim can continue; -1 if it can continue now. Returns
- * false when the system has no more descriptors; the claim keeps waiting.
+ * Sets *ret_fd to a descriptor that becomes readable when a waiting claim can continue, or to -1 if the claim
+ * can continue now. Returns false when the system has no more descriptors. The claim then still waits.
  */
 bool store__claim_wait_fd(struct store__locks *locks, struct store__claim *claim, int *ret_fd);
 
@@ -66,7 +66,7 @@ bool store__claim_wait_fd(struct store__locks *locks, struct store__claim *claim
  * wants. */
 void store__claim_release(struct store__locks *locks, struct store__claim *claim);
 
-/* How many keys are locked or waited for. */
+/* Returns how many keys are locked or waited for. */
 size_t store__locks_count(struct store__locks *locks);
 
 #endif

@@ -7,10 +7,10 @@
  *             head   "d a"   "d b" "d c"  "d d"   "p g"
  *
  * The height of a key's tower follows from its hash, so that two runs build the same list. Readers share the
- * lock; a record that a reader holds survives the removal of its key.
+ * lock. A record that a reader holds remains valid after its key is removed.
  *
- * `undo` keeps the records that unsynced writes have replaced, newest last, until the next sync: a power loss
- * restores them.
+ * Until the next sync, `undo` keeps the records that unsynced writes have replaced, newest last. A simulated
+ * power loss restores these records.
  */
 #include "store/local/memory.h"
 
@@ -91,7 +91,7 @@ static void let_record_go(struct record *record) {
 }
 
 static size_t height_of(struct ts_bytes key) {
-    /* One key in four is one level higher. */
+    /* The tower of one key in four has a further level, that of one in sixteen two, and so on. */
     uint64_t hash = ts_xxh64_of_bytes(key);
     size_t height = 1;
     while (height < TOWER_MAX && (hash & 3) == 0) {
@@ -101,7 +101,8 @@ static size_t height_of(struct ts_bytes key) {
     return height;
 }
 
-/* The first node that is not before key; fills `links` with the pointers that lead past key on each level. */
+/* Returns the first node that is not before `key`. On each level, sets links[level] to the pointer that skips
+ * all nodes before `key`. */
 static struct node *seek(struct memory_backend *backend, struct ts_bytes key,
                          struct node **links[TOWER_MAX]) {
     struct node **level = backend->first;
@@ -132,8 +133,8 @@ static struct node *new_node(struct ts_bytes key) {
     return node;
 }
 
-/* Puts the record and takes over the caller's reference; with NULL removes the key. Uses `fresh` if the key
- * is new, otherwise returns it. */
+/* Sets the record of a key and takes over the caller's reference; if `record` is NULL, removes the key. If
+ * the key is new, uses the node `fresh` and returns NULL. Otherwise returns `fresh`. */
 static struct node *set(struct memory_backend *backend, struct ts_bytes key, struct record *record,
                         struct node *fresh) {
     struct node **links[TOWER_MAX];
@@ -201,8 +202,8 @@ static enum ts_store_result scan(struct store__backend *head, enum store__space 
     struct memory_backend *backend = (struct memory_backend *)head;
     (void)ret_error;
     struct full_key full;
-    /* A bound may be longer than any key. Truncating it is safe, because no key lies between the truncated
-     * bound and the bound. */
+    /* A bound may be longer than any key. Truncating the bound is safe, because no key is between the
+     * truncated bound and the whole bound. */
     bool cut = from.len > TS_STORE_KEY_MAX;
     make_key(space, cut ? ts_bytes_first(from, TS_STORE_KEY_MAX) : from, &full);
     pthread_rwlock_rdlock(&backend->lock);
@@ -218,7 +219,8 @@ static enum ts_store_result scan(struct store__backend *head, enum store__space 
     return TS_STORE_OK;
 }
 
-/* Everything that a write needs, allocated before the first change, so that it cannot fail halfway. */
+/* Everything that one write needs. It is allocated before the first change, so that no write fails
+ * halfway. */
 struct step {
     struct record *record;
     struct node *node;
@@ -385,7 +387,7 @@ static void undo_all(struct memory_backend *backend) {
         struct undo *undo = &backend->undo[--backend->undo_count];
         struct ts_bytes key = ts_bytes_of(undo->key, undo->key_len);
         struct node *fresh = undo->record == NULL ? NULL : new_node(key);
-        /* Only simulations call this. It cannot continue without memory. */
+        /* Only simulations call this function. A simulation cannot continue without memory. */
         ts_assert(undo->record == NULL || fresh != NULL);
         free(set(backend, key, undo->record, fresh));
     }

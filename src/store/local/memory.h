@@ -1,9 +1,9 @@
 /*
- * A store in memory: for simulations and tests, and the shortest engine to read.
+ * A store in memory, for simulations and tests. It is the shortest engine to read.
  *
- * It has no threads and no clock of its own. With the clock of a simulation, its behaviour depends only on
- * the order of the calls. The contents are a separate object that lives longer than the stores over it, so
- * that a simulation can kill a process or a machine and open the same store again.
+ * A store in memory has no threads and no clock of its own. With the clock of a simulation, its behaviour
+ * depends only on the order of the calls. The contents are a separate object that lives longer than the
+ * stores over it. So a simulation can kill a process or a machine and open the contents again.
  */
 #ifndef TS_STORE_LOCAL_MEMORY_H
 #define TS_STORE_LOCAL_MEMORY_H
@@ -12,23 +12,26 @@
 
 struct ts_memory;
 
-/* Returns NULL when memory runs out. The clock (NULL: the real one) must stay valid as long as the memory. */
+/* Makes empty contents. Returns NULL when memory runs out. The clock (NULL: the real clock) must be valid as
+ * long as the contents. */
 struct ts_memory *ts_memory_new(const char *name, const struct ts_store_clock *clock);
 
-/* All its stores must be closed. Accepts NULL. */
+/* Frees the contents. All stores over them must be closed. Accepts NULL. */
 void ts_memory_free(struct ts_memory *memory);
 
-/* A store over the contents; the caller closes it. Several stores over the same contents are like clients of
- * one server: they share locks and promises. Returns NULL when memory runs out. */
+/* Opens a store over the contents; the caller closes it. Several stores over the same contents are like
+ * clients of one server: they share locks and promises. Returns NULL when memory runs out. */
 struct ts_store *ts_memory_open(struct ts_memory *memory);
 
-/* A store over its own contents, which are freed when it is closed. Returns NULL when memory runs out. */
+/* Opens a store over new contents, which are freed when the store is closed. Returns NULL when memory runs
+ * out. */
 struct ts_store *ts_memory_open_new(const char *name, const struct ts_store_clock *clock);
 
 /*
- * Simulates that the server dies and restarts with its contents. Waiting calls end as UNAVAILABLE, and the
- * locks of promises are taken again from their records. With lose_unsynced, commits and aborts since the last
- * durable call are lost, as after a power failure. Only one thread may use it meanwhile. Stores stay open.
+ * Simulates that the server dies and restarts with its contents. Waiting calls end as UNAVAILABLE. The locks
+ * of promises are taken again, as their records say. With lose_unsynced, commits and aborts since the last
+ * durable call are lost, as after a power failure. No other thread may use the contents meanwhile. Stores
+ * over the contents remain open.
  */
 struct ts_memory_crash {
     bool lose_unsynced;

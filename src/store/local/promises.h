@@ -13,11 +13,11 @@
 struct store__promise {
     struct store__promise *next; /* the next promise in its bucket */
     uint64_t time_ms;            /* the store's time at prepare */
-    struct store__claim claim;   /* a complete claim */
+    struct store__claim claim;   /* the promise's locks, a complete claim */
     char gid[TS_STORE_GID_MAX + 1];
 };
 
-/* {0} is empty. */
+/* A table of promises, by name. {0} is an empty table. */
 struct store__promises {
     struct store__promise **buckets;
     size_t bucket_count;
@@ -26,19 +26,20 @@ struct store__promises {
 
 struct store__promise *store__promises_find(const struct store__promises *promises, const char *gid);
 
-/* Reserves room for one more promise, so that the next add cannot fail. Returns false when memory runs out. */
+/* Reserves room for one more promise, so that the next store__promises_add cannot fail. Returns false when
+ * memory runs out. */
 bool store__promises_reserve(struct store__promises *promises);
 
-/* Takes ownership of the promise. Its gid must not be in the table, and room must be reserved. */
+/* Adds the promise and takes ownership of it. Its gid must not be in the table, and room must be reserved. */
 void store__promises_add(struct store__promises *promises, struct store__promise *promise);
 
 /* Removes the promise from the table; the caller then owns it. */
 void store__promises_take(struct store__promises *promises, struct store__promise *promise);
 
-/* One row for each, ordered by gid. Returns false when memory runs out. */
+/* Adds one row for each promise, ordered by gid. Returns false when memory runs out. */
 bool store__promises_list(const struct store__promises *promises, struct ts_rows *rows);
 
-/* Removes and returns any promise; returns NULL when there is none. */
+/* Removes any one promise and returns it; the caller then owns it. Returns NULL when the table is empty. */
 struct store__promise *store__promises_take_any(struct store__promises *promises);
 
 /* Frees the table's own memory. The table must be empty. */

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* The checksum includes the space and the key, so that a record under another key counts as damaged. */
+/* Returns the checksum of a record. It covers the space and the key, so that a record under another key
+ * counts as damaged. */
 static uint64_t checksum(enum store__space space, struct ts_bytes key, const struct store__record *record) {
     uint8_t parts[25];
     parts[0] = (uint8_t)space;

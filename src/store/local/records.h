@@ -1,6 +1,6 @@
 /*
- * The records of memory and rocksdb: with a checksum, in spaces of keys. docs/formats/rocksdb.md has the
- * layouts.
+ * The records of the engines memory and rocksdb. Each has a checksum and is in a space of keys.
+ * docs/formats/rocksdb.md has the layouts.
  *
  * Every record has a head of 16 bytes and a body. The head has a checksum over space, key, number and body,
  * and then the number; both are little-endian. The meaning of the number depends on the space.
@@ -10,7 +10,8 @@
 
 #include "turnstone/store.h"
 
-/* The first byte of a stored key. Part of the format: never change a value. */
+/* The space of a record: the first byte of its stored key. The values are part of the format: never change
+ * one. */
 enum store__space {
     STORE_SPACE_COUNTER = 'c', /* the empty key: number is a version above all assigned ones; body empty */
     STORE_SPACE_DATA = 'd',    /* number is the version, body the value */
@@ -23,17 +24,17 @@ enum store__space {
 
 enum { STORE_RECORD_HEAD = 16, STORE_COUNTER_DIGITS = 20 };
 
-/* One record to be written or removed. */
+/* One record to write or to remove. */
 struct store__write {
     enum store__space space;
     bool remove;
     struct ts_bytes key;
-    struct ts_bytes body; /* may point to `digits`; then the write must not be moved */
+    struct ts_bytes body; /* may point to `digits`; then the struct must not be moved */
     uint8_t head[STORE_RECORD_HEAD];
     uint8_t digits[STORE_COUNTER_DIGITS];
 };
 
-/* Makes the head from space, key and body. */
+/* Makes the head of the record from its space, key, number and body. */
 void store__record_seal(struct store__write *write, uint64_t number);
 
 struct store__record {
@@ -46,7 +47,7 @@ bool store__record_open(enum store__space space, struct ts_bytes key, struct ts_
                         struct store__record *ret_record);
 
 /*
- * The body of a promise: the version that its writes get, and entries in the order of the batch.
+ * The body of a promise has the version that its writes get, and then entries in the order of the batch.
  *
  *   u64 version, u32 entry count, then for each entry: u8 kind, u16 key length, u32 value length, key, value
  */
@@ -60,17 +61,18 @@ struct store__entry {
 
 enum { STORE_PROMISE_HEAD = 12, STORE_ENTRY_HEAD = 7 };
 
-/* Appends to *at and moves it. The caller has computed the size before. */
+/* Append a head or an entry at *at, and move *at to its end. The caller has made enough room. */
 void store__promise_put_head(uint8_t **at, uint64_t version, uint32_t count);
 void store__promise_put_entry(uint8_t **at, const struct store__entry *entry);
 
 struct store__promise_reader {
     struct ts_bytes rest;
     uint64_t version;
-    uint32_t count; /* unread entries */
+    uint32_t count; /* number of unread entries */
 };
 
-/* Both return false when the body is damaged. next also returns false at the end, with count 0. */
+/* Both return false when the body is damaged. store__promise_next also returns false at the end; `count` is
+ * then 0. */
 bool store__promise_open(struct ts_bytes body, struct store__promise_reader *ret_reader);
 bool store__promise_next(struct store__promise_reader *reader, struct store__entry *ret_entry);
 

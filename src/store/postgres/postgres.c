@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* With less remaining time than this, another request to the server is not sent. */
+/* RACES_MAX: how often a job runs again after a race. WORTH_ASKING_MS: with less remaining time, no further
+ * request is sent. */
 enum { RACES_MAX = 100, WORTH_ASKING_MS = 200 };
 
 uint64_t postgres__time_seen(struct postgres_store *store, uint64_t time_ms) {
@@ -35,7 +36,7 @@ static bool is_past(const struct postgres_job *job) {
     return job->deadline_ns != 0 && monotonic_ns(job) >= job->deadline_ns;
 }
 
-/* Ends the job: returns the slot, with its connection if that is still usable. */
+/* Ends the job. Returns its slot, and with keep_connection also the connection if that is still usable. */
 static void finish(struct postgres_job *job, bool keep_connection) {
     struct postgres_slot *slot = job->slot;
     if (slot != NULL) {
@@ -53,7 +54,7 @@ static void finish(struct postgres_job *job, bool keep_connection) {
     job->done = true;
 }
 
-/* Sends the job's statements. Returns false when the job is done. */
+/* Sends the job's statements. If that fails, ends the job and returns false. */
 static bool run(struct postgres_job *job) {
     job->phase = POSTGRES_RUNNING;
     job->main_done = job->last_done = job->again = false;
@@ -76,8 +77,9 @@ static bool connect_slot(struct postgres_job *job) {
     return false;
 }
 
-/* libpq tries the next host only if one cannot be reached. A host that answers and refuses, for example a
- * standby that does not have the database yet or has no connection left, must not hide the primary either. */
+/* Continues with the next host after a host has refused the connection. libpq does so only if a host cannot
+ * be reached. But a host that answers and refuses, for example a standby that does not have the database yet,
+ * must not hide the primary either. */
 static bool connect_elsewhere(struct postgres_job *job) {
     const bool is_refused =
         job->error.result == TS_STORE_BAD_CONFIGURATION || job->error.result == TS_STORE_BUSY;
@@ -89,14 +91,16 @@ static bool connect_elsewhere(struct postgres_job *job) {
     return connect_slot(job);
 }
 
-/* A connection that was made before a standby took the place of its server is not used any more. */
+/* Runs the job on the slot's connection, or makes a new connection. A connection is not used any more if a
+ * standby has taken the place of its server since. */
 static bool begin_on_slot(struct postgres_job *job) {
     if (postgres__connection_is_alive(job->slot) && !postgres__connection_is_outdated(job))
         return run(job);
     return connect_slot(job);
 }
 
-/* The session is set up. An old primary that has come back would accept writes that nobody else ever sees. */
+/* Continues when the session is set up, but not on an old primary that was started again: nobody else would
+ * ever see what it accepts. */
 static bool begin_session(struct postgres_job *job) {
     job->slot->is_set_up = true;
     if (!postgres__connection_is_outdated(job))
@@ -123,7 +127,7 @@ static bool run_again(struct postgres_job *job) {
     return run(job);
 }
 
-/* The server stopped at its own timeout, and nothing else stopped it. */
+/* Whether the server ended the statement at its statement timeout, and not for another reason. */
 static bool ran_out_of_time(const struct postgres_job *job) {
     return job->deadline_ns != 0 && job->error.result == TS_STORE_TIMED_OUT &&
            monotonic_ns(job) - job->sent_ns >= job->slot->statement_timeout_ms * 1000000;
@@ -226,7 +230,7 @@ static void end_if_done(struct ts_call *call) {
 
 static void start(struct ts_store *base, struct ts_call *call) {
     if (call->kind == TS_CALL_SYNC) {
-        call->done = true; /* everything that the server has answered is durable */
+        call->done = true; /* everything that the server has answered is already durable */
         return;
     }
     struct postgres_job *job = calloc(1, sizeof *job);
@@ -307,11 +311,11 @@ static const struct ts_engine engine = {
     .close = close_store,
 };
 
-/* Options with a fixed set of values. libpq would notice a wrong value only when it connects. NULL: a whole
- * number. */
+/* Options with a fixed set of values. Without this check, libpq would report a wrong value only when it
+ * connects. `values` is NULL for whole numbers. */
 static const struct {
     const char *name;
-    const char *values; /* the allowed values, each between bars */
+    const char *values; /* the allowed values, with a bar before and after each */
 } option_values[] = {
     {"sslmode", "|disable|allow|prefer|require|verify-ca|verify-full|"},
     {"gssencmode", "|disable|prefer|require|"},
@@ -354,7 +358,7 @@ static enum ts_store_result check_value(const struct store_url *url, const struc
     return TS_STORE_OK;
 }
 
-/* Options that libpq does not know are a mistake in the URL; report them before connecting. */
+/* Reports options that libpq does not know before connecting, because they are a mistake in the URL. */
 static enum ts_store_result check_options(const struct store_url *url, struct ts_store_error *ret_error) {
     PQconninfoOption *known = PQconndefaults();
     enum ts_store_result result = TS_STORE_OK;

@@ -13,8 +13,8 @@
  *   RUNNING     libpq has the call's statements; the answers are collected until the last sync
  *   HELD        the server stopped a little before the deadline; the answer waits until the deadline
  *
- * A slot belongs to one job at a time, and only that job's thread touches it. The pool's mutex guards its
- * lists; it is held for a few instructions, never while sending or waiting.
+ * A slot belongs to one job at a time, and only that job's thread touches the slot. The pool's mutex guards
+ * the lists of the pool. It is held for a few instructions, never while sending or waiting.
  */
 #ifndef TS_STORE_POSTGRES_POSTGRES_H
 #define TS_STORE_POSTGRES_POSTGRES_H
@@ -30,15 +30,15 @@
 enum { POSTGRES_CONNECTIONS_DEFAULT = 32, POSTGRES_CONNECT_TIMEOUT_MS_DEFAULT = 10000 };
 
 /*
- * A store over the database that the URL names. Does not connect: the first call does. Options with value 0
- * get the defaults above.
+ * Makes a store over the database that the URL names. The store connects at its first call. Options with
+ * value 0 get the defaults above.
  */
 enum ts_store_result store__postgres_open(const struct store_url *url, const struct ts_store_options *options,
                                           struct ts_store **ret_store, struct ts_store_error *ret_error);
 
 /* The declarations below are for the files of the engine. */
 
-/* Statements that a session prepares when it first needs them. X(SUFFIX) */
+/* Statements that a session prepares when it first needs each of them. X(SUFFIX) */
 #define POSTGRES_STATEMENTS(X)                                                                               \
     X(BEGIN)                                                                                                 \
     X(CLAIM)                                                                                                 \
@@ -58,25 +58,26 @@ enum postgres_statement { POSTGRES_STATEMENTS(POSTGRES_STATEMENT_ENUM) POSTGRES_
 struct postgres_statement_text {
     const char *name;
     const char *sql;
-    const char *unqueued_sql; /* for servers without advisory locks; NULL when sql uses none */
+    const char *unqueued_sql; /* like `sql`, without advisory locks; NULL when `sql` uses none */
     const Oid *types;
     int type_count;
 };
 const struct postgres_statement_text *postgres__statement(enum postgres_statement statement);
 
-/* Creates schema and tables; each is sent as a separate statement. Ends with NULL. */
+/* Statements that create the schema and its tables; each is sent separately. NULL ends the list. */
 extern const char *const postgres__schema[];
 
-/* The items of a pipeline, in the order of sending: each answer belongs to one. */
+/* The kinds of items in a pipeline. Each answer of the server belongs to one item, in the order of
+ * sending. */
 enum postgres_item {
-    POSTGRES_ITEM_SETTING,  /* errors are ignored */
-    POSTGRES_ITEM_PLACE,    /* the row has the number of the database */
-    POSTGRES_ITEM_TIMELINE, /* the row has the timeline of the server; errors are ignored */
-    POSTGRES_ITEM_PARSE,    /* prepares the statement */
+    POSTGRES_ITEM_SETTING,  /* a setting of the session; errors are ignored */
+    POSTGRES_ITEM_PLACE,    /* asks for the number of the database */
+    POSTGRES_ITEM_TIMELINE, /* asks for the timeline of the server; errors are ignored */
+    POSTGRES_ITEM_PARSE,    /* prepares a statement */
     POSTGRES_ITEM_DRAWN,    /* the first statement of a small batch: the row has the drawn version */
     POSTGRES_ITEM_MINOR,    /* part of the call; its answer is ignored */
     POSTGRES_ITEM_MAIN,     /* the statement of the call; if there are several, the last one */
-    POSTGRES_ITEM_LAST,     /* the statement that takes effect: PREPARE TRANSACTION, COMMIT */
+    POSTGRES_ITEM_LAST,     /* the statement that commits or prepares: PREPARE TRANSACTION, COMMIT */
     POSTGRES_ITEM_SYNC,
 };
 
@@ -85,29 +86,29 @@ enum { POSTGRES_ITEMS_MAX = 56, POSTGRES_PREFIX_SIZE = 32, POSTGRES_IDENTITY_LEN
 struct postgres_sent {
     enum postgres_item item;
     enum postgres_statement statement; /* the statement of PARSE or of a prepared statement */
-    size_t entry; /* the key of a batch that it concerns, from 1; 0: none in particular */
+    size_t entry; /* number of the key of the batch that the item is about, from 1; 0: no single key */
 };
 
 struct postgres_slot {
-    struct postgres_slot *next; /* the next free slot */
-    PGconn *conn;               /* NULL: none yet, or lost */
+    struct postgres_slot *next; /* the next free slot, if this one is free */
+    PGconn *conn;               /* NULL: no connection yet, or the connection is lost */
     PostgresPollingStatusType polling;
     uint64_t connect_until_ns;
     bool is_set_up;
-    uint64_t timeline;    /* of the server; 0: unknown. A server keeps it as long as its sessions live */
+    uint64_t timeline;    /* timeline of the server while the session lives; 0: unknown */
     bool is_unreplicated; /* the server has answered without its synchronous standby */
-    bool is_unqueued;     /* its prepared statements take no advisory locks */
+    bool is_unqueued;     /* the session's prepared statements take no advisory locks */
     bool in_block;        /* a failed explicit transaction must still be ended */
     bool is_parsed[POSTGRES_STATEMENT_COUNT];
-    bool is_parsing[POSTGRES_STATEMENT_COUNT]; /* their preparation was sent but not answered yet */
-    uint64_t statement_timeout_ms;             /* current timeout of the session; UINT64_MAX: unknown */
-    uint64_t lock_timeout_ms;                  /* the same for locks; 0: the server's default */
+    bool is_parsing[POSTGRES_STATEMENT_COUNT]; /* the statement's preparation was sent, but not answered */
+    uint64_t statement_timeout_ms;             /* statement_timeout of the session; UINT64_MAX: unknown */
+    uint64_t lock_timeout_ms;                  /* lock_timeout of the session; 0: the server's default */
     char prefix[POSTGRES_PREFIX_SIZE];         /* prefix of the names of promises in this database */
 
     struct postgres_sent items[POSTGRES_ITEMS_MAX];
     size_t item_count;
     size_t item_at;
-    bool item_answered; /* the current item has its result; the end of the item follows */
+    bool item_answered; /* the current item has its result, but its end was not received yet */
     bool is_flushed;    /* everything that was sent has left this process */
 };
 
@@ -121,10 +122,10 @@ enum postgres_phase {
 
 struct postgres_job;
 
-/* A kind of job: the statements that it sends, and its handling of the answers. */
+/* A kind of job: the statements to send, and how to handle the answers. */
 struct postgres_work {
-    /* Sends everything, including the last sync. Returns false with the job's error when nothing can be
-     * sent. */
+    /* Sends all statements of the job, including the last sync. When nothing can be sent, sets the job's
+     * error and returns false. */
     bool (*send)(struct postgres_job *job);
     /* Handles one successful answer to MAIN or LAST; may set the job's error. */
     void (*take)(struct postgres_job *job, enum postgres_item item, PGresult *result);
@@ -134,21 +135,21 @@ struct postgres_job {
     struct postgres_store *store;
     struct ts_call *call; /* NULL for jobs that read or write meta */
     const struct postgres_work *work;
-    void *context; /* for jobs that read or write meta */
+    void *context; /* state of the work, for jobs that read or write meta */
     uint64_t deadline_ns;
     enum postgres_phase phase;
     struct postgres_slot *slot;
     struct postgres_job *queued_next;
-    int wake_fd; /* -1 if it was not queued */
+    int wake_fd; /* descriptor that wakes a queued job; -1 if the job was not queued */
     unsigned attempts;
-    size_t refusals; /* hosts that are old primaries, or refuse the connection */
+    size_t refusals; /* number of hosts that are old primaries, or refuse the connection */
     uint64_t sent_ns;
 
     bool can_take_effect; /* the sent statements change something on the server */
     bool main_done;       /* MAIN has succeeded */
     bool last_done;       /* LAST has succeeded */
     bool again;           /* run the job again: for example, an insert met a row that was just committed */
-    bool must_look;       /* the promise's name may exist already: search for it */
+    bool must_look;       /* the promise's name may be in use already: search for it */
     bool done;
     struct ts_store_error error;
 };
@@ -160,9 +161,9 @@ struct postgres_store {
     uint64_t connect_timeout_ms;
     _Atomic uint64_t latest_ms; /* the latest time that this process has seen */
     atomic_bool is_unqueued;    /* the server has no advisory locks */
-    /* The highest timeline that is known; 0: none. Servers with a lower one are old primaries. */
+    /* The highest known timeline; 0: unknown. Servers on a lower timeline are old primaries. */
     _Atomic uint64_t timeline;
-    atomic_size_t first_host; /* number of the host to try first, modulo their count */
+    atomic_size_t first_host; /* number of the host to try first, modulo the number of hosts */
 
     pthread_mutex_t lock; /* guards the fields below */
     struct postgres_slot *free_slots;
@@ -180,9 +181,9 @@ struct postgres_store {
 bool postgres__pool_take(struct postgres_job *job);
 /* Gives the slot to the first job in the queue, or returns it to the pool. */
 void postgres__pool_give_back(struct postgres_job *job);
-/* Returns true if a queued job has received a slot. */
+/* Returns true if the queued job has received a slot. */
 bool postgres__pool_was_served(struct postgres_job *job);
-/* Leaves the queue, or returns the slot that the job has received meanwhile. */
+/* Removes the job from the queue. If the job has received a slot meanwhile, returns the slot. */
 void postgres__pool_leave(struct postgres_job *job);
 
 /* postgres_connection.c */
@@ -194,20 +195,22 @@ bool postgres__connection_is_alive(struct postgres_slot *slot);
 bool postgres__connection_begin(struct postgres_job *job);
 /* Call it when a host did not answer: the next connection begins with the next host. */
 void postgres__connection_next_host(struct postgres_store *store);
-/* Call it when the session is set up. Returns true if its server is an old primary: a standby has taken its place. */
+/* Call it when the session is set up. Returns true if the server is an old primary: a standby has taken its
+ * place. */
 bool postgres__connection_is_outdated(struct postgres_job *job);
-/* Continues as far as possible without waiting. Returns true when connected. False means not yet, or
- * job->done with an error. */
+/* Continues to connect as far as possible without waiting. Returns true when connected. Returns false if the
+ * connection is not ready yet, or on failure, which sets job->done. */
 bool postgres__connection_connect(struct postgres_job *job);
 /* Queues one statement without parameters, and the item that its answer belongs to. Returns false when libpq
  * refuses. */
 bool postgres__connection_send(struct postgres_slot *slot, enum postgres_item item, const char *sql);
-/* Queues a prepared statement, and its preparation if the session does not have it yet. */
+/* Queues a prepared statement; first queues its preparation if the session does not have the statement
+ * yet. */
 struct postgres_parameters {
     const char *const *values;
     const int *lengths;
     int count;
-    size_t entry; /* as in struct postgres_sent */
+    size_t entry; /* as in struct postgres_sent: number of the key, from 1, or 0 */
 };
 bool postgres__connection_execute(struct postgres_job *job, enum postgres_item item,
                                   enum postgres_statement statement, struct postgres_parameters parameters);
@@ -215,32 +218,33 @@ bool postgres__connection_sync(struct postgres_slot *slot);
 /* Called before a job's own statements: ends a failed transaction, and sets the server's timeouts. */
 bool postgres__connection_open_job(struct postgres_job *job);
 bool postgres__connection_send_settings(struct postgres_job *job);
-/* Sends and receives as far as possible without waiting. Returns true when the last answer has arrived, or
- * job->done. */
+/* Sends and receives as far as possible without waiting. Returns true when the last answer was received, or
+ * when job->done is set. */
 bool postgres__connection_exchange(struct postgres_job *job);
 struct pollfd postgres__connection_wait_for(const struct postgres_job *job);
 
 /* postgres_batch.c */
 
-/* One key of a batch. */
+/* One key of a batch, with its operations. */
 struct postgres_entry {
-    const struct ts_op *check; /* or NULL */
-    const struct ts_op *write; /* or NULL */
+    const struct ts_op *check; /* the check of the key, or NULL */
+    const struct ts_op *write; /* the write of the key, or NULL */
 };
 struct ts_bytes postgres__entry_key(const struct postgres_entry *entry);
-/* The expected version; -1: any. Versions come from a sequence of 63 bits, so no key has a version above
- * that. */
+/* Returns the version that the entry expects; -1: any version. Versions are from a sequence of 63 bits, so
+ * every version fits. */
 int64_t postgres__entry_want(const struct postgres_entry *entry);
-/* The number of the advisory lock that serves as the queue of a key. */
+/* Returns the number of the advisory lock that serves as the queue of the key. */
 int64_t postgres__entry_queue(const struct postgres_entry *entry);
 
 /*
- * A batch of at most this many keys and bytes, with only checks and puts, is sent as a statement for each key.
- * All of its statements fit into the 8 KiB that libpq collects before it sends. So they arrive together: a
- * client that is stopped while it sends holds no locks.
+ * A batch of at most this many keys and bytes, with only checks and puts, is sent as a statement for each
+ * key. All statements of such a batch fit into the 8 KiB that libpq collects before it sends. So they reach
+ * the server together: a client that is stopped while it sends holds no locks.
  */
 enum { POSTGRES_FEW_MAX = 8, POSTGRES_FEW_BYTES_MAX = 4096 };
-/* The entries of such a batch in the order of the keys. Returns their number, 0 for any other batch. */
+/* Sets the entries of such a batch, in the order of the keys. Returns their number, or 0 for any other
+ * batch. */
 size_t postgres__batch_few(const struct ts_batch *batch,
                            struct postgres_entry ret_entries[static POSTGRES_FEW_MAX]);
 
@@ -251,16 +255,16 @@ struct postgres_batch {
     struct ts_bytes arrays[7]; /* keys, checks, kinds, values, deltas, limits, queues */
     struct ts_bytes swept;     /* the keys of all deletions, or empty */
 };
-/* The earliest deadline (BEFORE) of the batch; UINT64_MAX: none. */
+/* Returns the earliest deadline (BEFORE) of the batch; UINT64_MAX: no deadline. */
 uint64_t postgres__batch_before_ms(const struct ts_batch *batch);
-/* Returns false when memory runs out. */
+/* Encodes the batch. Returns false when memory runs out. */
 bool postgres__batch_encode(const struct ts_batch *batch, struct postgres_batch *ret_batch);
 void postgres__batch_release(struct postgres_batch *batch);
-/* A list of keys as one array; the caller frees the memory. */
+/* Encodes a list of keys as one array; the caller frees *ret_memory. Returns false when memory runs out. */
 bool postgres__keys_encode(const struct ts_bytes *keys, size_t count, uint8_t **ret_memory,
                            struct ts_bytes *ret);
-/* The index of the operation of entry n (from 1): of its check, or of its write. Returns SIZE_MAX if there is
- * no such entry. */
+/* Returns the index of an operation of the nth entry, with n from 1: of its check with is_check, otherwise of
+ * its write. Returns SIZE_MAX if there is no such entry. */
 size_t postgres__batch_op_of(const struct ts_batch *batch, uint64_t n, bool is_check);
 
 /* postgres_call.c */
@@ -283,7 +287,8 @@ void postgres__error_of_deadline(struct postgres_job *job);
 
 /* postgres_meta.c */
 
-/* The part of a store's identity that statements compare: its cluster, its place and the number of stores. */
+/* Encodes the part of the meta record that statements compare: the cluster, the place and the number of
+ * stores. */
 void postgres__identity(const struct ts_meta *meta, uint8_t ret_identity[static POSTGRES_IDENTITY_LEN]);
 enum ts_store_result postgres__meta_read(struct ts_store *base, uint64_t deadline_ns,
                                          struct ts_meta *ret_meta, struct ts_store_error *ret_error);
@@ -295,14 +300,14 @@ enum ts_store_result postgres__meta_write(struct ts_store *base, uint64_t deadli
 
 /* postgres.c */
 
-/* Begin a job, continue it, and end it at its deadline. They set job->done. */
+/* Begin a job, continue it, and end it at its deadline. Each sets job->done when the job has ended. */
 void postgres__job_start(struct postgres_job *job);
 void postgres__job_step(struct postgres_job *job);
 void postgres__job_expire(struct postgres_job *job);
 struct pollfd postgres__job_wait_for(const struct postgres_job *job);
-/* Remembers the highest timeline that was seen. */
+/* Remembers the timeline if it is the highest so far. */
 void postgres__timeline_seen(struct postgres_store *store, uint64_t timeline);
-/* Remembers the latest time that was seen, and returns it. */
+/* Remembers the time if it is the latest so far. Returns the latest time so far. */
 uint64_t postgres__time_seen(struct postgres_store *store, uint64_t time_ms);
 
 #endif

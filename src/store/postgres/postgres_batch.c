@@ -1,6 +1,6 @@
 /*
- * Sorts the keys of a batch, and encodes a batch as PostgreSQL's arrays in binary form. There are seven
- * arrays, each with one element for each key, in the order of the keys.
+ * Sorts the keys of a batch, and encodes the batch as seven arrays of PostgreSQL in binary form. Each array
+ * has one element for each key, in the order of the keys.
  *
  * An array is, in big-endian numbers of 4 bytes: dimensions (1, or 0 when empty), whether there are nulls,
  * the type of an element, then count and first index; then for each element its length, -1 for a null, and
@@ -33,14 +33,15 @@ int64_t postgres__entry_queue(const struct postgres_entry *entry) {
     return (int64_t)ts_xxh64_of_bytes(postgres__entry_key(entry));
 }
 
-/* Compares by key, then by position. */
+/* Compares operations by key, then by position. */
 static int compare_ops(const void *a, const void *b) {
     const struct ts_op *x = *(const struct ts_op *const *)a, *y = *(const struct ts_op *const *)b;
     int order = ts_bytes_compare(x->key, y->key);
     return order != 0 ? order : (x > y) - (x < y);
 }
 
-/* One entry for each key, in order; the caller frees it. Returns NULL when memory runs out. */
+/* Returns an array with one entry for each key, in order; the caller frees it. Returns NULL when memory runs
+ * out. */
 static struct postgres_entry *entries_of(const struct ts_batch *batch, size_t *ret_count) {
     const struct ts_op **sorted = malloc((batch->count + 1) * sizeof(struct ts_op *));
     struct postgres_entry *entries = calloc(batch->count + 1, sizeof *entries);
@@ -143,7 +144,7 @@ uint64_t postgres__batch_before_ms(const struct ts_batch *batch) {
     return before_ms;
 }
 
-/* The position of the key, or where it would be inserted. */
+/* Returns the position of the key, or the position at which to insert it. */
 static size_t place_of(const struct postgres_entry *entries, size_t count, struct ts_bytes key) {
     size_t at = 0;
     while (at < count && ts_bytes_compare(postgres__entry_key(&entries[at]), key) < 0)

@@ -31,14 +31,15 @@
 
 enum { PARAMETERS_MAX = 12 };
 
-/* Parameters in binary form. Holds the numbers until they are sent. */
+/* The parameters of a statement in binary form. Their numbers are stored in this struct until they are
+ * sent. */
 struct list {
     const char *values[PARAMETERS_MAX];
     int lengths[PARAMETERS_MAX];
     uint8_t numbers[PARAMETERS_MAX][8];
     uint8_t identity[POSTGRES_IDENTITY_LEN];
     int count;
-    size_t entry; /* the key of the statement, from 1 */
+    size_t entry; /* number of the statement's key, from 1 */
 };
 
 static void add_bytes(struct list *list, struct ts_bytes bytes) {
@@ -65,7 +66,8 @@ static void add_u32(struct list *list, uint32_t value) {
     add_bytes(list, ts_bytes_of(at, 4));
 }
 
-/* Adds the first two parameters of every statement: identity and epoch, or NULL to accept any. */
+/* Adds the first two parameters of every statement: the expected identity and epoch, or NULL to accept
+ * any. */
 static void add_expected(struct list *list, struct postgres_store *store) {
     pthread_mutex_lock(&store->lock);
     bool has_expected = store->has_expected;
@@ -114,7 +116,8 @@ static enum postgres_statement statement_of(const struct postgres_entry *entry, 
     return entry->check->version == 0 ? POSTGRES_MAKE : POSTGRES_CHANGE;
 }
 
-/* Adds key and queue, then value, version and number as the statement needs them. */
+/* Sends the statement of an entry. Its parameters are key and queue, and then value, version and number if
+ * the statement has them. */
 static bool send_entry(struct postgres_job *job, enum postgres_item item, const struct postgres_entry *entry,
                        struct list *list) {
     enum postgres_statement statement = statement_of(entry, list->count > 0);
@@ -187,7 +190,7 @@ static bool send_batch(struct postgres_job *job) {
 
 enum { PROMISE_NAME_SIZE = POSTGRES_PREFIX_SIZE + TS_STORE_GID_MAX + 1 };
 
-/* The name must be unique on the server. */
+/* Writes the promise's name with the prefix of the database, because names must be unique on the server. */
 static void promise_name(const struct postgres_job *job, char ret_name[static PROMISE_NAME_SIZE]) {
     snprintf(ret_name, PROMISE_NAME_SIZE, "%s%s", job->slot->prefix, job->call->gid);
 }
@@ -210,7 +213,7 @@ static bool send_unused(struct postgres_job *job) {
     return execute(job, POSTGRES_ITEM_MINOR, POSTGRES_CLAIM, &list);
 }
 
-/* VERB 'name': the name cannot be a parameter. */
+/* Sends VERB 'name', with the name as a literal, because it cannot be a parameter. */
 static bool send_about_promise(struct postgres_job *job, const char *verb) {
     char name[PROMISE_NAME_SIZE];
     promise_name(job, name);
@@ -331,7 +334,7 @@ static void take_rows(struct postgres_job *job, PGresult *result) {
     }
 }
 
-/* A standby that this role may not see has a row without its state. */
+/* Takes the lag of the standbys. If this role may not see the state of a standby, the call fails. */
 static void take_lag(struct postgres_job *job, PGresult *result) {
     if (number_at(result, 0, 2) > 0)
         (void)store__error(&job->error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
@@ -352,8 +355,8 @@ static void take_call(struct postgres_job *job, enum postgres_item item, PGresul
     struct ts_call *call = job->call;
     if (item == POSTGRES_ITEM_LAST) {
         /* In a failed transaction, PREPARE succeeds but rolls back. After an error in this pipeline the
-         * server skips PREPARE, so no test reaches this line with a real server. But a transaction that was
-         * not prepared must never count as a promise. */
+         * server skips PREPARE, so no test reaches this line with a real server. Nevertheless this line is
+         * necessary: a transaction that was not prepared must never count as a promise. */
         if (call->kind == TS_CALL_PREPARE && strcmp(PQcmdStatus(result), "PREPARE TRANSACTION") != 0)
             (void)store__error(&job->error, TS_STORE_FAILED, SIZE_MAX,
                                "%s: the server rolled back instead of preparing", job->store->base.name);

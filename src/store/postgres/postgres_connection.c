@@ -2,9 +2,9 @@
  * Opens one connection without blocking, sets it up in one round trip, and then uses it for pipelines of
  * statements and their answers.
  *
- * A pipeline is cut into segments by syncs. A segment is one transaction, unless it opens one itself; when a
- * statement fails, the server skips the rest of its segment. The engine keeps a list of the items that it has
- * sent, and matches it with the answers.
+ * Syncs divide a pipeline into segments. By default, a segment is one transaction; but a segment can also
+ * begin an explicit transaction. When a statement fails, the server skips the rest of its segment. The engine
+ * keeps a list of the items that it has sent, and matches the answers with this list.
  */
 #include "store/postgres/postgres.h"
 
@@ -18,16 +18,18 @@
 #include <string.h>
 
 /*
- * The timeline of a primary: each promotion of a standby begins another one. A server that lacks these functions has none.
+ * Asks for the timeline of a primary. Each promotion of a standby begins a new timeline. The timeline of a
+ * server that lacks these functions is unknown.
  */
 static const char timeline_sql[] =
     "SELECT substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8)";
 
 /*
  * The settings of every session. Settings that a server does not know are ignored. The statements are made
- * for READ COMMITTED. Durability is raised to that of an ordinary commit, never lowered. The plans are fixed:
- * each statement has one good plan, by the primary key, whatever the statistics say. A statement whose client
- * is gone ends. A session whose host is gone ends after about 25 s, and its locks with it.
+ * for READ COMMITTED. Durability is raised to the level of an ordinary commit, never lowered. The plans are
+ * fixed: each statement has one good plan, by the primary key, whatever the statistics say. The server ends a
+ * statement whose client is gone. It ends a session whose host is gone after about 25 s, and releases the
+ * session's locks.
  */
 static const char set_durable[] =
     "SELECT set_config('synchronous_commit', 'on', false) "
@@ -53,8 +55,9 @@ static const char *const settings[] = {
 };
 
 /*
- * A session that is cancelled while it waits for the synchronous standby answers as if all were well, and only
- * warns. The name of the function is the only part of the warning that is not translated.
+ * Detects a commit without the synchronous standby. If a session is cancelled while it waits for this
+ * standby, it only warns, and answers with success. The name of the function is the only part of the warning
+ * that is not translated.
  */
 static void take_notice(void *context, const PGresult *result) {
     struct postgres_slot *slot = context;
@@ -81,8 +84,8 @@ void postgres__connection_drop(struct postgres_slot *slot) {
 bool postgres__connection_is_alive(struct postgres_slot *slot) {
     if (slot->conn == NULL || !slot->is_set_up || PQstatus(slot->conn) != CONNECTION_OK)
         return false;
-    /* An idle server sends something only when it shuts down or its configuration has changed: then open a
-     * new session. */
+    /* An idle server sends data only when it shuts down or when its configuration has changed. In both cases,
+     * a new session is needed. */
     struct pollfd fd = {.fd = PQsocket(slot->conn), .events = POLLIN};
     return fd.fd >= 0 && poll(&fd, 1, 0) == 0;
 }
@@ -91,7 +94,8 @@ void postgres__connection_next_host(struct postgres_store *store) {
     atomic_fetch_add(&store->first_host, 1);
 }
 
-/* The list, beginning with item `first`: libpq tries the hosts in this order, and waits for each without a limit. */
+/* Returns the list rotated so that item `first` is the first. libpq tries the hosts in this order, and waits
+ * for each without a limit. */
 static const char *rotate(const char *list, size_t count, size_t first,
                           char ret_list[static STORE_URL_HOSTS_SIZE]) {
     size_t len = 0;
@@ -118,7 +122,7 @@ bool postgres__connection_begin(struct postgres_job *job) {
     const struct store_url_option parts[] = {
         {"host", rotate(url->host, url->host_count, first, hosts)},
         {"port", rotate(url->port, url->host_count, first, ports)},
-        /* If the URL has this option, too, its value comes later and counts. */
+        /* If the URL has this option, too, the URL's value is later in the list, so libpq uses that value. */
         {"target_session_attrs", url->host_count > 1 ? "read-write" : ""},
         {"user", url->user},
         {"password", url->password},
@@ -264,10 +268,10 @@ bool postgres__connection_send_settings(struct postgres_job *job) {
 }
 
 /*
- * The server's timeout for a statement, computed from the remaining time. It is a little shorter than ours,
- * because after the server's timeout it is certain that nothing was changed; after ours it is not. It is
- * rounded down to four bits, so that it is set again only when deadlines differ considerably. 0 means no
- * timeout.
+ * Returns the server's timeout for a statement, computed from the remaining time; 0: no timeout. It is a
+ * little shorter than the remaining time, because after the server's timeout nothing was changed, but after
+ * our deadline the result is unknown. It is rounded down to four bits, so that it is set again only when
+ * deadlines differ considerably.
  */
 static uint64_t statement_timeout_ms(const struct postgres_job *job) {
     if (job->deadline_ns == 0)
@@ -285,12 +289,12 @@ static uint64_t statement_timeout_ms(const struct postgres_job *job) {
     return timeout_ms < 1 ? 1 : timeout_ms > most_ms ? most_ms : timeout_ms;
 }
 
-/* How long the server may wait for one lock; 0 is the server's default. */
+/* Returns how long the server may wait for one lock; 0: the server's default. */
 static uint64_t lock_timeout_ms(const struct postgres_job *job) {
     return job->call == NULL ? 0 : (job->call->lock_wait_max_us + 999) / 1000;
 }
 
-/* The timeouts are in a separate segment, because later failures must not undo them, and because COMMIT
+/* Sends a setting in a separate segment, because later failures must not undo the setting, and because COMMIT
  * PREPARED must be alone in its segment. */
 static bool send_setting(struct postgres_slot *slot, const char *sql) {
     return postgres__connection_send(slot, POSTGRES_ITEM_SETTING, sql) && postgres__connection_sync(slot);
@@ -359,7 +363,7 @@ bool postgres__connection_is_outdated(struct postgres_job *job) {
     return timeline != 0 && timeline < atomic_load(&job->store->timeline);
 }
 
-/* Whether the current answer belongs to the last of the call's own statements. */
+/* Returns whether the current answer belongs to the last statement of the call itself. */
 static bool is_last_statement(const struct postgres_slot *slot) {
     const enum postgres_item next = slot->items[slot->item_at + 1].item;
     return next == POSTGRES_ITEM_SYNC || next == POSTGRES_ITEM_LAST;
@@ -395,7 +399,7 @@ static void take_good(struct postgres_job *job, enum postgres_item item, PGresul
     }
 }
 
-/* Returns true if the connection is still usable. */
+/* Handles one result. Returns true if the connection is still usable. */
 static bool take_result(struct postgres_job *job, PGresult *result) {
     struct postgres_slot *slot = job->slot;
     enum postgres_item item = slot->items[slot->item_at].item;
@@ -423,7 +427,7 @@ static bool take_result(struct postgres_job *job, PGresult *result) {
     return true;
 }
 
-/* Handles the results that libpq has received. */
+/* Handles all results that libpq has received. Returns true if the connection is still usable. */
 static bool take_results(struct postgres_job *job, bool is_lost) {
     struct postgres_slot *slot = job->slot;
     unsigned nothing = 0;
@@ -452,12 +456,12 @@ bool postgres__connection_exchange(struct postgres_job *job) {
         int left = PQflush(slot->conn);
         is_lost = left < 0;
         slot->is_flushed = left == 0;
-        if (slot->is_flushed) /* no answer can have arrived yet */
+        if (slot->is_flushed) /* no answer can have been received yet */
             return false;
     }
     if (PQconsumeInput(slot->conn) != 1)
         is_lost = true;
-    /* The server may have sent more answers before the connection was lost; these count. */
+    /* Answers that the server sent before the connection was lost count. */
     if (!take_results(job, is_lost)) {
         job->done = true;
         return true;

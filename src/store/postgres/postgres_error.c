@@ -1,10 +1,10 @@
 /*
  * The meaning of errors, by their SQLSTATE.
  *
- * Certain: an error that answers a statement rolls back its transaction. So an error of MAIN, even a timeout,
- * changes nothing, because it comes before the commit. Uncertain: a lost connection, an ended session (FATAL,
- * which may also come after the commit), a cancelled LAST, and an error between the success of MAIN and the
- * answer to the sync that commits it.
+ * Certain: an error that answers a statement rolls back its transaction. So if MAIN fails, even by a timeout,
+ * nothing was changed, because the commit follows MAIN. Uncertain: a lost connection, an ended session
+ * (FATAL, which may also come after the commit), a cancelled LAST, and an error between the success of MAIN
+ * and the answer to the sync that commits it.
  */
 #include "store/postgres/postgres.h"
 
@@ -32,8 +32,8 @@ static bool is_of_class(const char *sqlstate, const char *class) {
 }
 
 /*
- * The first line of a text of libpq or the server, safe for a message. Such a text normally contains no
- * password; if it does, it is not shown at all.
+ * Returns the first line of a text of libpq or the server, in a form that is safe for a message. If the text
+ * contains a password, which is unusual, no part of it is shown.
  */
 static const char *reason_of(const struct postgres_job *job, const char *text,
                              char ret_reason[static REASON_SIZE]) {
@@ -49,7 +49,8 @@ static const char *reason_of(const struct postgres_job *job, const char *text,
     return ts_text_escape(line, ret_reason, REASON_SIZE);
 }
 
-/* The tag that a statement has raised: name and number from turnstone:NAME:NUMBER. */
+/* Finds the tag that a statement has raised, and sets its name and number: turnstone:NAME:NUMBER. Returns
+ * false without a tag. */
 static bool tag_of(const char *message, char *ret_name, size_t size, uint64_t *ret_number) {
     static const char mark[] = "turnstone:";
     const char *at = message == NULL ? NULL : strstr(message, mark);
@@ -87,8 +88,8 @@ static void check_failed(struct postgres_job *job, uint64_t entry) {
                        "%.120s: operation %zu: the key has another version", job->store->base.name, op);
 }
 
-/* Handles an insert of a key that already exists: its check for absence fails. Returns false for other
- * errors. */
+/* Handles the insert of a key that already exists: the check for the key's absence has failed. Returns false
+ * for other errors. */
 static bool take_duplicate(struct postgres_job *job, const char *sqlstate) {
     const struct postgres_sent *sent = &job->slot->items[job->slot->item_at];
     if (!is(sqlstate, "23505") || sent->statement != POSTGRES_MAKE)
@@ -97,8 +98,8 @@ static bool take_duplicate(struct postgres_job *job, const char *sqlstate) {
     return true;
 }
 
-/* Handles a server that speaks the protocol but has no advisory locks: from now on, including this call, they
- * are not used. */
+/* Handles a server that speaks the protocol but has no advisory locks. The call is repeated without advisory
+ * locks, and later calls take none. Returns false for other errors. */
 static bool take_unqueued(struct postgres_job *job, const char *sqlstate, const char *message) {
     bool is_unknown = is(sqlstate, "42883") || is(sqlstate, "0A000");
     if (!is_unknown || message == NULL || strstr(message, "advisory") == NULL)
@@ -110,7 +111,7 @@ static bool take_unqueued(struct postgres_job *job, const char *sqlstate, const 
     return true;
 }
 
-/* Returns false when the message has no tag. */
+/* Handles an error that a statement has raised with a tag. Returns false when the message has no tag. */
 static bool take_tag(struct postgres_job *job, const char *message) {
     char name[24];
     uint64_t n;
@@ -173,7 +174,7 @@ static bool is_finishing(const struct postgres_job *job) {
     return job->call != NULL && (job->call->kind == TS_CALL_COMMIT || job->call->kind == TS_CALL_ABORT);
 }
 
-/* Returns false when it is not an error of configuration. */
+/* Handles an error of configuration. Returns false for other errors. */
 static bool take_configuration(struct postgres_job *job, enum postgres_item item, const char *sqlstate) {
     const char *cure;
     if (is(sqlstate, "3F000") || is(sqlstate, "42P01"))
@@ -249,7 +250,8 @@ void postgres__error_of_result(struct postgres_job *job, enum postgres_item item
         return;
     }
     enum ts_store_result class = class_of(job, item, sqlstate);
-    /* After MAIN the answer to the commit decides: any error there leaves the result unknown. */
+    /* After MAIN has succeeded, the answer to the commit decides. Any error at the commit leaves the result
+     * unknown. */
     if (job->main_done && item == POSTGRES_ITEM_SYNC && job->can_take_effect)
         class = TS_STORE_UNKNOWN;
     char reason[REASON_SIZE];
@@ -263,7 +265,7 @@ void postgres__error_of_result(struct postgres_job *job, enum postgres_item item
 static bool is_open(const struct postgres_job *job) {
     if (job->phase != POSTGRES_RUNNING || !job->can_take_effect || job->error.result != TS_STORE_OK)
         return false;
-    /* An APPLY commits with the sync, which is sent last. Other calls commit or prepare with a statement. */
+    /* An APPLY commits with the last sync. Other calls commit or prepare with a statement. */
     bool needs_sync = job->call != NULL && job->call->kind == TS_CALL_APPLY;
     return !needs_sync || job->slot->is_flushed;
 }
@@ -293,7 +295,7 @@ void postgres__error_of_timeline(struct postgres_job *job) {
     job->error.down = true;
 }
 
-/* If the call changes nothing, the answer is valid without the standby. */
+/* If the call changes nothing, its answer is valid even without the standby. */
 void postgres__error_of_replication(struct postgres_job *job) {
     if (!job->can_take_effect ||
         (job->error.result != TS_STORE_OK && job->error.result != TS_STORE_TIMED_OUT))
@@ -319,7 +321,7 @@ void postgres__error_of_deadline(struct postgres_job *job) {
                            job->phase == POSTGRES_RUNNING ? "answered" : "was reached");
 }
 
-/* The SQLSTATE in "...FATAL:  28P01: password authentication failed...", or "". */
+/* Finds the SQLSTATE in "...FATAL:  28P01: password authentication failed..."; sets "" if there is none. */
 static void sqlstate_in(const char *text, char ret_sqlstate[static 6]) {
     ret_sqlstate[0] = '\0';
     for (const char *at = strstr(text, ":  "); at != NULL; at = strstr(at + 3, ":  ")) {
@@ -331,7 +333,8 @@ static void sqlstate_in(const char *text, char ret_sqlstate[static 6]) {
     }
 }
 
-/* libpq did not try to connect, because an option has an unknown value in the URL or in its environment. */
+/* Returns whether libpq did not even try to connect, because an option in the URL or in the environment has
+ * an unknown value. */
 static bool was_not_tried(const struct postgres_job *job, const char *sqlstate, const char *text) {
     return sqlstate[0] == '\0' && PQsocket(job->slot->conn) < 0 &&
            strstr(text, "connection to server") == NULL && strstr(text, "host name") == NULL;

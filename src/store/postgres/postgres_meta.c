@@ -1,12 +1,12 @@
 /*
- * Reads the meta row, and writes it in such a way that afterwards no session that saw the old row is active.
+ * Reads the meta row, and writes it. After a write, no session that saw the old row is active.
  *
- * A statement that uses the store reads the meta row, and so holds a lock on its table until its transaction
- * ends. A new epoch is therefore written under an exclusive lock on the table: this lock waits for active
- * transactions and for promises; there must be no promises. CLOSING cannot wait for promises, which are
- * settled only afterwards. It is written while they exist, and then waits for the sessions that held the lock
- * at that moment, as pg_locks shows them. A session takes the lock before its snapshot, so later ones see the
- * new row.
+ * A statement that uses the store reads the meta row, and so holds a lock on the table of that row until its
+ * transaction ends. A new epoch is therefore written under an exclusive lock on the table. This lock waits
+ * for active transactions and for promises, so there must be no promises. CLOSING cannot wait for promises,
+ * because they are settled only afterwards. It is written while promises exist. Then the writer waits for the
+ * sessions that held the lock at that moment, as pg_locks shows them. A session takes the lock before its
+ * snapshot, so later sessions see the new row.
  */
 #include "base/hex.h"
 #include "store/postgres/postgres.h"
@@ -22,15 +22,15 @@
 #include <string.h>
 #include <time.h>
 
-/* A job of this file: its statements and its answer. */
+/* The work of a job of this file: what to write, and what the server has answered. */
 struct meta_work {
     const struct ts_meta *meta; /* the record to write */
     struct ts_meta found;
     enum ts_store_result found_result;
     long long prepared_max; /* max_prepared_transactions; -1 if the server does not report it */
     uint64_t rows_changed;
-    char *sessions;   /* sessions to wait for, an array as text */
-    size_t remaining; /* sessions that remain */
+    char *sessions;   /* sessions to wait for, as the text of an array */
+    size_t remaining; /* number of sessions that have not ended yet */
     char identity[STORE_IDENTITY_SIZE];
 };
 
@@ -40,7 +40,7 @@ static const char read_sql[] =
     "WHERE m.one = 1";
 enum { COLUMN_CHANGE, COLUMN_EPOCH, COLUMN_STATE, COLUMN_BODY, COLUMN_IDENTITY, COLUMN_PREPARED_MAX };
 
-/* Runs a job to its end, and waits for it. */
+/* Runs a job, and waits until it ends. */
 static enum ts_store_result run(struct postgres_store *store, uint64_t deadline_ns,
                                 const struct postgres_work *work, struct meta_work *context,
                                 struct ts_store_error *ret_error) {
@@ -162,8 +162,8 @@ enum ts_store_result postgres__meta_read(struct ts_store *base, uint64_t deadlin
 }
 
 /*
- * The server's identifier, the database's oid, and the start time of the server: if the files of a server
- * were copied, both servers have the same identifier, but are different stores.
+ * Asks for the server's identifier, the database's oid, and the start time of the server. The start time
+ * distinguishes servers whose files were copied: they have the same identifier, but are different stores.
  */
 static bool send_identify(struct postgres_job *job) {
     return postgres__connection_send(
@@ -202,7 +202,7 @@ enum ts_store_result postgres__identify(struct ts_store *base, uint64_t deadline
     return TS_STORE_OK;
 }
 
-/* All values are numbers or hex: nothing to escape. */
+/* Sends the meta row. All its values are numbers or hex, so nothing needs escaping. */
 static bool send_row(struct postgres_job *job, const struct ts_meta *meta) {
     uint8_t body[TS_META_ENCODED_MAX];
     char body_hex[2 * TS_META_ENCODED_MAX + 1], identity_hex[2 * POSTGRES_IDENTITY_LEN + 1];
@@ -308,7 +308,7 @@ static enum ts_store_result wait_for_sessions(struct postgres_store *store, uint
     }
     if (result == TS_STORE_OK)
         return result;
-    /* The row is written, but other sessions may not have seen it yet. Repeating the step fixes that. */
+    /* The row is written, but other sessions may not have seen it yet. The caller must repeat the step. */
     return store__error(ret_error, TS_STORE_UNKNOWN, SIZE_MAX,
                         "%.120s: written, but sessions that saw the old state are still running; repeat "
                         "the command",

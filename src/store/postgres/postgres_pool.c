@@ -25,7 +25,7 @@ static struct postgres_slot *unused_slot(struct postgres_store *store) {
 bool postgres__pool_take(struct postgres_job *job) {
     struct postgres_store *store = job->store;
     pthread_mutex_lock(&store->lock);
-    /* While jobs wait, no slot is free: a released slot goes directly to the next job. */
+    /* While jobs wait, no slot is free, because a released slot is given directly to the next job. */
     job->slot = unused_slot(store);
     pthread_mutex_unlock(&store->lock);
     if (job->slot != NULL)
@@ -76,7 +76,7 @@ void postgres__pool_give_back(struct postgres_job *job) {
         if (store->queue_first == NULL)
             store->queue_last = NULL;
         first->slot = slot;
-        /* Done under the lock: as soon as the lock is free, the job may see its slot, end, and close its
+        /* The lock is still held: once it is free, the job may see its slot, end, and close the
          * descriptor. */
         wake(first);
     }

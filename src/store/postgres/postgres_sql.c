@@ -33,14 +33,14 @@ enum {
 
 #define TIME_MS "trunc(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
-/* True when the cluster, place or epoch ($1, $2: null for any) is another one, or the store is not completely
- * initialised. */
+/* A CASE branch that fails when the cluster, the place or the epoch of the store is not the expected one ($1,
+ * $2; null accepts any), or when the store is not completely initialised. */
 #define FOREIGN(identity, epoch)                                                                             \
     "WHEN m.identity <> " identity " THEN ('turnstone:cluster:' || m.epoch)::integer "                       \
     "WHEN m.epoch <> " epoch " THEN ('turnstone:epoch:' || m.epoch)::integer "                               \
     "WHEN m.state = 2 AND " epoch " IS NOT NULL THEN ('turnstone:initialising:' || m.epoch)::integer "
 
-/* One row: the time, after the checks above. */
+/* A query of one row: the time, after the checks of FOREIGN. */
 #define GUARD                                                                                                \
     "guard AS MATERIALIZED (SELECT CASE " FOREIGN(                                                           \
         "$1", "$2") "ELSE 0 END + " TIME_MS " AS ms "                                                        \
@@ -48,9 +48,9 @@ enum {
 
 /*
  * Sent before a batch is prepared, because with an existing promise of the same name the batch would wait for
- * its own locks. A promise holds an advisory lock on the hash of its name. Only if that lock is taken are the
- * promises searched, which costs several times as much. The form with two numbers is separate from the locks
- * of the queues.
+ * its own locks. A promise holds an advisory lock on the hash of its name. The promises are searched only if
+ * that lock is taken, because the search costs several times as much. Advisory locks with two numbers are
+ * separate from those with one number, which the queues use.
  */
 static const char claim_sql[] = "SELECT CASE WHEN NOT pg_try_advisory_xact_lock($1, $2) THEN "
                                 "('turnstone:claimed:' || abs($1::bigint))::integer END";
@@ -59,8 +59,8 @@ static const char unused_sql[] = "SELECT ('turnstone:exists:' || x.transaction::
                                  "pg_catalog.pg_prepared_xact() x WHERE x.gid = $1";
 static const Oid unused_types[] = {TEXT};
 
-/* Waits in the queue of the key, see above. `passed` is never null; the statement uses it so that it is
- * evaluated before the rows. */
+/* Waits in the queue of the key (see the top of this file). `passed` is never null. The statement uses
+ * `passed`, so the server evaluates it before it locks the rows. */
 #define TURN(mode)                                                                                           \
     "LEFT JOIN LATERAL (SELECT coalesce(length((CASE WHEN op.queue IS NULL THEN NULL " mode                  \
     "ELSE pg_advisory_xact_lock(op.queue) END)::text), 0) AS passed) g ON true "
@@ -101,7 +101,7 @@ static const char put_sql[] = WRITE(QUEUE("$2")) OVERWRITE;
 static const char put_unqueued[] = WRITE(ANY_CASE) OVERWRITE;
 static const Oid put_types[] = {BYTEA, INT8, BYTEA};
 
-/* Fails by the primary key if the row exists. */
+/* Inserts a key. If the row exists, the primary key makes the statement fail. */
 static const char make_sql[] = WRITE(QUEUE("$2"));
 static const char make_unqueued[] = WRITE(ANY_CASE);
 #define make_types put_types
@@ -132,9 +132,10 @@ static const char late_sql[] =
     "FROM (SELECT " TIME_MS " AS ms) t";
 static const Oid late_types[] = {INT8, INT8};
 
-/* Any other batch. */
+/* The statements for any other batch. */
 
-/* The answer: the time, unless something was not written or it is too late; and the version of the writes. */
+/* The answer of a batch: the time and the version of the writes. Fails if something was not written, or if it
+ * is too late. */
 #define ANSWER(written, wanted)                                                                              \
     "SELECT CASE WHEN " written " <> " wanted " THEN ('turnstone:raced:' || did.made)::bigint "              \
     "WHEN greatest(did.ms, $10) >= $9 THEN ('turnstone:late:' || did.ms)::bigint "                           \
@@ -211,8 +212,8 @@ static const Oid apply_types[] = {BYTEA,      INT8,       BYTEA_ARRAY, INT8_ARRA
 #define puts_types apply_types
 
 /*
- * A deletion of an absent key inserts a mark of version 0, so that it waits for a promise that has the key;
- * this removes the marks again, in the same transaction.
+ * The deletion of an absent key inserts a mark of version 0, so that it waits for a promise that has the key.
+ * This statement removes the marks again, in the same transaction.
  */
 static const char sweep_sql[] = "DELETE FROM turnstone.item WHERE key = ANY ($1) AND version = 0";
 static const Oid sweep_types[] = {BYTEA_ARRAY};
@@ -252,9 +253,9 @@ static const char now_sql[] = "WITH " GUARD "SELECT guard.ms FROM guard";
 static const Oid now_types[] = {BYTEA, INT8};
 
 /*
- * The slowest standby, and how many this role may not see. The server shows a standby's lag longer than it
- * lasts, so the query first asks whether the standby has replayed everything. Backups and logical
- * subscribers, which always have a slot, are not standbys.
+ * Asks for the lag of the slowest standby, and for the number of standbys that this role may not see. The
+ * server still shows a lag when a standby has already caught up, so the query first asks whether the standby
+ * has replayed everything. Backups and logical subscribers, which always have a slot, are not standbys.
  */
 static const char lag_sql[] =
     "WITH " GUARD "SELECT guard.ms, r.ms, r.hidden FROM guard, (SELECT coalesce(max(CASE "

@@ -12,9 +12,9 @@
  *         └─────sync fails───► STOPPED   the record is in the file, may be on the disk, and is not visible; it appears
  *                                        at the next open, unless RocksDB has started another log by then: UNKNOWN
  *
- * STOPPED: reads continue; every further write is refused here, and certainly not done, until the store is
- * opened again. When there is room again, RocksDB would resume by itself with a log that has seen an error,
- * and its own assertions would end the process (7.8.3 as Debian builds it).
+ * STOPPED: reads continue. Every further write is refused here, and is certainly not done, until the store is
+ * opened again. Otherwise RocksDB would resume by itself, once the disk has room again, with a log that has
+ * seen an error. Then its own assertions would end the process (7.8.3 as Debian builds it).
  */
 #include "store/rocksdb/rocksdb.h"
 
@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long to wait for a stalled write when the caller has no earlier deadline; then the store is busy. */
+/* How long a stalled write waits if the caller has no earlier deadline. After that, the store is busy. */
 static const uint64_t stall_max_ns = 2000000000;
 
 static bool begins(const char *message, const char *with) {
@@ -40,12 +40,13 @@ static bool is_full(const char *message) {
            strstr(message, "Disk quota exceeded") != NULL;
 }
 
-/* The write-ahead log, as RocksDB names it in "While WHAT: DIRECTORY/000004.log: WHY". */
+/* Whether the message is about the write-ahead log, which RocksDB names in "While WHAT: DIRECTORY/000004.log:
+ * WHY". */
 static bool is_of_log(const char *message) {
     return begins(message, "IO error") && strstr(message, ".log: ") != NULL;
 }
 
-/* RocksDB's messages name files and offsets, never keys or values. */
+/* The message is safe to show: RocksDB's messages name files and offsets, never keys or values. */
 enum ts_store_result rocksdb__error(const char *name, enum rocksdb__purpose purpose, char *message,
                                     struct ts_store_error *ret_error) {
     enum ts_store_result result;
@@ -64,7 +65,7 @@ enum ts_store_result rocksdb__error(const char *name, enum rocksdb__purpose purp
                               "%.80s: RocksDB finds its files damaged (%.80s); restore them from a backup",
                               name, message);
     else if (begins(message, "IO error") && purpose == ROCKSDB_WRITES)
-        /* The write may be in the log nevertheless. Then it appears when the store is opened again. */
+        /* The write may nevertheless be in the log. Then it is visible when the store is opened again. */
         result = store__error(ret_error, TS_STORE_UNKNOWN, SIZE_MAX,
                               "%.80s: RocksDB cannot write (%.80s); check the disk and open the store "
                               "again",
@@ -77,13 +78,14 @@ enum ts_store_result rocksdb__error(const char *name, enum rocksdb__purpose purp
     return result;
 }
 
-/* A key with its space, as RocksDB stores it. */
+/* A key as RocksDB stores it, with its space as the first byte. */
 struct full_key {
     size_t len;
     char bytes[1 + TS_STORE_KEY_MAX];
 };
 
-/* A bound of a scan may be longer than any key. Truncating it does not change which keys are before it. */
+/* Makes a key or a bound of a scan. A bound may be longer than any key; truncating it does not change which
+ * keys are before it. */
 static void make_key(enum store__space space, struct ts_bytes key, struct full_key *ret_key) {
     size_t len = key.len <= TS_STORE_KEY_MAX ? key.len : TS_STORE_KEY_MAX;
     ret_key->bytes[0] = (char)space;
@@ -144,7 +146,7 @@ static void let_go(struct store__backend *head, struct store__held *held) {
     *held = (struct store__held){0};
 }
 
-/* The key of an iterator without its space; returns false at the end of the space. */
+/* Sets the key of an iterator without its space. Returns false at the end of the space. */
 static bool key_at(const rocksdb_iterator_t *iterator, enum store__space space, struct ts_bytes *ret_key) {
     if (!rocksdb_iter_valid(iterator))
         return false;
@@ -156,8 +158,8 @@ static bool key_at(const rocksdb_iterator_t *iterator, enum store__space space, 
     return true;
 }
 
-/* The end of a scan, as RocksDB needs it. One byte more than the longest key is enough to separate keys
- * before it from the others. */
+/* The end of a scan, as RocksDB needs it. At most one byte more than the longest key is needed to separate
+ * the keys before the end from the keys after it. */
 struct full_end {
     size_t len;
     char bytes[1 + TS_STORE_KEY_MAX + 1];
@@ -171,8 +173,8 @@ static void make_end(enum store__space space, struct ts_bytes to, struct full_en
     ret_end->len = len + 1;
 }
 
-/* An iterator is itself a snapshot. It has an upper bound, so that it does not visit deleted keys after the
- * end. */
+/* Scans with an iterator, which is itself a snapshot. The iterator has an upper bound, so that it does not
+ * visit deleted keys after the end. */
 static enum ts_store_result scan(struct store__backend *head, enum store__space space, struct ts_bytes from,
                                  struct ts_bytes to,
                                  bool (*visit)(void *context, struct ts_bytes key, struct ts_bytes stored),
@@ -225,7 +227,7 @@ static bool is_stall(const char *message) {
     return message != NULL && strstr(message, "Write stall") != NULL;
 }
 
-/* RocksDB never sees a write that is refused here. */
+/* Refuses a write after a failure of the log. RocksDB never sees this write. */
 static enum ts_store_result refuse_stopped(const struct rocksdb__backend *backend, int stopped,
                                            struct ts_store_error *ret_error) {
     return store__error(ret_error, (enum ts_store_result)stopped, SIZE_MAX,
@@ -242,9 +244,10 @@ static enum ts_store_result write_error(struct rocksdb__backend *backend, char *
 }
 
 /*
- * A disk that fills up under RocksDB is the worst case: when there is room again, it continues by itself with
- * a log that it could not write, and an assertion of Debian's build ends the process. So new writes are
- * refused while some room remains. Existing promises may use it: commits are not synced, and skip this check.
+ * A disk that becomes full under RocksDB is the worst case. When the disk has room again, RocksDB continues
+ * by itself with a log that it could not write, and an assertion of Debian's build ends the process. So new
+ * writes are refused while this much room remains. Existing promises may use this room: their commits are not
+ * synced, and skip this check.
  */
 static const uint64_t room_kept = UINT64_C(16) << 20;
 static const uint64_t look_every_ns = UINT64_C(20) * 1000000;
@@ -264,8 +267,8 @@ static bool has_room(struct rocksdb__backend *backend) {
 }
 
 /*
- * When RocksDB cannot keep up, writes do not wait inside it (no_slowdown). They wait here, which counts the
- * time and observes the deadline.
+ * Writes a batch. When RocksDB cannot keep up, writes do not wait inside RocksDB (no_slowdown). They wait
+ * here, where the time is counted and the deadline is observed.
  */
 static enum ts_store_result write_batch(struct store__backend *head, const struct store__write *writes,
                                         size_t count, struct store__write_options options,

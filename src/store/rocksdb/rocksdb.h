@@ -29,8 +29,8 @@ struct rocksdb__backend {
     struct store__origin origin;
     /* An enum ts_store_result: the result of every write after a failure of the log; OK: no failure so far. */
     atomic_int stopped;
-    atomic_uint_least64_t room_seen_ns; /* when the room on the disk was last checked */
-    atomic_bool is_short;               /* at the last check there was too little room */
+    atomic_uint_least64_t room_seen_ns; /* time of the last check of the room on the disk */
+    atomic_bool is_short;               /* the last check found too little room on the disk */
     char name[256];
 };
 

@@ -1,10 +1,10 @@
 /*
- * Opens a directory: locks it, opens it, and checks that it is a store.
+ * Opens a directory as a store: locks it, opens it with RocksDB, and checks that it is a store.
  *
  * The lock is on our own file, next to RocksDB's LOCK. Repeated attempts to open RocksDB would rotate the log
  * of the process that has the directory open, and opening LOCK would drop the lock of this process itself
- * (POSIX record locks end with the first close). Ours is a flock: it also excludes a second store of the same
- * process, and ends with the process.
+ * (POSIX record locks end with the first close). Our lock is a flock. It also excludes a second store of the
+ * same process, and ends with the process.
  */
 #include "store/rocksdb/rocksdb.h"
 
@@ -28,7 +28,7 @@
 static const struct ts_bytes no_key = {0};
 static const char owner[] = "turnstone store";
 
-/* The path of a file in the directory. Returns false when it is too long. */
+/* Makes the path of a file in the directory. Returns false when the path is too long. */
 static bool join(const char *directory, const char *file, char ret_path[static 4096]) {
     int len = snprintf(ret_path, 4096, "%s/%s", directory, file);
     return len > 0 && len < 4096;
@@ -59,7 +59,8 @@ static enum ts_store_result make_directory(const char *directory, const char *na
     return cannot(name, "make the directory", errno, ret_error);
 }
 
-/* The process that holds the lock, from the text in the file: "process 123", or "another process". */
+/* Names the process that holds the lock, as the text in the file says: "process 123"; "another process" if
+ * the text names none. */
 static const char *holder(int fd, char ret_text[static 32]) {
     char digits[16];
     ssize_t len = pread(fd, digits, sizeof digits, 0);
@@ -110,15 +111,16 @@ static enum ts_store_result lock_directory(const char *directory, const char *na
     }
     char pid[16];
     int len = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
-    /* Only for messages: if the disk is full, later writes will show it. */
+    /* The file's text is only for messages, so a failure is ignored. If the disk is full, later writes will
+     * fail. */
     if (ftruncate(fd, 0) == 0)
         (void)!pwrite(fd, pid, (size_t)len, 0);
     *ret_fd = fd;
     return TS_STORE_OK;
 }
 
-/* A directory keeps its birth time and its inode when it is moved. Its device may change with each boot, so
- * it is not used. Unknown values stay 0. */
+/* Returns the identity of a directory. A directory that is moved keeps its birth time and its inode. Its
+ * device may change with each boot, so the device is not used. Unknown values are 0. */
 static struct store__origin look_at(const char *directory) {
     const uint64_t billion = 1000000000;
     struct statx there = {0};
@@ -133,7 +135,7 @@ static struct store__origin look_at(const char *directory) {
 /* RocksDB writes when it opens: a manifest, a log, and the contents of old logs as tables. */
 #define ROOM_TO_OPEN (UINT64_C(1) << 20)
 
-/* The size of the directory's logs; 0 for those that cannot be read. */
+/* Returns the size of the directory's logs. A log that cannot be read counts as 0. */
 static uint64_t log_bytes(const char *directory) {
     const struct ts_bytes end = TS_BYTES(".log");
     uint64_t bytes = 0;
@@ -150,7 +152,8 @@ static uint64_t log_bytes(const char *directory) {
     return bytes;
 }
 
-/* If the disk fills up while RocksDB opens, an assertion of Debian's build ends the process. */
+/* Checks that the disk has room to open the database. If the disk becomes full while RocksDB opens, an
+ * assertion of Debian's build ends the process. */
 static enum ts_store_result check_room(const char *directory, const char *name,
                                        struct ts_store_error *ret_error) {
     struct statvfs disk;
@@ -162,7 +165,8 @@ static enum ts_store_result check_room(const char *directory, const char *name,
                         name, (unsigned long long)((needed + (UINT64_C(1) << 20) - 1) >> 20));
 }
 
-/* For small synced writes and a few large values: a store holds records of coordination, not bulk data. */
+/* Makes the options for small synced writes and a few large values, because a store holds records of
+ * coordination, not bulk data. */
 static rocksdb_options_t *make_options(void) {
     rocksdb_options_t *options = rocksdb_options_create();
     rocksdb_options_set_create_if_missing(options, 1);
@@ -173,8 +177,8 @@ static rocksdb_options_t *make_options(void) {
     rocksdb_options_set_wal_recovery_mode(options, rocksdb_tolerate_corrupted_tail_records_recovery);
     rocksdb_options_set_max_background_jobs(options, 4);
     /* The thread that syncs for a group also inserts for it. Otherwise every thread is woken to insert its
-     * few hundred bytes, waits for the others, and is woken again: with more threads than cores that costs a
-     * third of the writes. */
+     * few hundred bytes, waits for the other threads, and is woken again. With more threads than cores, that
+     * costs a third of the throughput. */
     rocksdb_options_set_allow_concurrent_memtable_write(options, 0);
     rocksdb_options_set_write_buffer_size(options, (size_t)64 << 20);
     rocksdb_options_set_max_write_buffer_number(options, 4);

@@ -7,8 +7,7 @@ static struct ts_op *add_op(struct txn__own *own, enum ts_op_kind kind) {
     return op;
 }
 
-/* The key of the next operations. It is stored at the index of the next operation, so that each operation can
- * have one. */
+/* Returns the memory for the key of the next operation. Each operation has its own, at its index. */
 static struct txn__key *next_key(struct txn__own *own) {
     ts_assert(own->count < TXN__OWN_OPS_MAX);
     return &own->keys[own->count];

@@ -12,7 +12,7 @@
  *   beat          check(heartbeat), put(heartbeat)
  *   move          check(mark), put(mark), del(commit decisions below it)
  *
- * A batch holds its own keys and values and points into itself: it must not be copied or moved.
+ * A batch holds its own keys and values. It points into itself, so it must not be copied or moved.
  */
 #ifndef TS_TXN_CORE_BATCHES_H
 #define TS_TXN_CORE_BATCHES_H
@@ -36,8 +36,8 @@ static inline struct ts_batch txn__own_batch(const struct txn__own *own) {
     return (struct ts_batch){.ops = own->ops, .count = own->count};
 }
 
-/* The operations that make a decider's batch the commit point; the caller appends them to the decider's part.
- * Their number depends on `record`. The check of the registration comes first. */
+/* Makes the operations that turn a decider's batch into the commit point. The caller appends them to the
+ * decider's part. Their number depends on `record`. The check of the registration comes first. */
 struct txn__decide {
     const struct txn__gid *gid;
     uint64_t registration; /* version of the registration */
@@ -47,7 +47,7 @@ struct txn__decide {
 };
 void txn__own_decide(const struct txn__decide *decide, struct txn__own *ret_own);
 
-/* An abort decision. by_resolver adds the check of the mark. */
+/* Makes an abort decision. With by_resolver the batch also checks the mark. */
 struct txn__refuse {
     const struct txn__gid *gid;
     uint64_t registration; /* version of the registration */
@@ -58,11 +58,12 @@ struct txn__refuse {
 };
 void txn__own_refuse(const struct txn__refuse *refuse, struct txn__own *ret_own);
 
-/* Only an outcome: for a local transaction, together with its part; or for a transaction that aborted without
- * a decision. */
+/* Makes the operation that stores an outcome: of a local transaction, or of a global transaction that aborted
+ * without a decision. */
 void txn__own_outcome(const struct txn__gid *gid, enum txn__recorded outcome, struct txn__own *ret_own);
 
-/* registration: the version that was read. */
+/* Makes the batch that fences a coordinator. `registration` is the version of the registration that the
+ * caller has read. */
 struct txn__fence {
     const struct txn__uuid *uuid;
     uint64_t registration;
@@ -86,7 +87,7 @@ struct txn__beat {
 };
 void txn__own_beat(const struct txn__beat *beat, struct txn__own *ret_own);
 
-/* The first two operations of a move; the caller appends the dels. */
+/* Makes the first two operations of a move. The caller appends the deletions. */
 struct txn__move {
     const struct txn__uuid *uuid;
     uint64_t mark; /* version of the mark */

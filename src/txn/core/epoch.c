@@ -2,7 +2,8 @@
 
 #include "base/assert.h"
 
-/* The epoch after this raise. A raise in progress is finished; otherwise a new one begins. */
+/* Returns the epoch that this raise leads to. The raise finishes a raise in progress; otherwise it begins a
+ * new one. */
 static uint64_t find_target(const struct txn__epoch_store *stores, size_t count) {
     uint64_t lowest = UINT64_MAX;
     uint64_t highest = 0;

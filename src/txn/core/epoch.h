@@ -6,8 +6,8 @@
  *        ──► open them one by one at e + 1 ──► every store OPEN, e + 1
  *
  * A store that is already OPEN at e + 1 while others are CLOSING at e shows that everything was settled: no
- * store opens before that, and a closing store accepts no new promises. So no step ever leads back, and steps
- * can be repeated safely.
+ * store opens before that, and a closing store accepts no new promises. So no step undoes an earlier one, and
+ * every step can be repeated safely.
  */
 #ifndef TS_TXN_CORE_EPOCH_H
 #define TS_TXN_CORE_EPOCH_H
@@ -35,13 +35,14 @@ struct txn__epoch_step {
     uint64_t epoch;
 };
 
-/* The progress of this raise that is not visible in the stores. {0} at its start. */
+/* What the caller remembers during a raise, because the stores do not show it. {0} at the start of the
+ * raise. */
 struct txn__epoch_raise {
     uint64_t target; /* 0: unknown yet */
     bool settled;    /* set by the caller after a SETTLE that left no promise */
 };
 
-/* The next step. The caller carries it out, updates `stores`, and calls again. */
+/* Returns the next step. The caller carries the step out, updates `stores`, and calls again. */
 struct txn__epoch_step txn__epoch_next(struct txn__epoch_raise *raise, const struct txn__epoch_store *stores,
                                        size_t count);
 

@@ -2,14 +2,15 @@
  * Names of transactions: ts.<cluster>.<coordinator>.<sequence>.<decider>.
  *
  * The cluster and the coordinator's uuid are 32 lower-case hexadecimal digits, the sequence and the decider's
- * place are decimal without leading zeros. A name is never used twice: a coordinator's uuid is random, and it
- * never uses a sequence twice. The same text is the id that users see and the gid of every promise, and it
- * names the store that has the decision.
+ * place are decimal without leading zeros. A name is never used twice: a coordinator's uuid is random, and a
+ * coordinator never uses a sequence twice. The name is the id that users see and the gid of every promise. It
+ * also names the store that has the decision.
  *
- * It also shows whether the outcome is kept: the sequence of a recorded global transaction is odd, every
- * other is even. The commit of an odd one puts its outcome into the batch that checks the registration. So if
- * a reader finds that the transaction can no longer commit, and then finds no outcome, the transaction is
- * aborted. A recorded local transaction is even: its one write checks no registration, and may arrive late.
+ * A name also shows whether the outcome is kept: a recorded global transaction has an odd sequence, every
+ * other transaction an even one. The commit of an odd sequence puts the outcome into the batch that checks
+ * the registration. So if a reader finds that the transaction can no longer commit, and then finds no
+ * outcome, the transaction is aborted. A recorded local transaction has an even sequence, because its only
+ * write checks no registration and may reach the store late.
  */
 #ifndef TS_TXN_CORE_GID_H
 #define TS_TXN_CORE_GID_H
@@ -29,7 +30,7 @@ struct txn__uuid {
 struct txn__gid {
     uint8_t cluster[16];
     struct txn__uuid coordinator;
-    uint64_t sequence; /* from 1 */
+    uint64_t sequence; /* sequence of the transaction, from 1 */
     uint32_t decider;  /* place of the decider */
 };
 
@@ -37,13 +38,13 @@ static inline bool txn__gid_is_recorded(const struct txn__gid *gid) {
     return (gid->sequence & 1) != 0;
 }
 
-/* Returns the length without the terminator. */
+/* Writes the name as text. Returns the length of the text without its terminator. */
 size_t txn__gid_format(const struct txn__gid *gid, char ret_text[static TS_TXN_ID_SIZE]);
 
 /* Returns false, with *ret_gid unchanged, for any text that txn__gid_format does not write. */
 bool txn__gid_parse(struct ts_bytes text, struct txn__gid *ret_gid);
 
-/* 32 digits and a terminator. */
+/* Writes 32 digits and a terminator. */
 void txn__uuid_format(const struct txn__uuid *uuid, char ret_text[static 33]);
 
 #endif

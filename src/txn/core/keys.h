@@ -31,18 +31,19 @@ void txn__key_mark(const struct txn__uuid *uuid, struct txn__key *ret_key);
 void txn__key_decision(const struct txn__uuid *uuid, uint64_t sequence, struct txn__key *ret_key);
 void txn__key_outcome(const struct txn__uuid *uuid, uint64_t sequence, struct txn__key *ret_key);
 
-/* The range of all registrations, or of all decisions, of a store: from the first key (included) to the
- * second (excluded). */
+/* Each sets the range of all registrations, or of all decisions, of a store: from the first key (included) to
+ * the second (excluded). */
 void txn__key_all_coordinators(struct txn__key *ret_from, struct txn__key *ret_to);
 void txn__key_all_decisions(struct txn__key *ret_from, struct txn__key *ret_to);
 
-/* The first key of the same kind after this one, to continue a scan. All these keys have the same length. */
+/* Sets the first key that is greater than `key` and has the same length, to continue a scan. All keys of one
+ * kind have the same length. */
 void txn__key_behind(struct ts_bytes key, struct txn__key *ret_key);
 
 bool txn__key_is_coordinator(struct ts_bytes key, struct txn__uuid *ret_uuid);
 bool txn__key_is_decision(struct ts_bytes key, struct txn__uuid *ret_uuid, uint64_t *ret_sequence);
 
-/* Returns true for keys of this layer: nobody else may write them. */
+/* Returns true for keys of this layer. No other code may write them. */
 static inline bool txn__key_is_ours(struct ts_bytes key) {
     return key.len >= 2 && key.data[0] == TS_TXN_RESERVED_BYTE && key.data[1] == 'x';
 }

@@ -3,8 +3,8 @@
  *
  * The order of the keys matters, for stores whose READ is not one snapshot: the decision is read after the
  * registration and the mark. A reader that sees a fence mark, or a mark above the sequence, and then no
- * decision, knows that there never will be one. In the opposite order, the decision could have been written
- * and settled in between.
+ * decision, knows that the transaction will never have a decision. In the opposite order, the decision could
+ * have been written and settled in between.
  */
 #ifndef TS_TXN_CORE_LOOK_H
 #define TS_TXN_CORE_LOOK_H
@@ -35,7 +35,7 @@ struct txn__look {
     uint64_t now_ms; /* the decider's clock */
 };
 
-/* Decodes the rows of a READ of txn__look_keys and its time_ms. */
+/* Decodes the rows that a READ of txn__look_keys returned. now_ms is the time_ms of the READ. */
 void txn__look_decode(const struct ts_rows *rows, uint64_t now_ms, struct txn__look *ret_look);
 
 #endif

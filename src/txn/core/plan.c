@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The position of a place's part, or where it would be inserted. */
+/* Returns the position of a place's part, or the position at which to insert it. */
 static size_t position(const struct txn__plan *plan, uint32_t place) {
     size_t low = 0;
     size_t high = plan->part_count;

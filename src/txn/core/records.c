@@ -10,7 +10,7 @@ static void put_head(uint8_t kind, uint8_t *ret_record) {
     ret_record[1] = kind;
 }
 
-/* Ends a record of len bytes with its checksum. */
+/* Appends the checksum to a record of `len` bytes. Returns the length with the checksum. */
 static size_t close_record(uint8_t *record, size_t len) {
     ts_le64_store(ts_xxh64_of_bytes(ts_bytes_of(record, len)), record + len);
     return len + SUM_LEN;
@@ -22,7 +22,7 @@ static size_t encode_number(uint8_t kind, uint64_t number, uint8_t *ret_record) 
     return close_record(ret_record, HEAD_LEN + 8);
 }
 
-/* The fields of a record of this format with a correct checksum. */
+/* Returns the kind and the fields of a record. Returns false if the format or the checksum is wrong. */
 static bool open_record(struct ts_bytes record, uint8_t *ret_kind, struct ts_bytes *ret_fields) {
     if (record.len < HEAD_LEN + SUM_LEN || record.data[0] != TXN__RECORD_FORMAT)
         return false;

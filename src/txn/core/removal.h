@@ -1,6 +1,6 @@
 /*
- * Rules for removing a decision record: by whom, and when. All code that deletes such a record asks here: a
- * coordinator that moves its mark or deregisters, and a process that sweeps the records of a fenced
+ * Rules for removing a decision record: who removes it, and when. All code that deletes such a record asks
+ * here: a coordinator that moves its mark or deregisters, and a process that sweeps the records of a fenced
  * coordinator.
  *
  *   moving a mark     commits below the new mark, in the batch that moves it; their participants have synced
@@ -27,38 +27,39 @@
 #include "txn/core/marks.h"
 #include "txn/core/rules.h"
 
-/* One request, which is sent to several stores, one after another. */
+/* A request that is sent to several stores, one store after the other. */
 enum txn__errand { TXN__ERRAND_COMMIT, TXN__ERRAND_SYNC };
 
 struct txn__round {
     enum txn__errand errand;
     struct txn__places left; /* stores that were not asked yet */
-    struct txn__places done; /* stores that have confirmed it */
-    bool failed;             /* a store has not confirmed it */
+    struct txn__places done; /* stores that have confirmed the request */
+    bool failed;             /* a store was asked and has not confirmed the request */
 };
 
 void txn__round_init(struct txn__round *round, enum txn__errand errand, const struct txn__places *places);
 
-/* The next store to ask; returns false when all were asked. */
+/* Sets the next store to ask. Returns false when all stores were asked. */
 bool txn__round_next(struct txn__round *round, uint32_t *ret_place);
 
-/* A promise that no longer exists was finished by another process. */
+/* Records the reply of a store. If the promise no longer exists, another process has finished it; this counts
+ * as a confirmation. */
 void txn__round_reply(struct txn__round *round, uint32_t place, enum ts_store_result result);
 
-/* Whether a decision record of another coordinator may be removed. A commit: if the coordinator is fenced,
- * and every participant has finished its promise and then synced. An abort: if the coordinator is fenced. */
+/* Whether a decision record of another coordinator may be removed. The coordinator must be fenced. For a
+ * commit, every participant must also have finished its promise and then synced. */
 struct txn__removal {
     enum txn__decision decision;
     bool fenced;          /* the coordinator is fenced, or no longer registered */
-    bool finished_synced; /* COMMIT: every participant has finished it and synced */
+    bool finished_synced; /* COMMIT: every participant has finished its promise and then synced */
     struct txn__taken taken;
 };
 bool txn__may_remove(const struct txn__removal *removal);
 
 /* What to do with a coordinator that is registered on a store. */
 enum txn__sweep_wish {
-    TXN__SWEEP_LEAVE, /* nothing: it is alive, or its record cannot be decoded */
-    TXN__SWEEP_FENCE, /* fence it first, then REMOVE */
+    TXN__SWEEP_LEAVE, /* do nothing: it is alive, or its record cannot be decoded */
+    TXN__SWEEP_FENCE, /* fence it first, then remove its decisions */
     TXN__SWEEP_REMOVE,
 };
 struct txn__sweep_options {
@@ -73,29 +74,30 @@ struct txn__sweep {
     const struct ts_rows *rows; /* the page: at most TXN__SWEEP_PAGE decisions of one coordinator */
     bool fenced;
     struct txn__taken taken;
-    size_t at;                               /* the next row */
-    uint64_t finished[TXN__SWEEP_PAGE / 64]; /* a bit for each row: its commit is finished everywhere */
+    size_t at;                               /* index of the next row */
+    uint64_t finished[TXN__SWEEP_PAGE / 64]; /* one bit per row: all participants have finished its commit */
     struct txn__places touched;              /* stores to sync before the decisions are removed */
 };
 
-/* The rows stay in place until the dels are done. */
+/* Begins a sweep of a page. The caller keeps the rows until the deletions are done. */
 void txn__sweep_init(struct txn__sweep *sweep, const struct ts_rows *rows, bool fenced,
                      struct txn__taken taken);
 
-/* The next commit to finish, with the round of its participants; returns false when there is none. Fills in
- * the gid's coordinator and sequence. */
+/* Sets the next commit to finish and the round of its participants. Of the gid, sets only the coordinator and
+ * the sequence. Returns false when no commit is left. */
 bool txn__sweep_next(struct txn__sweep *sweep, struct txn__gid *gid, struct txn__round *ret_round);
 void txn__sweep_finished(struct txn__sweep *sweep, const struct txn__round *round);
 
-/* The round of the stores to sync. */
+/* Sets the round of the stores to sync. */
 void txn__sweep_syncs(const struct txn__sweep *sweep, struct txn__round *ret_round);
 
-/* The deletions of the records that may be removed; ret_ops has room for all rows. Returns their number. */
+/* Makes the deletions of the records that may be removed. ret_ops has room for all rows. Returns the number
+ * of deletions. */
 size_t txn__sweep_dels(const struct txn__sweep *sweep, const struct txn__round *syncs, struct ts_op *ret_ops);
 
-/* The deletions that belong to moving a mark to `low`, for a page of the decisions below it. Returns their
- * number, and the sequence that the mark may move to: less than `low` if there are more decisions after the
- * page. */
+/* Makes the deletions for moving a mark to `low`, from a page of the decisions below `low`. Returns their
+ * number. Sets *ret_upto to the sequence that the mark may move to: less than `low` if there are more
+ * decisions after the page. */
 struct txn__mark_page {
     const struct ts_rows *rows;
     uint64_t low;
@@ -103,15 +105,16 @@ struct txn__mark_page {
 };
 size_t txn__mark_dels(const struct txn__mark_page *page, struct ts_op *ret_ops, uint64_t *ret_upto);
 
-/* The deletions after deregistering, for a page of the decisions of that uuid. Returns their number. */
+/* Makes the deletions after deregistering, from a page of the decisions of that uuid. Returns their
+ * number. */
 size_t txn__abort_dels(const struct ts_rows *rows, struct ts_op *ret_ops);
 
-/* Whether a coordinator may deregister from a store: it has nothing in progress there, and has removed its
- * commit decisions, which nobody would find any more. */
+/* Whether a coordinator may deregister from a store: nothing of it is in progress there, and it has removed
+ * its commit decisions, which no process would find afterwards. */
 struct txn__standing {
     bool registered;
     bool fenced;
-    bool dirty; /* something has ended since the mark was moved */
+    bool dirty; /* a transaction has ended since the mark was moved */
     struct txn__taken taken;
 };
 bool txn__may_deregister(const struct txn__standing *standing, const struct txn__marks *marks,

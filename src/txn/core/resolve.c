@@ -2,8 +2,8 @@
 
 #include "base/assert.h"
 
-/* A failed check leads to another look, and means that another process made progress. A resolver that is too
- * late every time leaves the promise to the next pass. */
+/* The maximum number of looks. If a check fails, another process made progress, and the resolver looks again.
+ * A resolver that is too late every time leaves the promise to the next pass. */
 enum { LOOKS_MAX = 8 };
 
 static void done(struct txn__resolve *resolve, enum txn__verdict verdict) {
@@ -86,7 +86,8 @@ static void looked(struct txn__resolve *resolve, enum ts_store_result result, co
     }
 }
 
-/* A store did not answer, so the fence or the decision may or may not exist. The next pass finds out. */
+/* Handles the reply to a fence or an abort decision. If the store did not answer, the record may or may not
+ * exist; the next pass finds out. */
 static void wrote(struct txn__resolve *resolve, enum ts_store_result result) {
     if (result == TS_STORE_CHECK_FAILED) {
         look_again(resolve);

@@ -25,15 +25,15 @@
 
 enum {
     TXN__HEARTBEAT_MS = 2000, /* interval of a coordinator's heartbeats */
-    TXN__DEAD_MS = 8000,      /* without a heartbeat for longer, by the decider's clock, it is dead */
+    TXN__DEAD_MS = 8000,      /* a coordinator without heartbeats for longer is dead (decider's clock) */
 };
 
 enum txn__verdict {
     TXN__VERDICT_COMMITTED,
     TXN__VERDICT_ABORTED,
-    TXN__VERDICT_LEFT,    /* young, and its coordinator is alive */
+    TXN__VERDICT_LEFT,    /* the promise is young, and its coordinator is alive */
     TXN__VERDICT_STUCK,   /* the decider or the promise's own store did not answer, or is damaged */
-    TXN__VERDICT_FOREIGN, /* not a name of this cluster */
+    TXN__VERDICT_FOREIGN, /* the name of the promise is not a name of this cluster */
 };
 
 enum txn__resolve_state {
@@ -48,7 +48,7 @@ enum txn__resolve_state {
 struct txn__resolve {
     struct txn__gid gid;
     uint32_t place;  /* place of the promise */
-    uint64_t age_ms; /* age of the promise, by that store's clock */
+    uint64_t age_ms; /* age of the promise, by the clock of the promise's store */
     bool fence_all;  /* recover: fence every coordinator */
     struct txn__taken taken;
 
@@ -57,11 +57,11 @@ struct txn__resolve {
     enum txn__verdict verdict;
     bool fenced; /* this resolver has fenced the coordinator */
     uint32_t looks;
-    struct txn__look look; /* the last look: FENCE and REFUSE check its versions */
+    struct txn__look look; /* the last look; FENCE and REFUSE check the versions in it */
 };
 
-/* Starts with a promise from the list of PREPARED. If its name does not belong to this cluster, or the
- * decider is not one of its places, the machine is DONE at once. */
+/* Starts with a promise that a PREPARED call has listed. If its name does not belong to this cluster, or
+ * names a decider that is no place of this cluster, the machine is DONE at once. */
 struct txn__promise {
     struct ts_bytes name;
     uint32_t place;
@@ -76,7 +76,7 @@ struct txn__resolve_options {
 void txn__resolve_init(struct txn__resolve *resolve, const struct txn__promise *promise,
                        const struct txn__resolve_options *options);
 
-/* Takes the reply to the wish, and sets the next wish, or NONE when DONE. */
+/* Takes the reply to the current wish. Sets the next wish, or NONE when DONE. */
 void txn__resolve_reply(struct txn__resolve *resolve, enum ts_store_result result,
                         const struct txn__look *look);
 
@@ -84,7 +84,8 @@ static inline bool txn__resolve_is_done(const struct txn__resolve *resolve) {
     return resolve->state == TXN__RESOLVE_DONE;
 }
 
-/* Returns whether its coordinator is dead by the decider's clock. Only for registered coordinators. */
+/* Returns whether the coordinator of the look is dead by the decider's clock. The coordinator must be
+ * registered. */
 bool txn__is_dead(const struct txn__look *look);
 
 #endif

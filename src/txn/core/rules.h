@@ -1,6 +1,6 @@
 /*
- * Rules of the protocol that tests may disable, one by one, to show that each is needed: some history is
- * correct with the rule, and incorrect without it. Only test builds can disable them; in other builds each
+ * Rules of the protocol that tests may disable, one by one, to show that each rule is needed: some history is
+ * correct with the rule and incorrect without it. Only test builds can disable rules. In other builds each
  * rule is a constant and costs nothing.
  */
 #ifndef TS_TXN_CORE_RULES_H

@@ -47,7 +47,7 @@ static void init(struct txn__run *run, struct txn__member *members, size_t count
     };
 }
 
-/* The participant with the highest place that was not asked yet; SIZE_MAX when all were asked. */
+/* Returns the participant with the highest place that was not asked yet; SIZE_MAX when all were asked. */
 static size_t next_in_order(const struct txn__run *run) {
     size_t next = SIZE_MAX;
     for (size_t i = 0; i < run->count; i++) {
@@ -113,7 +113,7 @@ static bool is_local(const struct txn__run *run) {
     return run->count == 1;
 }
 
-/* Keeps the first failure, which the caller sees. */
+/* Records why the transaction fails. Only the first failure counts, because the caller sees that one. */
 static void blame(struct txn__run *run, enum txn__why why, size_t member,
                   const struct ts_store_error *error) {
     if (run->why != TXN__WHY_NONE)
@@ -134,7 +134,7 @@ static bool any_wish(const struct txn__run *run) {
     return false;
 }
 
-/* COMMITTING and ABORTING end when every call has an answer, even a failure. */
+/* Ends COMMITTING or ABORTING when every call has an answer, even a failure. */
 static void finish_when_quiet(struct txn__run *run) {
     if (run->flying != 0 || any_wish(run))
         return;
@@ -168,7 +168,7 @@ static void enter_committing(struct txn__run *run) {
     finish_when_quiet(run);
 }
 
-/* Does not wait for a prepare in progress, because its reply leads to an abort. */
+/* Begins to abort. Does not wait for a prepare in progress, because its reply leads to an abort anyway. */
 static void enter_aborting(struct txn__run *run) {
     run->state = TXN__RUN_ABORTING;
     run->outcome = TS_TXN_ABORTED;
@@ -243,7 +243,7 @@ static void decide_replied(struct txn__run *run, const struct ts_store_error *er
         run->recorded = true;
         enter_committing(run);
     } else if (failed_own_check(run, error)) {
-        /* Fenced, or a resolver was faster: the decider has the answer. */
+        /* The coordinator was fenced, or a resolver was faster. The decider's records show which. */
         look_again(run, false);
     } else if (nothing_happened(error->result)) {
         blame(run, TXN__WHY_STORE, run->decider, error);
@@ -324,7 +324,8 @@ static void apply_replied(struct txn__run *run, const struct ts_store_error *err
     }
 }
 
-/* A resolver handles a commit or an abort that did not arrive, because the decision never changes. */
+/* Takes the reply to a COMMIT or ABORT. If the request did not reach the store, a resolver repeats it,
+ * because the decision never changes. */
 static void finish_replied(struct txn__run *run, size_t index, const struct ts_store_error *error) {
     if (error->result == TS_STORE_OK || error->result == TS_STORE_NO_SUCH_PROMISE)
         run->members[index].promised = false;

@@ -21,7 +21,7 @@
  *   PREPARING   no decision was sent; giving up means aborting; with in_order, the members asked so far have the highest places
  *   DECIDING    every other participant has promised; the decision was sent, once
  *   LOOKING     the decision may have arrived, or may still arrive
- *   REFUSING    an abort decision was sent, under checks that only one of the two can pass
+ *   REFUSING    an abort decision was sent; its checks allow only one of the two decisions
  *   COMMITTING  the commit decision is durable: nothing can abort it
  *   ABORTING    the commit decision was never sent, was refused, or is excluded by an abort decision
  *
@@ -63,10 +63,10 @@ enum txn__run_state {
 
 struct txn__member {
     uint32_t place;
-    enum txn__wish wish;   /* a request that is not sent yet */
-    enum txn__wish flying; /* a request that was sent and not answered yet */
+    enum txn__wish wish;   /* a request to send */
+    enum txn__wish flying; /* the request that was sent and not answered yet */
     bool asked;            /* a prepare was sent */
-    bool promised;         /* it has, or may have, an unfinished promise */
+    bool promised;         /* the store has, or may have, an unfinished promise of this transaction */
 };
 
 /* Why the transaction did not commit. */
@@ -81,8 +81,8 @@ enum txn__why {
 
 struct txn__run_options {
     bool record;
-    bool degrade;  /* DONE at the commit point */
-    bool in_order; /* one prepare after the other, from the highest place down; the decider has the lowest */
+    bool degrade;  /* end with DONE at the commit point */
+    bool in_order; /* prepare one store at a time, from the highest place down; the decider has the lowest */
     struct txn__taken taken;
 };
 
@@ -96,45 +96,45 @@ struct txn__run {
     bool pause;     /* a store did not answer: wait a little before the next wish */
     bool given_up;
 
-    enum ts_txn_outcome outcome; /* valid when DONE; in ABORTING and COMMITTING it is the outcome to come */
+    enum ts_txn_outcome outcome; /* valid when DONE; in ABORTING and COMMITTING the expected outcome */
     enum txn__why why;
     enum ts_store_result reason; /* the first failure */
     size_t failed_member;        /* the member of that failure */
     size_t failed_op;            /* index of the failed operation in that member's batch, or SIZE_MAX */
     size_t own_ops_from;         /* decider's batch: operations from here on belong to the protocol */
-    bool recorded;               /* the outcome is recorded, or need not be */
+    bool recorded;               /* the outcome is stored, or need not be stored */
 };
 
-/* members: at least one, with only the places set. own_ops_from: the number of operations in the decider's
- * part. */
+/* Initialises the run of a transaction. `members` has at least one member; only their places are set. After
+ * that, the caller sets run->own_ops_from to the number of operations in the decider's part. */
 void txn__run_init(struct txn__run *run, struct txn__member *members, size_t count, size_t decider,
                    const struct txn__run_options *options);
 
-/* Like txn__run_init, for a transaction whose earlier attempt sent the decision and ended as unknown: finds
- * out the result. Members count as promised. */
+/* Like txn__run_init, for a transaction whose earlier attempt sent the decision and ended as unknown. The run
+ * finds out the result. It assumes that all members have promised. */
 void txn__run_init_settle(struct txn__run *run, struct txn__member *members, size_t count, size_t decider,
                           const struct txn__run_options *options);
 
-/* Takes the next wish: returns the index of its member, or SIZE_MAX when there is none now. The wish counts
- * as sent. */
+/* Takes the next wish and counts it as sent. Returns the index of its member, or SIZE_MAX when there is no
+ * wish now. */
 size_t txn__run_next(struct txn__run *run, enum txn__wish *ret_wish);
 
-/* The reply to a member's call. look only for a LOOK that was OK. */
+/* Takes the reply to a member's call. `look` is set only for a LOOK with the result OK. */
 void txn__run_reply(struct txn__run *run, size_t member, const struct ts_store_error *error,
                     const struct txn__look *look);
 
-/* Call it when the time is over. In PREPARING it aborts; from DECIDING on it stops trying to find out the
- * result. Calls in progress must still be reported. */
+/* Call it when the driver's time has run out. In PREPARING the run aborts. From DECIDING on it stops trying
+ * to find out the result. Calls in progress must still be reported. */
 void txn__run_give_up(struct txn__run *run);
 
 static inline bool txn__run_is_done(const struct txn__run *run) {
     return run->state == TXN__RUN_DONE;
 }
 
-/* True after the commit point, and when done. */
+/* Returns true after the commit point, and when the run is DONE. */
 bool txn__run_is_decided(const struct txn__run *run);
 
-/* The kind of call for a wish. */
+/* Returns the kind of call that carries out a wish. */
 enum ts_call_kind txn__wish_call(enum txn__wish wish);
 
 #endif

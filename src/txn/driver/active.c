@@ -1,6 +1,6 @@
 /*
- * The memory of one running transaction, kept for the next one. Once the largest transaction has run, no
- * further memory is allocated.
+ * The memory of one running transaction, which the next transaction reuses. No memory is allocated any more
+ * once the largest transaction has run.
  */
 #include "driver.h"
 
@@ -61,7 +61,7 @@ void txn__active_free(struct txn__active *active) {
     free(active);
 }
 
-/* Two arrays of the same length that grow together; their contents are lost. */
+/* Makes room for `count` elements in two arrays that have the same length. The contents of both are lost. */
 static bool grow(struct ts_op **ops, uint32_t **numbers, size_t *capacity, size_t count) {
     if (count <= *capacity)
         return true;
@@ -85,7 +85,7 @@ bool txn__active_reserve(struct txn__active *active, size_t op_count) {
     return grow(&active->request.flat, &active->request.op_places, &active->request.capacity, op_count);
 }
 
-/* Copies one operation to the end of a part. */
+/* Copies the operation with index `op` of the request to the end of a part. */
 static void lay(struct txn__active *active, size_t part, size_t op) {
     size_t at = active->attempt.part_from[part]++;
     active->attempt.arranged[at] = active->request.ops[op];

@@ -25,7 +25,8 @@ void txn__wake_settled(struct ts_coordinator *coordinator) {
     }
 }
 
-/* Removes a waiter from the queue because the detector wants it aborted. The caller holds the lock. */
+/* Removes a waiter from the queue if the deadlock detector wants its transaction aborted. The caller holds
+ * the lock. */
 static void leave_when_stalled(struct ts_coordinator *coordinator, struct txn__active *active,
                                uint64_t now_us) {
     txn__find_deadlocks(coordinator, now_us);
@@ -35,8 +36,8 @@ static void leave_when_stalled(struct ts_coordinator *coordinator, struct txn__a
     }
 }
 
-/* Waits in the queue, where the detector sees it like every other wait. Returns IDLE when the detector ended
- * the wait. The caller holds the lock. */
+/* Waits in the queue of admission. The deadlock detector sees this wait like every other wait; if it ends the
+ * wait, returns IDLE. The caller holds the lock. */
 static enum ts_txn_waiter_state queue_up(struct ts_coordinator *coordinator, struct txn__active *active,
                                          uint64_t now_us) {
     struct ts_txn_admission_waiter *waiter = &active->wait.waiter;
@@ -101,7 +102,7 @@ void txn__tell_open_breaker(const struct ts_coordinator *coordinator, uint32_t p
 /* Each store has a breaker, so that a failing store does not block the others. Returns false, with the cause,
  * when the breaker of one of the transaction's stores is open. */
 bool txn__pass_breakers(struct ts_coordinator *coordinator, struct txn__active *active) {
-    uint64_t now_us = active->timing.begun_us; /* still correct, because nothing has waited since */
+    uint64_t now_us = active->timing.begun_us; /* the time is still correct: nothing has waited since */
     size_t passed = 0;
     const size_t count = active->request.plan.part_count;
     pthread_mutex_lock(&coordinator->lock);
@@ -120,7 +121,7 @@ bool txn__pass_breakers(struct ts_coordinator *coordinator, struct txn__active *
     return false;
 }
 
-/* Returns false, with the cause, when it is refused. */
+/* Asks admission for a place. Returns false, with the cause, when the transaction is refused. */
 bool txn__admit(struct ts_coordinator *coordinator, struct txn__active *active) {
     uint64_t now_us = txn__now_us();
     pthread_mutex_lock(&coordinator->lock);

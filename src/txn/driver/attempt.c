@@ -44,8 +44,8 @@ static enum ts_txn_timeout_phase phase_of(enum txn__wish wish) {
     return TS_TXN_TIMEOUT_SHARD_RPC;
 }
 
-/* Cleanup after a failure gets its own time, even when the transaction's time is over, so that no locks
- * remain. */
+/* Whether the wish belongs to the cleanup after a failure. Cleanup has its own time, even when the
+ * transaction's time has run out, so that no locks remain. */
 static bool is_cleaning_up(enum txn__wish wish) {
     return phase_of(wish) == TS_TXN_TIMEOUT_SHARD_RPC || wish == TXN__WISH_REFUSE;
 }
@@ -150,7 +150,7 @@ static void failpoint_after(enum txn__wish wish, enum ts_store_result result) {
         (void)ts_failpoint(TS_FAILPOINT_AFTER_COMMIT);
 }
 
-/* The phase whose time was over when a call failed, or NONE. */
+/* Returns the phase whose timeout made a call fail, or NONE if the call failed for another reason. */
 static enum ts_txn_timeout_phase phase_over(const struct ts_coordinator *coordinator,
                                             const struct txn__active *active, size_t member) {
     enum ts_store_result result = active->attempt.calls[member].error.result;
@@ -160,8 +160,8 @@ static enum ts_txn_timeout_phase phase_over(const struct ts_coordinator *coordin
     return ts_txn_timeout_over(&coordinator->config.timeouts, &watch, txn__now_us());
 }
 
-/* The caller sees the first failure of the transaction itself. A late commit is not a failure, but the caller
- * sees why it is pending. */
+/* Keeps the cause of the transaction's first failure for the caller. A late commit is no failure: then keeps
+ * only the timeout that explains why the commit is pending. */
 static void keep_cause(const struct ts_coordinator *coordinator, struct txn__active *active, size_t member,
                        enum txn__wish wish) {
     const struct ts_call *call = &active->attempt.calls[member];
@@ -183,7 +183,7 @@ static void keep_cause(const struct ts_coordinator *coordinator, struct txn__act
 }
 
 /* Adds the time since the last change of state to the phase that has ended. The time spent waiting for locks
- * is added to its own phase. */
+ * is added to LOCK_VALIDATE instead. */
 static void keep_time(struct txn__timing *timing, uint32_t decider, enum txn__run_state before,
                       uint64_t now_us) {
     uint64_t took = now_us - timing->phase_begun_us;
@@ -281,7 +281,8 @@ static struct ts_txn_wait_reason reason_of(const struct txn__active *active) {
     return (struct ts_txn_wait_reason){TS_TXN_WAIT_COMMIT_BARRIER, 0};
 }
 
-/* The detector wants the transaction aborted: ends its calls now. Their results decide how it continues. */
+/* Ends all calls of the transaction now, because the deadlock detector wants it aborted. The results of the
+ * calls decide how the transaction continues. */
 static void cancel_all(struct txn__active *active) {
     active->wait.deadlocked = true;
     for (size_t i = 0; i < active->attempt.run.count; i++) {
@@ -290,7 +291,7 @@ static void cancel_all(struct txn__active *active) {
     }
 }
 
-/* The caller must stop: ends the calls, except those that free locks. */
+/* Ends the calls, except those that free locks, because the caller must stop. */
 static void cancel_for_stop(struct txn__active *active) {
     for (size_t i = 0; i < active->attempt.run.count; i++) {
         const enum txn__wish wish = active->attempt.members[i].flying;
@@ -301,7 +302,7 @@ static void cancel_for_stop(struct txn__active *active) {
     }
 }
 
-/* When a wait ends, even if nothing has happened. 0: no time. */
+/* Returns the time at which a wait ends even if no event happens; 0: no such time. */
 static uint64_t wait_until_ns(const struct txn__active *active, uint64_t now_us, uint64_t stall_us) {
     const uint64_t stall_ns = stall_us > now_us ? stall_us * 1000 : 0;
     if (active->request.stop.must == NULL)
@@ -350,8 +351,8 @@ static void stop_waiting(struct ts_coordinator *coordinator, struct txn__active 
     pthread_mutex_unlock(&coordinator->lock);
 }
 
-/* Reports finished calls. Returns false when there were none. Skips calls that were just started: a server
- * cannot have answered yet. */
+/* Reports finished calls to the machine. Returns false when no call has finished. With just_started, skips
+ * calls that were just started: a server cannot have answered them yet. */
 static bool collect(struct ts_coordinator *coordinator, struct txn__active *active, bool just_started) {
     bool any = false;
     for (size_t i = 0; i < active->attempt.run.count; i++) {

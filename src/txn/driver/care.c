@@ -1,6 +1,6 @@
 /*
  * The background work of a coordinator, in one thread: pending commits, unsettled decisions, marks and the
- * decisions below them, retired incarnations; it is also a resolver.
+ * decisions below them, retired incarnations. The thread is also a resolver.
  */
 #include "driver.h"
 #include "os/failpoint.h"
@@ -11,11 +11,11 @@
 #include <time.h>
 
 enum {
-    TICK_US = 500000,     /* marks move this often */
+    TICK_US = 500000,     /* time between two moves of the marks */
     RESOLVE_US = 2000000, /* time between two passes over the promises */
-    NUDGED_US = 100000,   /* the earliest time after which a blocked batch causes another pass */
+    NUDGED_US = 100000,   /* the shortest time between two such passes, if a batch is blocked */
     SWEEP_US = 10000000,  /* time between two passes over the coordinators */
-    PAGE = 1000,          /* decisions that one batch removes */
+    PAGE = 1000,          /* number of decisions that one batch removes */
 };
 
 /* Shared by all steps of a tick: the timeouts, and the stores that do not answer. */
@@ -31,7 +31,8 @@ static void gid_of(const struct tick *tick, const struct txn__entry *entry, stru
     memcpy(ret_gid->cluster, tick->coordinator->cluster_id, sizeof ret_gid->cluster);
 }
 
-/* Only this thread removes entries of these states, so `after` stays in the list. */
+/* Returns the first entry in this state after `after`. Only this thread removes entries in these states, so
+ * `after` is still in the list. */
 static struct txn__entry *find(const struct tick *tick, uint32_t decider, enum txn__entry_state state,
                                const struct txn__entry *after) {
     pthread_mutex_lock(&tick->coordinator->lock);
@@ -70,8 +71,8 @@ static void push_pending(struct tick *tick) {
     }
 }
 
-/* Asks the decider until the result is known. Uses the machine of the transaction, from the point where it
- * stopped. */
+/* Asks the decider until the result of the entry is known. Uses the machine of the transaction, and continues
+ * at the point where the machine stopped. */
 static void settle_entry(struct tick *tick, struct txn__entry *entry) {
     struct ts_coordinator *coordinator = tick->coordinator;
     if (txn__places_have(&tick->settle.sick, entry->decider))
@@ -132,7 +133,8 @@ static void settle_unsettled(struct tick *tick) {
     }
 }
 
-/* Syncs the participants of all transactions that are applied everywhere, and removes the entries. */
+/* Syncs the participants of all transactions that every participant has applied. Removes the entries of these
+ * transactions. */
 static void sync_applied(struct tick *tick) {
     struct ts_coordinator *coordinator = tick->coordinator;
     struct txn__places places;
@@ -227,8 +229,8 @@ static void move_marks(struct tick *tick) {
     ts_rows_release(&rows);
 }
 
-/* Removes the remaining abort decisions of this uuid after its registration, because no message of the uuid
- * can arrive any more. */
+/* Removes the remaining abort decisions of this uuid after the registration is gone, because no message of
+ * the uuid can reach the store any more. */
 static void remove_aborts(struct tick *tick, uint32_t place) {
     struct txn__key from;
     struct txn__key to;
@@ -324,7 +326,7 @@ static void resolve(struct ts_coordinator *coordinator, bool sweep) {
         txn__settle_coordinators(&settle);
 }
 
-/* Sleeps until something is due; returns false when it is time to stop. */
+/* Sleeps until work is due. Returns false when the thread must stop. */
 static bool wait_for_work(struct ts_coordinator *coordinator, uint64_t until_us, uint64_t resolved_us) {
     pthread_mutex_lock(&coordinator->lock);
     while (!coordinator->stopping) {

@@ -61,7 +61,7 @@ static void free_coordinator(struct ts_coordinator *coordinator) {
     free(coordinator);
 }
 
-/* Makes everything except the threads. */
+/* Makes everything in the coordinator except the threads. Returns false when that fails. */
 static bool fill(struct ts_coordinator *coordinator) {
     uint32_t places = coordinator->place_count;
     uint64_t now_us = txn__now_us();
@@ -194,7 +194,8 @@ void ts_coordinator_close(struct ts_coordinator *coordinator) {
     free_coordinator(coordinator);
 }
 
-/* Combines the breakers of all stores: the worst state, and the sum of trips. */
+/* Adds the breaker of one store to the view, which has the worst state and the sum of the trips of all
+ * stores. */
 static void view_breaker(struct ts_txn_view *view, const struct ts_txn_breaker *breaker, uint64_t now_us) {
     enum ts_txn_breaker_state state = ts_txn_breaker_state_at(breaker, now_us);
     if (state == TS_TXN_BREAKER_OPEN || view->breaker_state == TS_TXN_BREAKER_CLOSED)

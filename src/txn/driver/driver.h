@@ -36,12 +36,12 @@ struct txn__seat {
     bool fenced;
     bool dirty;            /* a transaction with this decider has ended since the mark was moved */
     uint64_t registration; /* version of the registration */
-    uint64_t moved;        /* the stored mark */
+    uint64_t moved;        /* the mark that the store has */
 };
 
 /*
- * One uuid of this process. There is one current incarnation. An incarnation that was fenced on a store is
- * retired: it stays until all its transactions have ended, and is then deregistered from the stores where it
+ * One uuid of this process. One incarnation is the current one. An incarnation that was fenced on a store is
+ * retired: it is kept until all its transactions have ended. Then it is deregistered from the stores where it
  * is still registered.
  */
 struct txn__incarnation {
@@ -60,21 +60,21 @@ struct txn__flight {
     uint64_t until_us;
 };
 
-/* The request, and what its attempts have met so far. */
+/* One request, and what its attempts have met so far. */
 struct txn__request {
-    const struct ts_op *ops; /* the caller's array, or flat */
+    const struct ts_op *ops; /* the caller's array or `flat` */
     size_t op_count;
     struct ts_op *flat;  /* the operations of all parts in one array */
-    uint32_t *op_places; /* the place of each of ops */
+    uint32_t *op_places; /* for each operation in `ops`: its place */
     size_t capacity;     /* operations that flat and op_places have room for */
     struct txn__plan plan;
-    uint32_t *stores;                      /* places of the plan */
-    struct ts_txn_breaker_permit *permits; /* permits of the circuit breakers of these stores */
+    uint32_t *stores;                      /* for each part of the plan: its place */
+    struct ts_txn_breaker_permit *permits; /* for each of `stores`: the permit of its circuit breaker */
     bool record;
     bool degrade;
     struct ts_txn_stop stop;
     uint32_t retries;
-    bool met_locks;      /* take locks in order: an attempt met a lock, or there is only one */
+    bool met_locks;      /* take locks in order: an attempt met a lock, or there will be no second one */
     bool only_conflicts; /* every attempt so far met a conflict */
 };
 
@@ -104,7 +104,7 @@ struct txn__attempt {
     char text[240];
 };
 
-/* Where the time was spent, in all attempts unless a comment says otherwise. */
+/* Where the time was spent in all attempts. A field of only one attempt or phase says so. */
 struct txn__timing {
     uint64_t begun_us;
     uint64_t replied_us;         /* time of the last reply */
@@ -117,20 +117,20 @@ struct txn__timing {
     struct ts_txn_breakdown latency;
 };
 
-/* How the transaction is woken, and its node in the deadlock detector. */
+/* How the transaction is woken while it waits, and its node in the deadlock detector. */
 struct txn__wait {
     pthread_cond_t wake;
     struct ts_txn_admission_waiter waiter;
     struct ts_txn_deadlock_node deadlock;
-    bool watched; /* the detector has its node */
+    bool watched; /* the deadlock detector has the node `deadlock` */
     bool deadlocked;
-    bool stopped; /* its calls were cancelled because it must stop */
+    bool stopped; /* the calls were cancelled because the transaction must stop */
     char deadlock_text[240];
 };
 
 /* The memory of one running transaction, reused for the next. */
 struct txn__active {
-    struct txn__active *next; /* the next unused one */
+    struct txn__active *next; /* the next unused struct */
     struct txn__active *next_of_all;
     struct txn__request request;
     struct txn__attempt attempt;
@@ -184,30 +184,31 @@ bool txn__active_reserve(struct txn__active *active, size_t op_count);
 bool txn__active_arrange(struct txn__active *active, size_t decider);
 struct ts_batch txn__active_part(const struct txn__active *active, size_t part, const struct txn__own *own);
 
-/* Returns whether this attempt may be part of a cycle, because its parallel prepares take locks in any order. */
+/* Returns whether this attempt may be part of a cycle: its parallel prepares take locks in any order. */
 static inline bool txn__active_gives_way(const struct txn__active *active) {
     return active->request.plan.part_count > 2 && !active->attempt.run.options.in_order;
 }
 
 /* incarnation.c. The caller holds the lock, unless a comment says otherwise. */
 void txn__incarnation_free(struct txn__incarnation *incarnation);
-/* Called when this uuid was fenced on some store: new transactions use another uuid. */
+/* Call it when this uuid was fenced on some store. New transactions then use another uuid. */
 void txn__incarnation_retire(struct ts_coordinator *coordinator, struct txn__incarnation *incarnation);
 /* Returns the incarnation for new transactions; NULL when memory runs out or the system cannot supply random
  * bytes. */
 struct txn__incarnation *txn__incarnation_current(struct ts_coordinator *coordinator);
 struct txn__entry *txn__entry_take(struct ts_coordinator *coordinator);
 void txn__entry_give(struct ts_coordinator *coordinator, struct txn__entry *entry);
-/* Without the lock: registers the incarnation on a store, once. On failure returns false with the reason; if
- * the incarnation is fenced, the result is OK. */
+/* Registers the incarnation on a store, once. The caller does not hold the lock. On failure returns false
+ * with the reason in *ret_error. If the incarnation is fenced, also returns false, but the result in
+ * *ret_error is OK. */
 bool txn__seat_take(struct ts_coordinator *coordinator, struct txn__incarnation *incarnation, uint32_t place,
                     struct ts_store_error *ret_error);
 
-/* admit.c. Return false, with the cause, when the transaction is refused. */
+/* admit.c. Each returns false, with the cause, when the transaction is refused. */
 bool txn__standbys_keep_up(struct ts_coordinator *coordinator, struct txn__active *active);
 bool txn__pass_breakers(struct ts_coordinator *coordinator, struct txn__active *active);
 bool txn__admit(struct ts_coordinator *coordinator, struct txn__active *active);
-/* The message of a transaction or read that the open breaker of a store refuses. */
+/* Writes the message of a transaction or read that was refused because the breaker of a store is open. */
 void txn__tell_open_breaker(const struct ts_coordinator *coordinator, uint32_t place, char *ret_text,
                             size_t size);
 /* Wakes the waiters that admission has admitted or refused. The caller holds the lock. */
@@ -215,17 +216,19 @@ void txn__wake_settled(struct ts_coordinator *coordinator);
 
 /* attempt.c: one attempt from the first call to the last. */
 void txn__run_attempt(struct ts_coordinator *coordinator, struct txn__active *active);
-/* Any thread that finds a transaction that has waited too long marks it. The caller holds the lock. */
+/* Asks the deadlock detector which transactions have waited too long, and marks them. Any thread may call it.
+ * The caller holds the lock. */
 void txn__find_deadlocks(struct ts_coordinator *coordinator, uint64_t now_us);
 
-/* Runs calls outside transactions: each with its deadline, all at once, until all are done. */
+/* Runs calls outside transactions, all at the same time, until all are done. Each call has its own
+ * deadline. */
 void txn__calls_run(struct ts_call *const *calls, size_t count);
 uint64_t txn__deadline_ns(uint64_t timeout_us);
 
 /*
- * lag_ask.c: asks all stores in parallel and keeps the answers. If a store does not answer within the
- * timeout, its old value stays. Returns BAD_CONFIG, with the place and the store's own error, when a store's
- * configuration does not allow the question.
+ * lag_ask.c: asks all stores in parallel for the lag of their standbys, and keeps the answers. If a store
+ * does not answer within the timeout, its earlier value is kept. Returns BAD_CONFIG, with the place and the
+ * store's own error, when a store's configuration does not allow the question.
  */
 enum ts_txn_error txn__lag_ask(struct ts_coordinator *coordinator, uint64_t timeout_us, uint32_t *ret_place,
                                struct ts_store_error *ret_error);

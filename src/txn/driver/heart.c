@@ -1,9 +1,10 @@
 /*
- * Sends heartbeats: every two seconds, to every store where this process is registered, by the store's own
- * clock. It has its own thread, so that a store that does not answer, or a long pass of the resolver, does
- * not make the process look dead on other stores. If the registration was replaced, the process was fenced.
+ * A thread that sends heartbeats: every two seconds, to every store where this process is registered, with
+ * the time of the store's own clock. The thread has no other work, so a store that does not answer, or a long
+ * pass of the resolver, does not make the process look dead on other stores. If the registration was
+ * replaced, the process was fenced.
  *
- * If the lag of standbys is limited, the same thread asks for it every second.
+ * If the lag of standbys is limited, this thread also asks for the lag every second.
  */
 #include "driver.h"
 #include "txn/core/resolve.h"
@@ -19,7 +20,8 @@ struct beat {
     struct ts_call call;
 };
 
-/* Starts the same kind of call on all stores that are in `calls`, and waits for all. */
+/* Starts the calls, each on the store at its place, and waits until all are done. An entry of `calls` may be
+ * NULL. */
 static void run_all(const struct ts_coordinator *coordinator, struct ts_call **calls) {
     for (uint32_t place = 0; place < coordinator->place_count; place++) {
         if (calls[place] == NULL)
@@ -78,7 +80,8 @@ static void beat_all(struct ts_coordinator *coordinator, struct txn__incarnation
     run_all(coordinator, calls);
 }
 
-/* The next incarnation to send heartbeats for; its count of users keeps it alive. Releases the previous one. */
+/* Returns the incarnation after `before`, or NULL. Counts this thread as a user, so that the incarnation is
+ * not freed. Releases `before`. */
 static struct txn__incarnation *next_one(struct ts_coordinator *coordinator,
                                          struct txn__incarnation *before) {
     pthread_mutex_lock(&coordinator->lock);
@@ -102,13 +105,14 @@ static bool wait_for_beat(struct ts_coordinator *coordinator, uint64_t until_us)
     return go_on;
 }
 
-/* The time of the next heartbeat, or of the next query of the replication lag if that is earlier. */
+/* Returns the time of the next heartbeat, or of the next query of the lag if that is earlier. */
 static uint64_t wake_at_us(const struct ts_coordinator *coordinator, uint64_t beat_us) {
     uint64_t ask_us = txn__now_us() + TS_TXN_LAG_INTERVAL_US;
     return ts_txn_lag_is_limited(&coordinator->config.replication) && ask_us < beat_us ? ask_us : beat_us;
 }
 
-/* Must not delay the heartbeat: if a store is slow to answer, its earlier lag stays. */
+/* Asks all stores for their lag. A store that is slow to answer keeps its earlier lag, because the heartbeat
+ * must not wait. */
 static void ask_for_lag(struct ts_coordinator *coordinator) {
     uint32_t place;
     struct ts_store_error error;

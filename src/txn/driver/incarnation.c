@@ -64,7 +64,7 @@ void txn__entry_give(struct ts_coordinator *coordinator, struct txn__entry *entr
     coordinator->free_entries = entry;
 }
 
-/* Reads the registration's key. */
+/* Reads the coordinator's registration on a store. */
 static enum ts_store_result read_seat(struct ts_coordinator *coordinator, const struct txn__uuid *uuid,
                                       uint32_t place, struct txn__look *ret_look,
                                       struct ts_store_error *ret_error) {
@@ -85,8 +85,8 @@ static enum ts_store_result read_seat(struct ts_coordinator *coordinator, const 
     return result;
 }
 
-/* Registers, even after lost replies. Only this process uses the uuid, so an existing value is its own
- * registration or a fence. */
+/* Registers on a store; repeats the call if its reply is lost. Only this process uses the uuid, so an
+ * existing value is its own registration or a fence. */
 static enum ts_store_result register_seat(struct ts_coordinator *coordinator, const struct txn__uuid *uuid,
                                           uint32_t place, struct txn__look *ret_look,
                                           struct ts_store_error *ret_error) {

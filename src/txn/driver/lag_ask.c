@@ -1,7 +1,7 @@
 /*
  * Asks the stores for the lag of their standbys: once when a coordinator opens, so that the limit holds for
- * its first transaction too, and then every second in the thread of the heartbeat. Without a limit nothing is
- * asked.
+ * its first transaction too, and then every second in the thread of the heartbeat. Without a limit no store
+ * is asked.
  */
 #include "driver.h"
 

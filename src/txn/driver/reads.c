@@ -3,7 +3,7 @@
 #include "base/assert.h"
 #include "driver.h"
 
-/* Refuses a read with the same error as from a store that cannot be reached. */
+/* Refuses a read with the error of a store that cannot be reached. */
 static void turn_away(const struct ts_coordinator *coordinator, uint32_t place, struct ts_call *call) {
     call->error = (struct ts_store_error){.result = TS_STORE_UNAVAILABLE, .op = SIZE_MAX, .down = true};
     snprintf(call->error.sqlstate, sizeof call->error.sqlstate, "%s",

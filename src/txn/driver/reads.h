@@ -1,6 +1,7 @@
 /*
  * Reads of the layers above. A read passes the breaker of its store like a transaction, and the breaker
- * learns its result. So if a store does not answer, a process waits for it only once, and not for each read.
+ * learns the result of the read. So if a store does not answer, a process waits only once for the store, and
+ * not for each read.
  */
 #ifndef TS_TXN_DRIVER_READS_H
 #define TS_TXN_DRIVER_READS_H
@@ -12,11 +13,12 @@
 void ts_txn_read_start(struct ts_coordinator *coordinator, uint32_t place, struct ts_call *call,
                        struct ts_txn_breaker_permit *ret_permit);
 
-/* Call it once for each start, when the call is done. */
+/* Call it once for each ts_txn_read_start, when the call is done. */
 void ts_txn_read_end(struct ts_coordinator *coordinator, uint32_t place, const struct ts_call *call,
                      struct ts_txn_breaker_permit *permit);
 
-/* Call it instead of ts_txn_read_end if the caller has cancelled the call. That says nothing about the store. */
+/* Call it instead of ts_txn_read_end if the caller has cancelled the call. A cancelled call shows nothing
+ * about the store, so the breaker ignores it. */
 void ts_txn_read_cancelled(struct ts_coordinator *coordinator, uint32_t place,
                            struct ts_txn_breaker_permit *permit);
 

@@ -35,8 +35,8 @@ enum ts_txn_error ts_txn_resolve(struct ts_cluster *cluster, uint64_t timeout_ms
 }
 
 /*
- * Fences first, so that nothing more is decided, then settles the promises. Another resolver may be working
- * on a promise, so it tries more than once.
+ * Fences all coordinators first, so that they decide nothing more. Then settles the promises. Tries this more
+ * than once, because another resolver may be working on a promise.
  */
 static enum ts_txn_error recover(struct ts_cluster *cluster, uint64_t timeout_us,
                                  struct ts_txn_settled *counts, struct ts_txn_error_detail *ret_detail) {
@@ -82,7 +82,7 @@ enum ts_txn_error ts_txn_recover(struct ts_cluster *cluster, uint64_t timeout_ms
     return error;
 }
 
-/* Reads a store's epoch and state, and makes them this process's expectation. */
+/* Reads the epoch and the state of a store. From then on, this process expects both. */
 static enum ts_store_result read_meta(struct ts_cluster *cluster, uint32_t place, uint64_t timeout_us,
                                       struct ts_meta *ret_meta, struct ts_store_error *ret_error) {
     struct ts_store *store = ts_cluster_store(cluster, place);
@@ -104,7 +104,7 @@ static enum ts_store_result write_meta(struct ts_cluster *cluster, uint32_t plac
     if (step->kind == TXN__EPOCH_OPEN)
         meta.epoch = step->epoch;
     result = store->engine->meta_write(store, txn__deadline_ns(timeout_us), &meta, ret_error);
-    /* Another process that raises the epoch was faster: the stored state decides the next step. */
+    /* Another process has raised the epoch first. The stored state decides the next step. */
     if (result == TS_STORE_CHECK_FAILED)
         result = TS_STORE_OK;
     return result;

@@ -35,7 +35,8 @@ static bool did_not_answer(enum ts_store_result result) {
     return fault != TS_STORE_FAULT_NONE && fault != TS_STORE_FAULT_STATE;
 }
 
-/* When the process closes, waits only for an answer that comes soon, as from a working store. */
+/* Runs a call. When the process is closing its coordinator, waits only as long as a working store needs for
+ * its answer. */
 static enum ts_store_result run_call(const struct txn__settle *settle, uint32_t place, struct ts_call *call) {
     struct ts_store *store = ts_cluster_store(settle->cluster, place);
     if (settle->closing == NULL)
@@ -103,9 +104,9 @@ enum ts_store_result txn__settle_look(struct txn__settle *settle, const struct t
 }
 
 /*
- * Tries for a moment only. Decisions of a live coordinator lock its registration while they wait for other
- * keys, and later decisions queue after a waiting fence. So a fence must not wait long; it is tried again
- * later.
+ * Fences a coordinator, but waits only for a moment. Decisions of a live coordinator lock its registration
+ * while they wait for other keys. Later decisions queue after a waiting fence. So a fence must not wait long:
+ * the next pass tries it again.
  */
 static enum ts_store_result fence(struct txn__settle *settle, uint32_t place,
                                   const struct txn__fence *fence) {
@@ -129,7 +130,7 @@ static enum ts_store_result refuse(struct txn__settle *settle, const struct txn_
     return result;
 }
 
-/* Carries out the machine's wishes, until it is done. */
+/* Carries out the machine's wishes until the machine is done. */
 static void drive(struct txn__settle *settle, struct txn__resolve *resolve, const char *gid) {
     while (!txn__resolve_is_done(resolve)) {
         struct txn__look looked = {0};
@@ -186,12 +187,14 @@ static void count(struct ts_txn_settled *counts, const struct txn__resolve *reso
     }
 }
 
-/* Returns whether all coordinators registered there ended with the process that had opened the store before. */
+/* Returns whether all coordinators that are registered on this store ended with the process that had the
+ * store open before. */
 static bool inherits(const struct txn__settle *settle, uint32_t place) {
     return settle->inherits && ts_cluster_store(settle->cluster, place)->is_exclusive;
 }
 
-/* Returns whether coordinators registered there are fenced even if their heartbeats are recent. */
+/* Returns whether to fence coordinators that are registered on this store even if their heartbeats are
+ * recent. */
 static bool fences(const struct txn__settle *settle, uint32_t place) {
     return settle->fence_all || inherits(settle, place);
 }
@@ -222,7 +225,7 @@ void txn__settle_promises(struct txn__settle *settle) {
         settle_promises_of(settle, (uint32_t)place);
 }
 
-/* Commits on every participant of a decided transaction. */
+/* Commits the promises of a decided transaction on every participant. */
 static void finish_commit(struct txn__settle *settle, const struct txn__gid *gid, struct txn__round *round) {
     char text[TS_TXN_ID_SIZE];
     txn__gid_format(gid, text);
@@ -245,8 +248,8 @@ void txn__settle_sync(struct txn__settle *settle, struct txn__round *round) {
     }
 }
 
-/* Finishes the commits of one page of decisions, syncs, and removes the decisions that may be removed. Returns
- * false on failure. */
+/* Finishes the commits of one page of decisions, syncs the participants, and removes the decisions that may
+ * be removed. Returns false on failure. */
 static bool remove_page(struct txn__settle *settle, uint32_t decider, const struct ts_rows *rows,
                         size_t *ret_removed) {
     struct txn__gid gid = {.decider = decider};
@@ -272,7 +275,7 @@ static bool remove_page(struct txn__settle *settle, uint32_t decider, const stru
     return true;
 }
 
-/* Removes the decisions of a fenced coordinator on one store. Returns true when none is left. */
+/* Removes the decisions of a fenced coordinator on one store. Returns true when no decision is left. */
 static bool remove_decisions(struct txn__settle *settle, uint32_t decider, const struct txn__uuid *uuid) {
     struct txn__key from;
     struct txn__key to;
@@ -298,9 +301,9 @@ static bool remove_decisions(struct txn__settle *settle, uint32_t decider, const
     return none_left;
 }
 
-/* Returns whether a registration of the fenced coordinator can no longer arrive. It is sent once, and its
- * sender waits only seconds. On a store of one process it cannot arrive at all, because the coordinator ended
- * with that process. */
+/* Returns whether a registration of the fenced coordinator can no longer reach the store. A registration is
+ * sent once, and its sender waits only seconds. On a store of one process a registration cannot be on its way
+ * at all, because the coordinator ended with that process. */
 static bool nothing_is_on_its_way(const struct txn__settle *settle, uint32_t place,
                                   const struct txn__registration *registration, uint64_t now_ms) {
     if (inherits(settle, place))
@@ -382,7 +385,7 @@ void txn__settle_inheritance(struct ts_cluster *cluster, uint64_t timeout_us) {
     txn__settle_init(&settle, cluster, timeout_us, false);
     settle.inherits = true;
     txn__settle_coordinators(&settle);
-    /* Without a fenced coordinator, no promise waits for one. */
+    /* If no coordinator was fenced, no promise waits for a fenced coordinator. */
     if (settle.counts.fenced == 0)
         return;
     txn__settle_promises(&settle);

@@ -1,6 +1,6 @@
 /*
- * Settling promises and removing records, for resolvers, recover and fence. Works on a cluster alone: no
- * coordinator is needed, and any number of processes may do it at the same time.
+ * Settles promises and removes records, for resolvers, recover and fence. Needs a cluster but no coordinator.
+ * Any number of processes may do this at the same time.
  */
 #ifndef TS_TXN_DRIVER_SETTLE_H
 #define TS_TXN_DRIVER_SETTLE_H
@@ -17,43 +17,45 @@ struct txn__settle {
     struct ts_cluster *cluster;
     uint64_t timeout_us; /* timeout of each call */
     bool fence_all;
-    /* Fence the coordinators on stores that only this process can open. Ignore other stores. */
+    /* Settle only stores that only this process can open, and fence the coordinators on them. Ignore other
+     * stores. */
     bool inherits;
-    /* NULL, or a flag that the process is closing its coordinator. Then a store that does not answer is left
-     * to the next pass. */
+    /* NULL, or a flag that is set while the process closes its coordinator. Then a store that does not answer
+     * is left to the next pass. */
     const atomic_bool *closing;
-    struct txn__places sick; /* stores that did not answer in this pass; not asked again */
+    struct txn__places sick; /* stores that did not answer in this pass; they are not asked again */
     struct ts_txn_settled counts;
-    struct ts_txn_error_detail trouble; /* the first failure; OK without one */
+    struct ts_txn_error_detail trouble; /* the first failure; its error is OK if there was no failure */
 };
 
 void txn__settle_init(struct txn__settle *settle, struct ts_cluster *cluster, uint64_t timeout_us,
                       bool fence_all);
 
-/* Settles every promise of every store, once. */
+/* Tries once to settle every promise of every store. */
 void txn__settle_promises(struct txn__settle *settle);
 
-/* Fences dead coordinators (with fence_all: all), and removes the records of fenced ones. */
+/* Fences dead coordinators, or all coordinators with fence_all. Removes the records of fenced
+ * coordinators. */
 void txn__settle_coordinators(struct txn__settle *settle);
 
 /*
- * Called once for each cluster that a process opens. On stores that only this process can open, all
- * registered coordinators have ended: they are fenced, and everything that waited for them is settled. The
- * next pass handles the rest.
+ * Call it once for each cluster that a process opens. On stores that only this process can open, all
+ * registered coordinators have ended: fences them, and settles the promises that waited for them. The next
+ * pass settles what is left.
  */
 void txn__settle_inheritance(struct ts_cluster *cluster, uint64_t timeout_us);
 
 /* Calls a store with the timeout of the pass. A store that does not answer is not asked again. */
 enum ts_store_result txn__settle_call(struct txn__settle *settle, uint32_t place, struct ts_call *call);
 
-/* Asks the decider of a transaction what is known about it. */
+/* Reads the decider's records about a transaction. */
 enum ts_store_result txn__settle_look(struct txn__settle *settle, const struct txn__gid *gid,
                                       struct txn__look *ret_look);
 
 /* Syncs every store of the round. */
 void txn__settle_sync(struct txn__settle *settle, struct txn__round *round);
 
-/* The 16 bytes of the cluster. */
+/* Returns the id of the cluster, which has 16 bytes. */
 const uint8_t *txn__cluster_id(const struct ts_cluster *cluster);
 
 /* Fills in ret_detail, if it is not NULL, and returns the error. */

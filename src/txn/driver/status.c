@@ -52,7 +52,7 @@ const char *ts_txn_latency_dominant(const struct ts_txn_latency *latency) {
     return ts_txn_breakdown_phase_field(ts_txn_breakdown_dominant(&breakdown));
 }
 
-/* Counts the stores that hold a promise of this name. */
+/* Counts the stores that hold a promise of the transaction with this name. */
 static void count_promises(struct txn__settle *settle, struct ts_bytes name, struct ts_txn_status *status) {
     struct ts_rows rows = {0};
     for (size_t place = 0; place < ts_cluster_count(settle->cluster); place++) {
@@ -67,15 +67,15 @@ static void count_promises(struct txn__settle *settle, struct ts_bytes name, str
     ts_rows_release(&rows);
 }
 
-/* Nobody can commit it any more. A commit would have left an outcome, and the outcome was read after the
- * registration and the mark (look.h). */
+/* Returns whether the transaction can no longer commit. A commit would have left an outcome, and the outcome
+ * was read after the registration and the mark (look.h). */
 static bool is_shut_out(const struct txn__gid *gid, const struct txn__look *look) {
     return txn__gid_is_recorded(gid) &&
            (look->registration.state != TXN__REGISTERED || gid->sequence < look->mark);
 }
 
-/* Uses the recorded outcome first, because it is kept longest. Without an outcome, the decision counts, if
- * there is one. An undecided promise is pending. */
+/* Returns the state of a transaction: from its recorded outcome, because outcomes are kept longest; otherwise
+ * from its decision. Without either, a transaction with a promise is pending. */
 static enum ts_txn_state state_of(const struct txn__gid *gid, const struct txn__look *look,
                                   const struct ts_txn_status *status) {
     if (look->outcome == TXN__RECORDED_COMMITTED || look->decision == TXN__DECISION_COMMIT)
@@ -128,7 +128,7 @@ enum ts_txn_error ts_txn_status(struct ts_cluster *cluster, const char *id, uint
     return TS_TXN_ERROR_OK;
 }
 
-/* Capacities of the arrays of a status that is being made. */
+/* How many elements the arrays of a status have room for while the status is made. */
 struct room {
     size_t coordinators;
     size_t promises;
@@ -257,7 +257,7 @@ static const char *state_name(const struct ts_meta *meta) {
     return "none";
 }
 
-/* The status of one store; its row says which questions it did not answer. */
+/* Reads the status of one store. The row of the store shows which questions the store did not answer. */
 static void read_store(struct txn__settle *settle, struct ts_txn_cluster_status *status, struct room *room,
                        uint32_t place) {
     struct ts_txn_cluster_status_store *row = &status->stores[place];

@@ -7,10 +7,11 @@
 
 #include "turnstone/txn.h"
 
-/* How often a wait asks whether it must stop. */
+/* Time between two questions of a wait whether it must stop. */
 #define TS_TXN_STOP_NS UINT64_C(20000000)
 
-/* Asked while something waits for a store. The answer true is final: the wait ends. `must` may be NULL: never. */
+/* Asked while something waits for a store. If the answer is true, the wait ends, and the question is not
+ * asked again. `must` may be NULL: never stop. */
 struct ts_txn_stop {
     bool (*must)(void *context);
     void *context;
@@ -22,8 +23,8 @@ static inline bool ts_txn_must_stop(const struct ts_txn_stop *stop) {
 
 /*
  * Like ts_txn_run_parts, but ends early when the caller must stop. Then calls in progress end as if their
- * time were over, and nothing is tried again: the transaction is aborted, unknown, or committed and pending.
- * It still waits until promises that must be aborted have ended.
+ * timeouts had passed, and nothing is tried again. The transaction is aborted, unknown, or committed and
+ * pending. The function still waits until promises that must be aborted have ended.
  */
 void ts_txn_run_parts_until(struct ts_coordinator *coordinator, const struct ts_txn_part *parts, size_t count,
                             const struct ts_txn_options *options, const struct ts_txn_stop *stop,

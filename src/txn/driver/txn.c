@@ -2,8 +2,8 @@
  * Runs a transaction: classifies and admits it, attempts it, retries if necessary, and reports the result.
  *
  * No transaction goes to a store whose standbys are too far behind or whose breaker is open. Otherwise local
- * transactions go directly to their store. Global transactions pass admission first, and keep their place
- * there during retries.
+ * transactions go directly to their store. Global transactions pass admission first, and keep their place in
+ * admission during retries.
  */
 #include "driver.h"
 
@@ -12,14 +12,14 @@
 
 #include <time.h>
 
-/* After an attempt gave way at a store, transactions take locks in order there for this long. */
+/* After an attempt gave way at a store, all transactions take locks in order on that store for this long. */
 enum { IN_ORDER_US = 1000000 };
 
 static void set_text(char *ret_text, size_t size, const char *text) {
     snprintf(ret_text, size, "%s", text);
 }
 
-/* The result of a transaction that never reached a store. */
+/* Fills in the result of a transaction that was refused before any call to a store. */
 static void refuse(struct ts_txn_result *result, const char *sqlstate, enum ts_store_result reason,
                    const char *text) {
     result->outcome = TS_TXN_REFUSED;
@@ -110,9 +110,9 @@ static struct txn__incarnation *take_incarnation_and_lock(struct ts_coordinator 
 }
 
 /*
- * Attempts with parallel prepares are fast, but may wait in a cycle, so they give way. After one has met a
- * lock, the transaction takes its locks in order, and for a while so do all others on the same store. The
- * caller holds the lock.
+ * Whether the next attempt takes locks in order. Attempts with parallel prepares are fast, but may wait in a
+ * cycle, so they give way. After such an attempt has met a lock, its transaction takes locks in order. For a
+ * while, all other transactions on the same store do so, too. The caller holds the lock.
  */
 static bool takes_locks_in_order(const struct ts_coordinator *coordinator, const struct txn__active *active) {
     bool in_order = active->request.met_locks;
@@ -138,8 +138,8 @@ static void prepare_members(struct txn__active *active, size_t decider, bool in_
     active->attempt.run.own_ops_from = plan->parts[decider].count;
 }
 
-/* Gives the attempt its name, its decider and its entry. Returns false, with the cause, when it cannot
- * begin. */
+/* Gives the attempt its name, its decider and its entry. Returns false, with the cause, when the attempt
+ * cannot begin. */
 static bool begin_attempt(struct ts_coordinator *coordinator, struct txn__active *active) {
     bool global = txn__plan_is_global(&active->request.plan);
     size_t decider = global ? txn__plan_decider(&active->request.plan) : 0;
@@ -244,8 +244,8 @@ static enum ts_txn_conflict_outcome conflict_of(const struct txn__active *active
     return TS_TXN_CONFLICT_OTHER;
 }
 
-/* Updates the conflict rates of the stores, and the limits that follow from them. The caller holds the
- * lock. */
+/* Updates the conflict rates of the stores, and the limits of transactions in flight that depend on these
+ * rates. The caller holds the lock. */
 static void keep_conflicts(struct ts_coordinator *coordinator, const struct txn__active *active,
                            uint64_t now_us) {
     for (size_t i = 0; i < active->attempt.run.count; i++) {
@@ -267,7 +267,7 @@ static void keep_conflicts(struct ts_coordinator *coordinator, const struct txn_
     }
 }
 
-/* Adds a cause that was found after the first failure: a resolver or a fence. */
+/* Completes the cause with what was found after the first failure: a resolver or a fence. */
 static void complete_cause(struct txn__active *active) {
     switch (active->attempt.run.why) {
     case TXN__WHY_RESOLVER:
@@ -327,7 +327,7 @@ static bool is_committed(const struct txn__active *active) {
            active->attempt.run.outcome == TS_TXN_COMMITTED_PENDING;
 }
 
-/* The attempt met a lock again, and a further attempt was prevented. The caller sees what prevented it. */
+/* Makes the cause name what prevented a further attempt, after the attempt met a lock again. */
 static void blame_what_ended_retries(struct txn__active *active, enum ts_txn_retry_decision decision) {
     if (decision == TS_TXN_RETRY_CEILING || decision == TS_TXN_RETRY_TOTAL) {
         active->attempt.cause = ts_txn_cause_of_timeout(
@@ -339,7 +339,7 @@ static void blame_what_ended_retries(struct txn__active *active, enum ts_txn_ret
              ts_txn_retry_decision_name(decision));
 }
 
-/* Returns false if the caller must stop. */
+/* Waits for the backoff. Returns false if the caller must stop. */
 static bool back_off(const struct ts_txn_stop *stop, uint64_t backoff_us) {
     const uint64_t end_us = txn__now_us() + backoff_us;
     const uint64_t most_us = stop->must != NULL ? TS_TXN_STOP_NS / 1000 : UINT64_MAX;
@@ -353,7 +353,7 @@ static bool back_off(const struct ts_txn_stop *stop, uint64_t backoff_us) {
     return !ts_txn_must_stop(stop);
 }
 
-/* Returns whether to try again, after waiting for the backoff. */
+/* Returns whether to try again. If so, has waited for the backoff. */
 static bool again(struct ts_coordinator *coordinator, struct txn__active *active, struct ts_txn_retry *retry,
                   bool once) {
     if (once || active->attempt.run.outcome != TS_TXN_ABORTED ||
@@ -376,7 +376,7 @@ static bool again(struct ts_coordinator *coordinator, struct txn__active *active
     return back_off(&active->request.stop, backoff_us);
 }
 
-/* Runs all attempts. Returns false when the last one could not even begin. */
+/* Runs all attempts. Returns false when the last attempt could not even begin. */
 static bool run_attempts(struct ts_coordinator *coordinator, struct txn__active *active, bool once,
                          struct ts_txn_result *result) {
     struct ts_txn_retry retry;
@@ -435,7 +435,7 @@ static void fill_latency(const struct txn__active *active, struct ts_txn_latency
     };
 }
 
-/* The index of the failed operation in the caller's list. */
+/* Returns the index of the failed operation in the caller's list. */
 static size_t failed_op(const struct txn__active *active) {
     const struct txn__run *run = &active->attempt.run;
     if (run->failed_op == SIZE_MAX || run->failed_member >= run->count ||
@@ -511,8 +511,8 @@ static void keep_metrics(struct ts_coordinator *coordinator, const struct txn__a
     pthread_mutex_unlock(&coordinator->metrics_lock);
 }
 
-/* Reports the result to the breakers of its stores. A failure counts only for the store that caused it. The
- * caller holds the lock. */
+/* Reports the result of the transaction to the breakers of its stores. A failure counts only for the store
+ * that caused it. The caller holds the lock. */
 static void report_to_breakers(struct ts_coordinator *coordinator, struct txn__active *active, bool admitted,
                                uint64_t now_us) {
     const struct txn__run *run = &active->attempt.run;
@@ -523,14 +523,14 @@ static void report_to_breakers(struct ts_coordinator *coordinator, struct txn__a
         : active->attempt.cause.kind == TS_TXN_CAUSE_NONE || active->wait.stopped
             ? TS_TXN_BREAKER_TURNED_AWAY
             : ts_txn_breaker_report_of(&active->attempt.cause);
-    /* If registering on the decider failed, there was no call, and the first member is to blame. */
+    /* If registering on the decider failed, no member was called. Then the first member is to blame. */
     size_t to_blame = run->count > 0 && run->failed_member < run->count ? run->failed_member : 0;
     for (size_t i = 0; i < active->request.plan.part_count; i++)
         ts_txn_breaker_report(&coordinator->breakers[active->request.stores[i]], &active->request.permits[i],
                               committed || i == to_blame ? report : TS_TXN_BREAKER_TURNED_AWAY, now_us);
 }
 
-/* Returns the place in admission, the permits and the memory. */
+/* Releases the transaction's place in admission, its permits and its memory. */
 static void leave(struct ts_coordinator *coordinator, struct txn__active *active, bool admitted) {
     uint64_t now_us = active->timing.begun_us + active->timing.latency.total_us;
     pthread_mutex_lock(&coordinator->lock);
@@ -559,7 +559,7 @@ static void run_planned(struct ts_coordinator *coordinator, struct txn__active *
     active->attempt.run.reason = TS_STORE_OK;
     active->request.retries = 0;
     const struct ts_txn_retry_config *retry = &coordinator->config.retry;
-    /* If there will be no further attempt, this attempt does not give way. */
+    /* If no further attempt is possible, this attempt does not give way. */
     active->request.met_locks = options->once || (retry->max_retries_given && retry->max_retries == 0);
     active->request.only_conflicts = true;
     bool admitted = txn__standbys_keep_up(coordinator, active) && txn__pass_breakers(coordinator, active) &&
@@ -573,7 +573,7 @@ static void run_planned(struct ts_coordinator *coordinator, struct txn__active *
     leave(coordinator, active, admitted);
 }
 
-/* Clean memory for a transaction. On failure returns NULL, with the refusal in the result. */
+/* Returns clean memory for a transaction. On failure returns NULL, and fills in the refusal in the result. */
 static struct txn__active *begin(struct ts_coordinator *coordinator, const struct ts_txn_options *options,
                                  size_t op_count, struct ts_txn_result *result) {
     clear_result(result);
@@ -613,8 +613,9 @@ static void refuse_active(struct ts_coordinator *coordinator, struct txn__active
 }
 
 /*
- * Checks that each store's part is within the limits of a batch. The stores check this, too, but the decider
- * would do so only after the others have promised. Returns NULL, or what is wrong with the operation *ret_op.
+ * Checks that each store's part is within the limits of a batch. The stores check the sizes, too, but the
+ * decider would check only after the other stores have promised. Returns NULL, or what is wrong with the
+ * operation *ret_op.
  */
 static const char *check_sizes(const struct txn__active *active, size_t *ret_op) {
     size_t counts[TS_TXN_PLACES_MAX] = {0}, bytes[TS_TXN_PLACES_MAX] = {0}, everywhere = 0;
@@ -679,7 +680,8 @@ void ts_txn_run(struct ts_coordinator *coordinator, const struct ts_op *ops, siz
 
 static const char no_such_place[] = "unknown store; the cluster's stores are numbered from 0";
 
-/* Joins the parts. Returns NULL, or what is wrong with the operation *ret_op. */
+/* Joins the operations of all parts in one array. Returns NULL, or what is wrong with the operation
+ * *ret_op. */
 static const char *flatten(const struct ts_coordinator *coordinator, struct txn__active *active,
                            const struct ts_txn_part *parts, size_t count, bool system, size_t *ret_op) {
     struct txn__places seen = {{0}};
@@ -703,7 +705,8 @@ static const char *flatten(const struct ts_coordinator *coordinator, struct txn_
     return NULL;
 }
 
-/* Checks a single part. The store checks its size, because nothing is promised before. */
+/* Checks the keys of a single part. The store checks the size, because no other store promises before
+ * that. */
 static const char *check_part(const struct ts_coordinator *coordinator, const struct ts_txn_part *part,
                               bool system, size_t *ret_op) {
     *ret_op = 0;

@@ -1,8 +1,9 @@
 /*
  * The limit of transactions in flight on one store, adapted to its conflict rate: above 15 % the limit falls
- * by a step, below 5 % it rises by a step, between them it stays; never below min_concurrency or above
- * max_concurrency. It starts at the hard limit of admission, within these two bounds. There is at most one
- * step in an interval, and no step while the window has fewer than min_txns transactions.
+ * by a step, below 5 % it rises by a step, between these rates it does not change. The limit is never below
+ * min_concurrency or above max_concurrency. It starts at the hard limit of admission, within these two
+ * bounds. The limit changes at most once in an interval, and only if the window has at least min_txns
+ * transactions.
  */
 #ifndef TS_TXN_GUARD_ADAPTIVE_H
 #define TS_TXN_GUARD_ADAPTIVE_H

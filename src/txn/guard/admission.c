@@ -85,7 +85,7 @@ static void refuse(struct ts_txn_admission *admission, struct ts_txn_admission_w
         admission->gauges.total_timed_out++;
 }
 
-/* Returns whether a newcomer is served before a waiter. */
+/* Returns whether a newcomer is served before a waiter that is already in the queue. */
 static bool goes_before(const struct ts_txn_admission *admission,
                         const struct ts_txn_admission_waiter *newcomer,
                         const struct ts_txn_admission_waiter *waiting) {
@@ -98,8 +98,8 @@ static bool goes_before(const struct ts_txn_admission *admission,
     ts_unreachable("no such queue policy");
 }
 
-/* Returns whether a newcomer that does not queue would take a place on a store that an earlier transaction
- * waits for. */
+/* Returns whether a newcomer would overtake: take a place, without queueing, on a store that an earlier
+ * transaction waits for. */
 static bool would_overtake(const struct ts_txn_admission *admission,
                            const struct ts_txn_admission_waiter *newcomer) {
     struct store_set waited_for = {0};
@@ -131,14 +131,14 @@ static void dequeue(struct ts_txn_admission *admission, struct ts_txn_admission_
     admission->gauges.waiting--;
 }
 
-/* Records that the state of a waiter changed during a call of another transaction. */
+/* Records that a call of another transaction has changed the state of a waiter. */
 static void settle(struct ts_txn_admission *admission, struct ts_txn_admission_waiter *waiter) {
     list_insert(&admission->settled, waiter, NULL);
     waiter->settled = true;
 }
 
-/* The first waiter that has a place on all its stores and overtakes no other waiter on any of them; NULL:
- * none. */
+/* Returns the first waiter that has a place on all its stores and overtakes no other waiter on any of them;
+ * NULL when there is no such waiter. */
 static struct ts_txn_admission_waiter *first_that_can_go(const struct ts_txn_admission *admission) {
     struct store_set waited_for = {0};
     for (struct ts_txn_admission_waiter *w = admission->queue.first; w != NULL; w = w->next) {
@@ -149,7 +149,7 @@ static struct ts_txn_admission_waiter *first_that_can_go(const struct ts_txn_adm
     return NULL;
 }
 
-/* Fills free places from the queue. */
+/* Gives free places to waiters in the queue. */
 static void advance(struct ts_txn_admission *admission, uint64_t now_us) {
     while (admission->gauges.in_flight < admission->config.soft_limit) {
         struct ts_txn_admission_waiter *waiter = first_that_can_go(admission);
@@ -161,7 +161,7 @@ static void advance(struct ts_txn_admission *admission, uint64_t now_us) {
     }
 }
 
-/* The waiter with the most stores, the youngest of several. */
+/* Returns the waiter with the most stores. If several have the most, returns the youngest of these. */
 static struct ts_txn_admission_waiter *largest_waiter(const struct ts_txn_admission *admission) {
     struct ts_txn_admission_waiter *largest = admission->queue.first;
     for (struct ts_txn_admission_waiter *w = largest; w != NULL; w = w->next)
@@ -184,7 +184,8 @@ static void shed(struct ts_txn_admission *admission, struct ts_txn_admission_wai
     enqueue(admission, waiter);
 }
 
-/* The newcomer joins the queue, and the first in the queue is admitted. So no transaction overtakes another. */
+/* Puts the newcomer at the end of the queue, and admits the first waiter that can run as degraded. So no
+ * transaction overtakes another. */
 static void degrade(struct ts_txn_admission *admission, struct ts_txn_admission_waiter *waiter,
                     uint64_t now_us) {
     if (admission->gauges.in_flight >= admission->config.hard_limit) {
@@ -284,7 +285,7 @@ void ts_txn_admission_tick(struct ts_txn_admission *admission, uint64_t now_us) 
         refuse(admission, w, TS_TXN_WAITER_TIMED_OUT);
         settle(admission, w);
     }
-    /* A waiter that has gone may have blocked others on a store. */
+    /* The waiter that has left may have blocked other waiters on a store. */
     advance(admission, now_us);
 }
 

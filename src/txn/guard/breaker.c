@@ -52,7 +52,7 @@ static void trip(struct ts_txn_breaker *breaker, uint64_t now_us) {
     breaker->trips++;
 }
 
-/* The invariants of each state. */
+/* Asserts the invariants of the current state. */
 static void check(const struct ts_txn_breaker *breaker) {
     switch (breaker->state) {
     case TS_TXN_BREAKER_CLOSED:
@@ -86,7 +86,7 @@ enum ts_txn_breaker_state ts_txn_breaker_state_at(const struct ts_txn_breaker *b
     return breaker->state;
 }
 
-/* Allows a probe, unless another probe may still report. */
+/* Grants a probe. If another probe may still report, grants nothing. */
 static bool send_probe(struct ts_txn_breaker *breaker, uint64_t now_us) {
     if (breaker->probe_out && !is_over(breaker->since_us, breaker->config.probe_timeout_us, now_us))
         return false;

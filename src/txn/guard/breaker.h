@@ -15,8 +15,8 @@
  *     HALF_OPEN   only the probe passes: at most one permit is out
  *
  * Only infrastructure failures count (ts_txn_error_verdict). A caller that passes gets a permit, and reports
- * its result once. Permits have the number of a turn. The turn changes with every state and every probe, so
- * that a permit of an earlier turn does not affect this one. A probe that has not reported within
+ * its result once. A permit has the number of its turn. A new turn begins with every change of state and with
+ * every probe. The report of a permit of an earlier turn has no effect. A probe that has not reported within
  * probe_timeout counts as lost.
  */
 #ifndef TS_TXN_GUARD_BREAKER_H
@@ -45,14 +45,14 @@ struct ts_txn_breaker {
     enum ts_txn_breaker_state state;
     uint32_t failures; /* CLOSED: failures in a row */
     bool probe_out;    /* HALF_OPEN: a probe is in progress */
-    uint64_t since_us; /* OPEN: since when; HALF_OPEN: when the probe went out */
+    uint64_t since_us; /* OPEN: time of opening; HALF_OPEN: time when the probe was granted */
     uint64_t turn;
-    uint64_t trips; /* how often it opened */
+    uint64_t trips; /* how often the breaker opened */
     uint64_t turned_away;
 };
 
 struct ts_txn_breaker_permit {
-    bool granted; /* false once it was reported */
+    bool granted; /* false once the permit was reported */
     uint64_t turn;
 };
 
@@ -60,24 +60,26 @@ enum ts_txn_breaker_report {
     TS_TXN_BREAKER_SUCCESS,
     TS_TXN_BREAKER_FAILURE,     /* a failure of the infrastructure */
     TS_TXN_BREAKER_DOWN,        /* no connection, after all retries: opens the breaker without counting */
-    TS_TXN_BREAKER_ANSWERED,    /* failed, but the stores work: a probe succeeds, no count is reset */
+    TS_TXN_BREAKER_ANSWERED,    /* failed, but the stores work: a probe succeeds; no count is reset */
     TS_TXN_BREAKER_TURNED_AWAY, /* never reached a store: refused by admission, or abandoned by its caller */
 };
 
-/* The report of a transaction that ended for this cause; NONE is a success. */
+/* Returns what to report for a transaction that ended for this cause; a cause of NONE is a success. */
 enum ts_txn_breaker_report ts_txn_breaker_report_of(const struct ts_txn_cause *cause);
 
 void ts_txn_breaker_init(struct ts_txn_breaker *breaker, const struct ts_txn_breaker_config *config);
 
-/* Returns true if the permit is granted. Sets *ret_permit in any case. */
+/* Asks for a permit. Returns true if it is granted. Sets *ret_permit in either case. */
 bool ts_txn_breaker_ask(struct ts_txn_breaker *breaker, uint64_t now_us,
                         struct ts_txn_breaker_permit *ret_permit);
 
-/* Call it once for each permit. Ignores a permit that was not granted or was already reported. */
+/* Reports a result. Call it once for each permit. Ignores a permit that was not granted or was already
+ * reported. */
 void ts_txn_breaker_report(struct ts_txn_breaker *breaker, struct ts_txn_breaker_permit *permit,
                            enum ts_txn_breaker_report report, uint64_t now_us);
 
-/* The state at this time, without granting a permit. OPEN becomes HALF_OPEN when recovery_timeout is over. */
+/* Returns the state at this time, without granting a permit. OPEN becomes HALF_OPEN when recovery_timeout has
+ * passed. */
 enum ts_txn_breaker_state ts_txn_breaker_state_at(const struct ts_txn_breaker *breaker, uint64_t now_us);
 
 #endif

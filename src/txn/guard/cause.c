@@ -40,17 +40,19 @@ static bool is_one_of(const char *sqlstate, const char *const *codes, size_t cou
     is_one_of((sqlstate), (const char *const[]){__VA_ARGS__},                                                \
               sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
-/* Serialization failure, deadlock within one server, lock not available. */
+/* Whether the code means a serialization failure, a deadlock within one server, or that a lock is not
+ * available. */
 static bool is_conflict(const char *sqlstate) {
     return IS_ONE_OF(sqlstate, "40001", "40P01", "55P03");
 }
 
-/* The connection is lost, or the server is shutting down. */
+/* Whether the code means that the connection is lost, or that the server is shutting down. */
 static bool is_lost_connection(const char *sqlstate) {
     return IS_ONE_OF(sqlstate, "08", "57P01", "57P02");
 }
 
-/* The server or its machine failed, independently of the request. A full disk counts; too much load does not. */
+/* Whether the code means that the server or its machine failed, independently of the request. A full disk
+ * counts; too much load does not. */
 static bool is_infrastructure(const char *sqlstate) {
     return is_lost_connection(sqlstate) || IS_ONE_OF(sqlstate, "57P03", "53100", "58", "XX");
 }
@@ -69,7 +71,7 @@ enum ts_txn_error_class ts_txn_error_class_of_sqlstate(const char *sqlstate, boo
     return TS_TXN_CLASS_PERMANENT;
 }
 
-/* Returns whether a call of this kind can be repeated without doing anything twice. */
+/* Returns whether repeating a call of this kind has no further effect. */
 static bool changes_nothing(enum ts_call_kind call) {
     switch (call) {
     case TS_CALL_READ:
@@ -96,7 +98,8 @@ static const struct ts_txn_error_verdict away = {
     .error_class = TS_TXN_CLASS_TRANSIENT, .repeatable = true, .infrastructure = true};
 static const struct ts_txn_error_verdict lost = {.error_class = TS_TXN_CLASS_TIMEOUT, .infrastructure = true};
 static const struct ts_txn_error_verdict too_slow = {.error_class = TS_TXN_CLASS_TIMEOUT};
-/* FAILED only means that nothing was changed; the database's own code says more. */
+/* Derives the verdict from the database's own code. FAILED alone only shows that nothing was changed; the
+ * code shows more. */
 static struct ts_txn_error_verdict verdict_of_sqlstate(const char *sqlstate) {
     struct ts_txn_error_verdict verdict = {.error_class = ts_txn_error_class_of_sqlstate(sqlstate, false)};
     verdict.repeatable = is_retryable(verdict.error_class);
@@ -106,7 +109,8 @@ static struct ts_txn_error_verdict verdict_of_sqlstate(const char *sqlstate) {
     return verdict;
 }
 
-/* Derives the verdict from the table of results, for results that mean the same after every kind of call. */
+/* Derives the verdict from the table of results. Only for results that have the same meaning after every kind
+ * of call. */
 static struct ts_txn_error_verdict verdict_of_meaning(enum ts_store_result result) {
     const struct ts_store_meaning *meaning = ts_store_result_meaning(result);
     struct ts_txn_error_verdict verdict = {.error_class = TS_TXN_CLASS_PERMANENT,
@@ -129,7 +133,7 @@ static struct ts_txn_error_verdict verdict_of_result(const struct ts_txn_cause *
         return changes_nothing(cause->call) ? away : lost;
     if (cause->result != TS_STORE_TIMED_OUT)
         return verdict_of_meaning(cause->result);
-    /* Nothing was changed. Waiting for a lock is a conflict; a call without locks must not take long. */
+    /* Nothing was changed. A wait for a lock is a conflict. A call that takes no locks must not take long. */
     if (is_conflict(cause->sqlstate))
         return conflict_to_repeat;
     return changes_nothing(cause->call) || is_infrastructure(cause->sqlstate) ? lost : too_slow;
@@ -138,7 +142,7 @@ static struct ts_txn_error_verdict verdict_of_result(const struct ts_txn_cause *
 static struct ts_txn_error_verdict verdict_of_phase(enum ts_txn_timeout_phase phase) {
     switch (phase) {
     case TS_TXN_TIMEOUT_COORD_QUEUE:
-        return overload; /* an unsuccessful wait counts as a refusal */
+        return overload; /* a timeout in the queue counts as a refusal */
     case TS_TXN_TIMEOUT_SHARD_RPC:
     case TS_TXN_TIMEOUT_COMMIT:
         return lost; /* these calls wait for no locks: the store is unreachable or failing */
@@ -220,8 +224,9 @@ const char *ts_txn_abort_reason_name(enum ts_txn_abort_reason reason) {
     ts_unreachable("no such reason");
 }
 
-/* The database's own code, if there is one, for failures that a retry cannot fix. Never a code of class 08,
- * which would make the client search for a transaction that is known to be aborted. */
+/* Returns the database's own code, or `otherwise` if it has none. For failures that a retry cannot fix. Never
+ * returns a code of class 08, which would make the client search for a transaction that is known to be
+ * aborted. */
 static const char *own_or(const struct ts_txn_cause *cause, const char *otherwise) {
     bool has_own = strlen(cause->sqlstate) == 5 && strcmp(cause->sqlstate, "00000") != 0 &&
                    !starts_with(cause->sqlstate, "08");

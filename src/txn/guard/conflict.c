@@ -27,8 +27,8 @@ void ts_txn_conflict_record(struct ts_txn_conflict_tracker *tracker, struct ts_t
                             uint64_t now_us) {
     uint64_t number = slot_number(tracker, now_us);
     struct ts_txn_conflict_slot *slot = &tracker->slots[number % TS_TXN_CONFLICT_SLOTS];
-    /* A thread reads the time before it takes the lock, so an event may come a little late. If its slot has
-     * been reused, the event counts in the newer slot. */
+    /* A thread reads the time before it takes the lock, so an event may be recorded a little late. If the
+     * slot of the event has been reused, the event counts in the newer slot. */
     if (slot->number < number)
         *slot = (struct ts_txn_conflict_slot){.number = number};
     count(&slot->counts, event);
@@ -42,7 +42,7 @@ static void add(struct ts_txn_conflict_counts *to, const struct ts_txn_conflict_
     to->lock_wait_us = ts_saturating_add_u64(to->lock_wait_us, from->lock_wait_us);
 }
 
-/* part is at most whole. */
+/* Returns part / whole in parts per million. `part` is at most `whole`. */
 static uint32_t rate_ppm(uint64_t part, uint64_t whole) {
     return whole == 0 ? 0 : (uint32_t)(ts_saturating_mul_u64(part, TS_TXN_PPM) / whole);
 }

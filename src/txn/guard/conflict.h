@@ -1,7 +1,7 @@
 /*
- * Results of the transactions on one store. The totals count since the start. The rates and the average cover
- * a sliding window (conflict.window, 5 s) of ten slots, so that they react when the load changes. A rate over
- * all time would fall very slowly after many conflicts.
+ * Counts the results of the transactions on one store. The totals count since the start. The rates and the
+ * average cover a sliding window (conflict.window, 5 s) of ten slots, so that they change soon after the load
+ * changes. A rate over all time would fall very slowly after many conflicts.
  *
  *     conflict_rate = conflict_aborts / total_txns
  *     abort_rate    = (conflict_aborts + timeout_aborts) / total_txns
@@ -26,14 +26,14 @@ struct ts_txn_conflict_counts {
     uint64_t total_txns;
     uint64_t conflict_aborts;
     uint64_t timeout_aborts;
-    uint64_t lock_wait_us; /* sum over all transactions */
+    uint64_t lock_wait_us; /* sum of the lock waits of all transactions */
 };
 
 struct ts_txn_conflict_tracker {
     uint64_t slot_us; /* length of one slot */
     struct ts_txn_conflict_counts totals;
     struct ts_txn_conflict_slot {
-        uint64_t number; /* time / slot_us, plus 1; 0: never used */
+        uint64_t number; /* time / slot_us, plus 1; 0: the slot was never used */
         struct ts_txn_conflict_counts counts;
     } slots[TS_TXN_CONFLICT_SLOTS];
 };
@@ -51,9 +51,9 @@ void ts_txn_conflict_record(struct ts_txn_conflict_tracker *tracker, struct ts_t
 struct ts_txn_conflict_view {
     struct ts_txn_conflict_counts totals; /* counts since the start */
     struct ts_txn_conflict_counts window; /* counts in the window */
-    uint32_t conflict_rate_ppm;           /* in the window; 0 when it is empty */
-    uint32_t abort_rate_ppm;              /* rate in the window */
-    uint64_t avg_lock_wait_us;            /* in the window, over all its transactions */
+    uint32_t conflict_rate_ppm;           /* conflict rate in the window; 0 when the window is empty */
+    uint32_t abort_rate_ppm;              /* abort rate in the window */
+    uint64_t avg_lock_wait_us;            /* average over all transactions in the window */
 };
 struct ts_txn_conflict_view ts_txn_conflict_view(const struct ts_txn_conflict_tracker *tracker,
                                                  uint64_t now_us);

@@ -26,7 +26,7 @@ void ts_txn_breakdown_add(struct ts_txn_breakdown *latency, enum ts_txn_breakdow
     latency->us[phase] = ts_saturating_add_u64(latency->us[phase], us);
 }
 
-/* The store's entry; NULL when there is no room for one more. */
+/* Returns the entry of a store, and adds it if necessary. Returns NULL when the array is full. */
 static struct ts_txn_breakdown_rpc *find_or_add(struct ts_txn_breakdown *latency, uint32_t store) {
     for (size_t i = 0; i < latency->rpc_count; i++)
         if (latency->rpc[i].store == store)

@@ -1,10 +1,10 @@
 /*
  * Where the time of one transaction went, in microseconds.
  *
- * Phases do not overlap: each microsecond counts in one of them, so that the phase with the most time shows
- * where to look. Parallel work on several stores takes as long as the slowest store. For round trips, the
- * time of each store is kept, too, and the slowest counts. total_us is measured end to end, and is at least
- * about the sum of the phases.
+ * Phases do not overlap: each microsecond counts in one phase. So the phase with the most time shows where to
+ * look. Parallel work on several stores takes as long as the slowest store. For round trips, the time of each
+ * store is kept, too, and the time of the slowest store counts. total_us is measured end to end, and is at
+ * least about the sum of the phases.
  */
 #ifndef TS_TXN_GUARD_LATENCY_H
 #define TS_TXN_GUARD_LATENCY_H
@@ -33,12 +33,12 @@ enum ts_txn_breakdown_phase {
 };
 #undef TS_TXN_BREAKDOWN_PHASE_ENUM
 
-/* How many stores have their own round trip times; further stores still count for the slowest. */
+/* How many stores can have their own round trip times. A further store still counts if it is the slowest. */
 enum { TS_TXN_BREAKDOWN_STORES_MAX = 32 };
 
 struct ts_txn_breakdown_rpc {
     uint32_t store;
-    uint64_t us; /* all round trips to it together */
+    uint64_t us; /* sum of all round trips to this store */
 };
 
 struct ts_txn_breakdown {
@@ -50,19 +50,20 @@ struct ts_txn_breakdown {
 
 void ts_txn_breakdown_init(struct ts_txn_breakdown *latency);
 
-/* Adds to a phase; attempts add up. Not for SHARD_RPC. */
+/* Adds time to a phase; several attempts add up. The phase must not be SHARD_RPC. */
 void ts_txn_breakdown_add(struct ts_txn_breakdown *latency, enum ts_txn_breakdown_phase phase, uint64_t us);
 
-/* Adds to a store's round trips. */
+/* Adds the time of a round trip to a store. */
 void ts_txn_breakdown_add_rpc(struct ts_txn_breakdown *latency, struct ts_txn_breakdown_rpc rpc);
 
-/* The phase with the most time; the first one if several are equal. COORD_QUEUE when all are 0. */
+/* Returns the phase with the most time. If several have the most, returns the first of these; if all times
+ * are 0, COORD_QUEUE. */
 enum ts_txn_breakdown_phase ts_txn_breakdown_dominant(const struct ts_txn_breakdown *latency);
 
-/* "prepare_wal_us" */
+/* Returns the field name of a phase, for example "prepare_wal_us". */
 const char *ts_txn_breakdown_phase_field(enum ts_txn_breakdown_phase phase);
 
-/* A description of the phase, for people and for HELP. */
+/* Returns a description of the phase, for people and for HELP. */
 const char *ts_txn_breakdown_phase_help(enum ts_txn_breakdown_phase phase);
 
 /* queue=100|route=50|rpc_max=500|read=0|lock=0|prep=800|barrier=0|commit=200|repl=0|retry=0|total=1650

@@ -3,7 +3,7 @@
  *
  * Each thread keeps its own counters and histograms, which are merged on request. Values of the whole process
  * (gauges, and the counters of admission, breaker and detector) come from a view. Buckets end at 2^k - 1
- * microseconds, where base/hist counts exactly, so that le="1023" is everything below 1,024.
+ * microseconds, where base/hist counts exactly: le="1023" counts all values below 1,024.
  */
 #ifndef TS_TXN_GUARD_METRICS_H
 #define TS_TXN_GUARD_METRICS_H
@@ -26,11 +26,12 @@ struct ts_txn_store_metrics {
     struct ts_hist shard_lock_wait_us;
 };
 
-/* Metrics of one thread: some 360 KiB, and 60 KiB for each store in the caller's memory. */
+/* Metrics of one thread. The struct takes some 360 KiB, and the caller's array of stores 60 KiB for each
+ * store. */
 struct ts_txn_metrics {
-    uint64_t total_attempted; /* transactions, however often each was tried */
+    uint64_t total_attempted; /* number of transactions; several attempts count once */
     uint64_t total_committed;
-    uint64_t total_unknown; /* neither commit nor abort is known */
+    uint64_t total_unknown; /* transactions that may or may not have committed */
     uint64_t total_aborted[TS_TXN_ABORT_REASON_COUNT];
     uint64_t total_retried; /* transactions that were tried more than once */
     struct ts_hist total_us;
@@ -39,7 +40,8 @@ struct ts_txn_metrics {
     size_t store_count;
 };
 
-/* stores has room for store_count, and stays in place. */
+/* Initialises the metrics. `stores` has room for store_count. The caller must not move or free `stores` while
+ * the metrics are used. */
 void ts_txn_metrics_init(struct ts_txn_metrics *metrics, struct ts_txn_store_metrics *stores,
                          size_t store_count);
 
@@ -52,7 +54,7 @@ struct ts_txn_sample {
 };
 void ts_txn_metrics_record(struct ts_txn_metrics *metrics, const struct ts_txn_sample *sample);
 
-/* Records the longest round trip of a transaction to a store. */
+/* Records the longest round trip of a transaction to one store. */
 void ts_txn_metrics_record_rpc(struct ts_txn_metrics *metrics, struct ts_txn_breakdown_rpc rpc);
 
 /* Records that a call has waited for locks on a store. */
@@ -61,7 +63,7 @@ void ts_txn_metrics_record_lock_wait(struct ts_txn_metrics *metrics, struct ts_t
 /* Adds everything that was recorded in `from`. Both must have the same number of stores. */
 void ts_txn_metrics_merge(struct ts_txn_metrics *metrics, const struct ts_txn_metrics *from);
 
-/* Values of the whole process. */
+/* Values of the whole process, which no thread's metrics have. */
 struct ts_txn_store_view {
     const char *name; /* the label's value; NULL: the place as a number */
     struct ts_txn_conflict_view conflicts;
@@ -75,7 +77,7 @@ struct ts_txn_view {
     uint64_t breaker_trips;
     uint64_t deadlocks_detected;
     uint64_t stalled_txns;
-    const struct ts_txn_store_view *stores; /* as many as the metrics have stores */
+    const struct ts_txn_store_view *stores; /* one for each store of the metrics */
 };
 
 /* Receives the text in parts; returns false to stop. */
@@ -84,7 +86,7 @@ struct ts_txn_text_writer {
     void *context;
 };
 
-/* Returns false when the writer stopped. */
+/* Writes the text of all metrics. Returns false when the writer stopped. */
 bool ts_txn_metrics_render(const struct ts_txn_metrics *metrics, const struct ts_txn_view *view,
                            struct ts_txn_text_writer writer);
 

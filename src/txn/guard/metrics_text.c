@@ -123,7 +123,8 @@ static void put_ppm(struct text *text, const struct metric *metric, struct label
     put(text, value);
 }
 
-/* Exact while the sum fits in 64 bits; beyond, as exact as Prometheus, which keeps doubles. */
+/* Writes a sum. It is exact while it fits in 64 bits; beyond, it is as exact as Prometheus, which keeps
+ * doubles. */
 static void put_sum(struct text *text, struct ts_hist_sum sum) {
     if (sum.high == 0) {
         put_u64(text, sum.low);
@@ -158,7 +159,7 @@ static void put_hist(struct text *text, const struct metric *metric, struct labe
     put(text, "\n");
 }
 
-/* The label of a store: its name, or its place, written into the buffer. */
+/* Returns the label of a store: its name, or its place as a number, which is written into the buffer. */
 static struct label store_label(const struct ts_txn_view *view, size_t store,
                                 char buffer[static TS_NUMBER_TEXT_SIZE]) {
     const char *name = view->stores[store].name;

@@ -25,7 +25,7 @@ const char *ts_txn_retry_decision_name(enum ts_txn_retry_decision decision) {
     ts_unreachable("no such decision");
 }
 
-/* value * ppm / 1,000,000, at most UINT64_MAX, without a product beyond 64 bits. */
+/* Returns value * ppm / 1,000,000, at most UINT64_MAX. Works even if the product needs more than 64 bits. */
 static uint64_t scale(uint64_t value, uint32_t ppm) {
     uint64_t whole = ts_saturating_mul_u64(value / TS_TXN_PPM, ppm);
     return ts_saturating_add_u64(whole, value % TS_TXN_PPM * ppm / TS_TXN_PPM);

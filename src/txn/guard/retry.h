@@ -3,12 +3,12 @@
  *
  *     backoff(n) = base + uniform(0, jitter * base),  base = min(initial * multiplier^n, max_backoff)
  *
- * for the n-th retry, counted from 0; the jitter is drawn each time. The first retry after a Transient error
- * is immediate, and so is the retry of an attempt that gave way, because the next attempt waits in the queue
- * of the lock.
+ * for the n-th retry, counted from 0. The jitter is drawn again for each retry. The first retry after a
+ * Transient error is immediate, and so is the retry of an attempt that gave way, because the next attempt
+ * waits in the queue of the lock.
  *
- * An attempt that met a lock is repeated until the total timeout. The count, the budget and the ceiling limit
- * this only if the user has configured them; their defaults do not.
+ * An attempt that met a lock is repeated until the total timeout. max_retries, retry_budget and retry_ceiling
+ * limit these repetitions only if the user has configured them; their defaults do not.
  */
 #ifndef TS_TXN_GUARD_RETRY_H
 #define TS_TXN_GUARD_RETRY_H
@@ -19,12 +19,12 @@
 
 #include <stdint.h>
 
-/* The retries of one transaction. */
+/* The state of one transaction's retries. */
 struct ts_txn_retry {
     uint64_t begun_us;
     uint64_t backoff_spent_us;
     uint32_t retries;
-    bool gave_way; /* the last attempt took locks in any order, and did not wait for them */
+    bool gave_way; /* the last attempt took locks in any order, and gave way instead of waiting */
 };
 
 void ts_txn_retry_init(struct ts_txn_retry *retry, uint64_t now_us);
@@ -39,13 +39,13 @@ enum ts_txn_retry_decision {
 };
 const char *ts_txn_retry_decision_name(enum ts_txn_retry_decision decision);
 
-/* Decides after an attempt that failed and is aborted on every store. If the answer is AGAIN, counts the
+/* Decides after an attempt that failed and is aborted on every store. If it returns AGAIN, it has counted the
  * retry and its backoff. */
 enum ts_txn_retry_decision ts_txn_retry_next(struct ts_txn_retry *retry, const struct ts_txn_config *config,
                                              const struct ts_txn_error_verdict *verdict, uint64_t now_us,
                                              struct ts_prng *prng, uint64_t *ret_backoff_us);
 
-/* The backoff before retry n, from 0, with its jitter. */
+/* Returns the backoff before retry n, counted from 0, with jitter. */
 uint64_t ts_txn_retry_backoff_us(const struct ts_txn_retry_config *config, uint32_t n, struct ts_prng *prng);
 
 #endif

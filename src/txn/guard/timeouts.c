@@ -30,7 +30,7 @@ const char *ts_txn_timeout_phase_setting(enum ts_txn_timeout_phase phase) {
     ts_unreachable("no such timeout phase");
 }
 
-/* How long the phase may take; not for NONE. */
+/* Returns the timeout of a phase, which must not be NONE. */
 static uint64_t length_us(const struct ts_txn_timeouts *timeouts, enum ts_txn_timeout_phase phase) {
     switch (phase) {
     case TS_TXN_TIMEOUT_COORD_QUEUE:
@@ -80,7 +80,7 @@ static bool is_of_a_call(enum ts_txn_timeout_phase phase) {
     ts_unreachable("the retry ceiling is no phase of a call");
 }
 
-/* The first moment at which the wait ends. */
+/* Returns the earliest end of the wait. */
 static struct end first_end(const struct ts_txn_timeouts *timeouts,
                             const struct ts_txn_timeout_watch *watch) {
     bool fails_fast = timeouts->policy == TS_TXN_TIMEOUT_POLICY_FAIL_FAST;

@@ -8,8 +8,9 @@
  *               no retry begins after it (retry.h). If it has its default, it does not end attempts that only
  *               locks have made necessary
  *
- * FailFast ends a call at the first of these; BestEffort at the total only. The driver decides what the end
- * of a call means: before the commit point it aborts, after it the answer is "committed, pending".
+ * FailFast ends a call at the earliest of these timeouts, BestEffort only at the total. The driver decides
+ * what the end of a call means. Before the commit point the transaction is aborted; after the commit point
+ * the answer is "committed, pending".
  */
 #ifndef TS_TXN_GUARD_TIMEOUTS_H
 #define TS_TXN_GUARD_TIMEOUTS_H
@@ -18,7 +19,7 @@
 
 #include <stdint.h>
 
-/* TimeoutPhase. X(SUFFIX, name, name of the setting). */
+/* The phases of a transaction that have a timeout. X(SUFFIX, name, name of the setting). */
 #define TS_TXN_TIMEOUT_PHASES(X)                                                                             \
     X(COORD_QUEUE, "CoordQueue", "timeouts.coord_queue")                                                     \
     X(SHARD_RPC, "ShardRpc", "timeouts.shard_rpc")                                                           \
@@ -32,10 +33,10 @@
 enum ts_txn_timeout_phase { TS_TXN_TIMEOUT_NONE, TS_TXN_TIMEOUT_PHASES(TS_TXN_TIMEOUT_PHASE_ENUM) };
 #undef TS_TXN_TIMEOUT_PHASE_ENUM
 
-/* "Prepare"; "None". */
+/* Returns the name of a phase: "Prepare"; "None" for NONE. */
 const char *ts_txn_timeout_phase_name(enum ts_txn_timeout_phase phase);
 
-/* "timeouts.prepare", for messages that name the fix; NULL for NONE. */
+/* Returns the setting of a phase, for messages that name the fix: "timeouts.prepare"; NULL for NONE. */
 const char *ts_txn_timeout_phase_setting(enum ts_txn_timeout_phase phase);
 
 /* One transaction and the call that it waits for. Parallel calls have one watch each. */
@@ -46,19 +47,21 @@ struct ts_txn_timeout_watch {
     bool only_conflicts; /* every earlier attempt failed because of a lock */
 };
 
-/* The time until which the call may wait. Never UINT64_MAX, because there is always a total timeout. */
+/* Returns the time until which the call may wait. Never UINT64_MAX, because there is always a total
+ * timeout. */
 uint64_t ts_txn_timeout_until_us(const struct ts_txn_timeouts *timeouts,
                                  const struct ts_txn_timeout_watch *watch);
 
 /*
- * How long the call may wait for one lock; 0: as long as the call. If the phase has its default length, this
- * is less than the call's time, so that the store can report the lock; then the transaction is tried again.
+ * Returns how long the call may wait for one lock; 0: as long as the call itself may take. If the phase has
+ * its default timeout, the result is less than the call's time. So the store can report the lock in time, and
+ * the transaction is tried again.
  */
 uint64_t ts_txn_timeout_lock_wait_us(const struct ts_txn_timeouts *timeouts,
                                      const struct ts_txn_timeout_watch *watch);
 
-/* The phase whose time ended first. If several ended at the same time, the phase that the call belongs to. NONE
- * if now_us is before ts_txn_timeout_until_us(). */
+/* Returns the phase whose timeout passed first. If several passed at the same time, returns the phase of the
+ * call. NONE if now_us is before ts_txn_timeout_until_us(). */
 enum ts_txn_timeout_phase ts_txn_timeout_over(const struct ts_txn_timeouts *timeouts,
                                               const struct ts_txn_timeout_watch *watch, uint64_t now_us);
 

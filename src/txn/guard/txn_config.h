@@ -15,18 +15,18 @@
 
 #define TS_TXN_PPM        UINT32_C(1000000)
 
-/* X(SUFFIX, name): the names are used in configuration files and messages. */
+/* X(SUFFIX, name). Configuration files and messages use the names. */
 #define TS_TXN_TIMEOUT_POLICIES(X)                                                                           \
-    X(FAIL_FAST, "FailFast")     /* a call ends when its phase is over */                                    \
-    X(BEST_EFFORT, "BestEffort") /* a phase may take longer, until the total timeout ends */
+    X(FAIL_FAST, "FailFast")     /* a call ends when its phase's timeout passes */                           \
+    X(BEST_EFFORT, "BestEffort") /* a phase may take longer, until the total timeout passes */
 
 #define TS_TXN_QUEUE_POLICIES(X)                                                                             \
-    X(FIFO, "Fifo")                           /* first come, first served */                                 \
-    X(SHORT_TXN_PRIORITY, "ShortTxnPriority") /* fewer stores first, then first come */
+    X(FIFO, "Fifo")                           /* the first waiter is served first */                         \
+    X(SHORT_TXN_PRIORITY, "ShortTxnPriority") /* fewest stores first; if equal, the first waiter */
 
 #define TS_TXN_OVERFLOW_ACTIONS(X)                                                                           \
     X(REJECT, "Reject")      /* the newcomer is refused */                                                   \
-    X(SHED_LOAD, "ShedLoad") /* the transaction with the most stores, waiting or new, is refused */          \
+    X(SHED_LOAD, "ShedLoad") /* of all waiters and the newcomer, the one with the most stores is refused */  \
     X(DEGRADE, "Degrade")    /* the first in the queue is admitted, and answered at its commit point */
 
 #define TS_TXN_CONFIG_POLICY(suffix, name)   TS_TXN_TIMEOUT_POLICY_##suffix,
@@ -41,15 +41,15 @@ enum ts_txn_overflow_action { TS_TXN_OVERFLOW_ACTIONS(TS_TXN_CONFIG_OVERFLOW) };
 
 struct ts_txn_timeouts {
     uint64_t coord_queue_us;
-    uint64_t shard_rpc_us;     /* connect, read, scan, now */
-    uint64_t prepare_us;       /* for each store */
-    uint64_t commit_us;        /* for each store */
-    uint64_t lock_validate_us; /* apply: locks and checks */
+    uint64_t shard_rpc_us;     /* timeout of connect, read, scan and now */
+    uint64_t prepare_us;       /* timeout of the prepare on each store */
+    uint64_t commit_us;        /* timeout of the commit on each store */
+    uint64_t lock_validate_us; /* timeout of apply, with its locks and checks */
     uint64_t total_us;         /* the whole transaction, with its retries */
     uint64_t retry_ceiling_us; /* all attempts together, see timeouts.h */
     enum ts_txn_timeout_policy policy;
-    /* The user has configured this value, so it also ends the wait for a lock. A default does not: a
-     * transaction that meets a lock continues until the total timeout. */
+    /* The user has configured prepare_us, so it also ends the wait for a lock. The default does not end this
+     * wait: a transaction that meets a lock continues until the total timeout. */
     bool prepare_given;
     bool lock_validate_given;
     bool retry_ceiling_given;
@@ -68,8 +68,8 @@ struct ts_txn_retry_config {
     uint64_t max_backoff_us;
     uint32_t multiplier_ppm;  /* 1.0 or more */
     uint32_t jitter_ppm;      /* at most 1.0 */
-    uint64_t retry_budget_us; /* total time spent backing off */
-    bool max_retries_given;   /* as for the timeouts: the user has configured the value */
+    uint64_t retry_budget_us; /* limit of the total backoff time of a transaction */
+    bool max_retries_given;   /* the user has configured max_retries, so it also limits retries after locks */
     bool retry_budget_given;
 };
 
@@ -80,16 +80,16 @@ struct ts_txn_breaker_config {
 };
 
 struct ts_txn_conflict_config {
-    uint64_t window_us; /* the window of a store's rates */
+    uint64_t window_us; /* length of the window of a store's rates */
 };
 
 struct ts_txn_adaptive_config {
-    uint32_t high_conflict_ppm; /* above it the limit falls */
-    uint32_t low_conflict_ppm;  /* below it the limit rises */
+    uint32_t high_conflict_ppm; /* if the conflict rate is higher, the limit falls */
+    uint32_t low_conflict_ppm;  /* if the conflict rate is lower, the limit rises */
     uint32_t step_size;
     uint32_t min_concurrency;
     uint32_t max_concurrency;
-    uint64_t interval_us; /* between two steps of one store */
+    uint64_t interval_us; /* shortest time between two steps of a store's limit */
     uint32_t min_txns;    /* with fewer transactions in the window, the limit does not change */
 };
 
@@ -103,8 +103,8 @@ struct ts_txn_replication_config {
 
 /* Settings of coordination: how many shards there may be. */
 struct ts_txn_shards_config {
-    uint32_t tenant_max; /* shards of one tenant's runs that have not ended */
-    uint32_t global_max; /* shards of all tenants together */
+    uint32_t tenant_max; /* limit of the shards of one tenant's runs that have not ended */
+    uint32_t global_max; /* limit of the shards of all tenants together */
 };
 
 struct ts_txn_config {
@@ -119,11 +119,11 @@ struct ts_txn_config {
     struct ts_txn_shards_config shards;
 };
 
-/* The defaults. */
+/* Fills in the defaults. */
 void ts_txn_config_init(struct ts_txn_config *config);
 
-/* Returns NULL when all settings are consistent, otherwise one line that names the inconsistent ones. Checks
- * only relations between settings; ranges of single settings are checked elsewhere. */
+/* Returns NULL when all settings are consistent, otherwise one line that names the inconsistent settings.
+ * Checks only relations between settings, not the ranges of single settings. */
 const char *ts_txn_config_conflict(const struct ts_txn_config *config);
 
 #endif

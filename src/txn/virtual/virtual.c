@@ -73,7 +73,8 @@ static enum ts_store_result run_call(const struct ts_txn_virtual_io *io, uint32_
     return call->error.result;
 }
 
-/* ret_heartbeat, the version of the heartbeat, may be NULL. */
+/* Reads the decider's records about a transaction. ret_heartbeat, the version of the heartbeat, may be
+ * NULL. */
 static enum ts_store_result look_at(const struct ts_txn_virtual_io *io, const struct txn__gid *gid,
                                     struct txn__look *ret_look, uint64_t *ret_heartbeat) {
     struct txn__look_keys keys;
@@ -99,7 +100,8 @@ static struct txn__gid gid_at(const struct ts_txn_virtual *coordinator, uint32_t
     return gid;
 }
 
-/* An existing value is this coordinator's own, from a call whose reply was lost, or a fence. */
+/* Registers the coordinator on a store. An existing value is a fence, or this coordinator's own registration
+ * from a call whose reply was lost. */
 static enum ts_store_result take_seat(struct ts_txn_virtual *coordinator, uint32_t place) {
     const struct txn__gid gid = gid_at(coordinator, place);
     struct txn__look look;
@@ -341,7 +343,7 @@ static void run_attempt(struct attempt *attempt, struct ts_txn_result *result) {
         attempt->coordinator->fenced = true;
 }
 
-/* Returns whether to try again; waits before that. */
+/* Returns whether to try again. If so, has waited for the backoff. */
 static bool again(struct ts_txn_virtual *coordinator, const struct ts_txn_cause *cause,
                   const struct ts_txn_result *result, struct ts_txn_retry *retry) {
     if (result->outcome != TS_TXN_ABORTED || cause->kind == TS_TXN_CAUSE_NONE || coordinator->fenced)

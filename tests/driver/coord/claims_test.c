@@ -18,9 +18,9 @@ enum { MANY = 400 };
 #define LEASE_MS UINT64_C(10000)
 
 static struct ts_cluster *cluster;
-static unsigned reads;         /* calls of `coord` that read */
+static unsigned reads;         /* number of calls by `coord` that read */
 static void (*between)(void);  /* called once, before the next write of `coord` */
-static uint64_t writing;       /* the shard of that write */
+static uint64_t writing;       /* the shard of that next write */
 static struct ts_coord *coord; /* the coordination under test */
 static struct ts_coord *others;
 static struct ts_tenant_id tenant;
@@ -127,7 +127,7 @@ static struct ts_run_config config(void) {
     return made;
 }
 
-/* A batch of shards with one key each; `from` is the id of the first one. */
+/* A batch of shards with one key each; `from` is the id of the first shard. */
 struct batch {
     uint64_t from;
     size_t count;
@@ -170,7 +170,7 @@ static uint64_t claimed(void) {
     return ts_lease_shard(&view.lease).shard.v;
 }
 
-/* Another worker acquires this shard. */
+/* Acquires this shard for another worker. */
 static struct ts_lease others_take(uint64_t shard) {
     static struct ts_acquire_scratch theirs;
     struct ts_acquire_result_view their_view;
@@ -193,7 +193,7 @@ static void audit(void) {
     assert_true(ts_coord_audit_is_clean(&found));
 }
 
-/* A competitor that acquires every shard just before the claim writes it. */
+/* How often a competitor still acquires the shard that a claim is about to write. */
 static unsigned neighbour_takes;
 static uint64_t taken[MANY];
 static unsigned taken_count;
@@ -297,7 +297,8 @@ static void others_cancel_the_run(void) {
     assert_int_equal(ts_coord_end_run(others, &end, &ignored_outcome, &ignored), TS_RUN_TRANSITION_OK);
 }
 
-/* The entries stay in the index, so the claim ends only because it notices that the run has ended. */
+/* The entries are never removed from the index, so the claim ends only because it notices that the run has
+ * ended. */
 static void a_run_that_ends_meanwhile_ends_the_claim(void **state) {
     (void)state;
     make_run(3 * LOOK);
@@ -477,8 +478,8 @@ static void the_session_claims_meanwhile(void) {
     assert_int_equal(session_claims(), 2);
 }
 
-/* A lease that was being written during the session's search has an earlier deadline than the remembered
- * leases. */
+/* A lease that was written during the session's search has an earlier deadline than the leases that the
+ * session remembers. */
 static void a_session_looks_at_all_leases_before_it_finds_nothing(void **state) {
     (void)state;
     make_run(1);

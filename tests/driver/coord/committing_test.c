@@ -1,7 +1,7 @@
 /*
  * Tests the time between the commit point of a transaction and its last commit, when one store shows a change
- * that another does not show yet. Commits to one store are held back until a resolver comes. Meanwhile other
- * calls read and end runs, and repeat operations.
+ * that another does not show yet. Commits to one store are held back until a resolver commits there.
+ * Meanwhile other calls read and end runs, and repeat operations.
  */
 #include "coord/driver/coord.h"
 #include "store/contract/engine.h"
@@ -18,7 +18,7 @@ static struct ts_store *stores[PLACES];
 static struct ts_router router;
 static struct ts_txn_virtual *coordinator;
 static struct ts_coord *coord;
-static uint32_t held_back;   /* place whose commits are held back; PLACES: none */
+static uint32_t held_back;   /* place of the store whose commits are held back; PLACES: none */
 static bool answers_unknown; /* the next transaction takes long and ends as UNKNOWN */
 static struct ts_tenant_id tenant;
 static struct ts_worker_id worker;
@@ -86,7 +86,7 @@ static void io_call(void *context, struct ts_coord_call *calls, size_t count) {
         run_now(calls[i].place, &calls[i].call);
 }
 
-/* The store whose commits are held back never decides. */
+/* Runs a transaction. The store whose commits are held back is never the decider. */
 static void io_txn(void *context, const struct ts_txn_part *parts, size_t count,
                    struct ts_txn_result *ret_result) {
     (void)context;
@@ -151,7 +151,7 @@ static uint32_t place_of(struct ts_shard_id shard) {
     return ts_coord_place_of_shard(coord, shard);
 }
 
-/* The shard that is split. */
+/* The places of the shard that is split, and of the shards that the split makes. */
 struct split_places {
     uint32_t parent;
     uint32_t children;
@@ -172,7 +172,7 @@ static struct ts_split_replace_op split_op(struct split_places places) {
                                      second = ts_derived_shard_id(parent, op.by.op_id, TS_DERIVED_CHILD, 1);
             if (place_of(first) == places.children && place_of(second) == places.children)
                 return op;
-            now_ms += LEASE_MS + 1; /* later: so another op id, and no lease */
+            now_ms += LEASE_MS + 1; /* later, so the worker has another op id and no lease */
         }
     }
     fail_msg("no shard on that store");
@@ -388,7 +388,7 @@ static void test_a_run_in_creation_is_never_reported_as_missing(void **state) {
             expect_being_made();
             waited++;
         }
-        assert_in_range(waited, 1, 9); /* number of workers whose own store this is */
+        assert_in_range(waited, 1, 9); /* number of workers whose own store holds the commits back */
         for (size_t i = 0; i < SHARDS; i++) {
             const struct ts_acquire_op op = {
                 .tenant = tenant, .shard = {run, shards[i].id}, .worker = worker};
@@ -432,7 +432,7 @@ static void test_an_absent_run_is_not_found(void **state) {
     const struct ts_acquire_op op = {.tenant = tenant, .shard = {run, {77}}, .worker = worker};
     assert_int_equal(ts_coord_acquire(coord, &op, &scratch, &view, &detail), TS_ACQUIRE_SHARD_NOT_FOUND);
     assert_int_equal(look_at((struct ts_shard_id){77}), TS_GET_SHARD_SHARD_NOT_FOUND);
-    /* Waiting for the key has created nothing. */
+    /* The wait for the key has created nothing. */
     struct ts_coord_audit audit;
     assert_int_equal(ts_coord_audit_run(coord, &(struct ts_coord_run_query){tenant, run}, &audit, &detail),
                      TS_GET_RUN_OK);
@@ -446,7 +446,7 @@ static bool count_shards(void *context, const struct ts_coord_shard_view *shard)
     return true;
 }
 
-/* Lists do not wait: they lack exactly the records that are committed but still pending. */
+/* A list does not wait. It lacks exactly the records that are committed but still pending. */
 static void test_a_list_misses_what_is_pending_and_only_that(void **state) {
     (void)state;
     create();

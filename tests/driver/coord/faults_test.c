@@ -1,6 +1,6 @@
 /*
  * Faults between an operation and its answer: lost replies, faster competitors, leases that end meanwhile,
- * failing stores. The test can make each call fail, count calls, and act between them, like a simulation.
+ * failing stores. The test can make each call fail, count calls, and act between calls, like a simulation.
  * Time passes only when a test advances it.
  */
 #include "base/endian.h"
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A fault of a call that writes. */
+/* The kinds of faults of a call that writes. */
 enum strike { NONE, LOST_REPLY, LOST_REQUEST, HELD_UP, ERROR };
 
 static struct {
@@ -22,7 +22,7 @@ static struct {
     unsigned reads, applies, pauses;
     enum strike strike;
     enum ts_store_result result; /* for ERROR */
-    unsigned spared;             /* writes that succeed before the fault */
+    unsigned spared;             /* number of writes that succeed before the fault */
     unsigned times;              /* number of writes with the fault */
     void (*between)(void);       /* called once, before the next write */
     void (*then)(void);          /* called once, after the last write with the fault */
@@ -32,7 +32,7 @@ static struct {
     size_t event_count;
 } world;
 
-/* A copy of a request that is still on its way although its sender no longer waits. */
+/* A copy of a request that can still reach its store although its sender no longer waits. */
 static struct {
     struct ts_op ops[16];
     size_t count;
@@ -41,10 +41,10 @@ static struct {
     size_t used;
 } held;
 
-static unsigned before_write;   /* writes that succeed before `between` is called */
+static unsigned before_write;   /* number of writes that succeed before `between` is called */
 static uint64_t writing;        /* the shard of the write before which `between` is called */
 static struct ts_coord *coord;  /* the coordination with faults */
-static struct ts_coord *others; /* a coordination without faults */
+static struct ts_coord *others; /* a coordination without faults, over the same stores */
 static struct ts_tenant_id tenant;
 static struct ts_worker_id worker;
 static const struct ts_run_id run = {7};
@@ -403,7 +403,8 @@ static void namesake_acquires(void) {
     assert_int_equal(ts_coord_acquire(others, &op, &their_scratch, &theirs, &ignored), TS_ACQUIRE_OK);
 }
 
-/* The name, the fence and the deadline are the same, but the lease belongs to another process. */
+/* Another process has acquired a lease with the same name, fence and deadline, but it is not the worker's
+ * lease. */
 static void an_acquire_of_a_namesake_is_not_mistaken_for_the_workers_own(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
@@ -471,7 +472,7 @@ static void a_record_that_others_have_changed_is_read_again(void **state) {
     assert_int_equal(checkpoint(coord, new_op(), "e"), TS_CHECKPOINT_OK);
     assert_int_equal(outcome.outcome, TS_OUTCOME_EXECUTED);
     assert_int_equal(world.applies, 2);
-    world.between = others_checkpoint; /* others replay at that moment, which changes nothing */
+    world.between = others_checkpoint; /* others replay before the next write, which changes nothing */
     assert_int_equal(checkpoint(coord, new_op(), "f"), TS_CHECKPOINT_OK);
     audit();
     /* Two callers use the same op id at the same time: one executes, the other replays. */
@@ -613,7 +614,7 @@ static void one_that_may_have_been_done_is_unknown_however_it_ends(void **state)
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
     assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
-    /* The first write is lost; from the second write on, the store cannot be reached. */
+    /* The first write is lost. From the second write on, the store cannot be reached. */
     strike(LOST_REQUEST, 1);
     world.then = then_unavailable;
     assert_int_equal(checkpoint(coord, new_op(), "c"), TS_CHECKPOINT_BACKEND_ERROR);
@@ -679,7 +680,7 @@ static void expect_late(uint64_t deadline_ms) {
     memset(&detail, 0, sizeof detail);
 }
 
-/* The store's time may be read again before a lease counts as lost: the deadline may have moved
+/* Before a lease counts as lost, the store's time may be read again, because the deadline may have moved
  * meanwhile. */
 static void a_late_call_is_repeated_a_few_times(void **state) {
     (void)state;
@@ -695,7 +696,8 @@ static void a_late_call_is_repeated_a_few_times(void **state) {
     audit();
 }
 
-/* A call that finds no record asks the store whether the record is being created. Asking changes nothing. */
+/* A call that finds no record asks the store whether the record is being created. This question changes
+ * nothing. */
 static void a_lost_reply_to_a_read_is_not_unknown(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
@@ -709,7 +711,7 @@ static void a_lost_reply_to_a_read_is_not_unknown(void **state) {
     audit();
 }
 
-/* The store refuses the batch as late, although the time that was read before allowed it. */
+/* The store refuses the batch as late, although the batch was in time when the call read the store's time. */
 static void a_late_batch_is_reported_with_the_deadline(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
@@ -744,7 +746,8 @@ static enum ts_claim_error claim(struct ts_coord *by) {
     return ts_coord_claim_next_available(by, &op, &scratch, &view, &detail);
 }
 
-/* A competitor that acquires every shard just before the claim writes it. */
+/* A competitor that acquires every shard just before the claim writes the shard. There are at most MANY
+ * shards. */
 enum { MANY = 160 };
 static unsigned neighbour_takes;
 static uint64_t taken_by_neighbour[MANY];
@@ -796,8 +799,7 @@ static void a_claim_that_finds_another_worker_tries_elsewhere(void **state) {
     neighbour_takes = 8;
     world.between = neighbour_takes_it;
     assert_int_equal(claim(coord), TS_CLAIM_OK);
-    /* If the claim tried the shards in the competitor's order, it would find the competitor at each of
-     * them. */
+    /* If the claim tried the shards in the competitor's order, the competitor would have each shard first. */
     unsigned neighbours = 0;
     for (unsigned i = 1; i < taken_count; i++)
         neighbours += taken_by_neighbour[i] == taken_by_neighbour[i - 1] + 1;
@@ -821,7 +823,8 @@ static void a_lease_is_claimed_at_its_deadline_and_not_before(void **state) {
     audit();
 }
 
-/* Another run of the tenant; the two runs share only the counter. */
+/* Another run of the tenant takes the last place that the limit allows. The two runs share only the tenant's
+ * counter. */
 static void others_take_the_last_place(void) {
     static const struct ts_new_shard one[] = {{.spec.range = {BYTES("b"), BYTES("c")}}};
     static struct ts_manifest_memory theirs;
@@ -898,7 +901,7 @@ static void the_transaction_repeats_after_a_temporary_failure(void **state) {
     audit();
 }
 
-/* The first claim's cooldown is written after that of the second claim. */
+/* The first claim's cooldown is written after the second claim's cooldown. */
 static void a_cooldown_that_is_written_late_does_not_shorten_a_later_one(void **state) {
     (void)state;
     struct ts_run_config cool = config();
@@ -986,7 +989,8 @@ static void a_deletion_whose_replies_are_lost_is_found_done(void **state) {
         world.spared = lost;
         assert_int_equal(delete_run(coord, &deleted), TS_DELETE_RUN_OK);
         assert_true(deleted.was_there);
-        /* A call that finds no run waits, in case the run is being created. Waiting is one more write. */
+        /* A call that finds no run waits, in case the run is being created. This wait makes one further
+         * write. */
         assert_int_equal(world.applies, lost < 3 ? 4 : 5);
         strike(NONE, 0);
         assert_int_equal(delete_run(others, &deleted), TS_DELETE_RUN_OK);
@@ -1021,8 +1025,8 @@ static void a_deletion_never_touches_a_new_run_of_the_same_id(void **state) {
     }
 }
 
-/* Here the run is replaced between the reads of the guard and of the shards, so the deletion reads shards of
- * the new run. */
+/* The run is replaced after the deletion has read the guard and before it reads the shards, so it reads
+ * shards of the new run. */
 static void a_deletion_does_not_mistake_new_shards_for_old_ones(void **state) {
     (void)state;
     make_large_run();

@@ -18,8 +18,8 @@ enum mood { ANSWERING, FAILING, HANGING };
 
 static struct ts_cluster *cluster;
 static struct one_store worker_store, keeper_store;
-static struct ts_coord *coord;        /* the worker's coordination */
-static struct ts_coord *keeper_coord; /* the keeper's coordination: `mood` applies only to its calls */
+static struct ts_coord *coord;        /* the coordination of the worker */
+static struct ts_coord *keeper_coord; /* the coordination of the keeper; `mood` applies only to its calls */
 static struct ts_tenant_id tenant;
 static struct ts_run_id run;
 static uint64_t last_op;
@@ -29,7 +29,7 @@ static struct ts_acquire_result_view view;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
 static enum mood mood;
-static atomic_uint writes; /* writes of the keeper */
+static atomic_uint writes; /* number of writes by the keeper */
 static void (*before_write)(void);
 
 static void set_mood(enum mood next) {
@@ -115,7 +115,7 @@ static int close_all(void **state) {
     return 0;
 }
 
-/* The reports of the keeper. */
+/* What the keeper has reported. */
 struct loss {
     atomic_uint count;
     enum ts_error_variant error;
@@ -137,7 +137,7 @@ struct kept {
     struct ts_coord_session *session;
     struct ts_coord_keeper *keeper;
     struct loss loss;
-    uint64_t claimed_ms; /* the time before the claim */
+    uint64_t claimed_ms; /* time just before the claim */
 };
 
 static void claim_and_watch(struct kept *kept) {
@@ -146,7 +146,7 @@ static void claim_and_watch(struct kept *kept) {
     ts_coord_keeper_watch(kept->keeper, kept->session);
 }
 
-/* Makes a new run with two shards; one of them is claimed and kept. */
+/* Makes a new run with two shards, claims one of them, and starts a keeper for it. */
 static void begin(struct kept *kept) {
     static struct ts_manifest_memory memory;
     const struct ts_new_shard shards[] = {{.spec.range = {TS_BYTES("a"), TS_BYTES("m")}},
@@ -204,7 +204,7 @@ static void a_kept_lease_outlives_its_duration_and_the_worker_is_not_disturbed(v
                          TS_CHECKPOINT_OK);
     }
     assert_true(ts_coord_keeper_left_ms(kept.keeper) > 0);
-    /* A renewal every third of a second. */
+    /* The keeper renews every third of a second. */
     assert_in_range(atomic_load(&writes), 2, 9);
     ts_coord_keeper_pause(kept.keeper);
     assert_int_equal(complete(&kept), TS_COMPLETE_OK);

@@ -1,5 +1,5 @@
-/* Time that tests control, for embedded stores: it replaces the wall clock of the stores. Deadlines use real
- * time. */
+/* Time that tests control, for embedded stores. It replaces the wall clock of the stores. Deadlines use real
+ * time nevertheless. */
 #ifndef TS_TESTS_DRIVER_COORD_MOVED_TIME_H
 #define TS_TESTS_DRIVER_COORD_MOVED_TIME_H
 

@@ -53,7 +53,7 @@ static void one_store_txn(void *context, const struct ts_txn_part *parts, size_t
     ts_txn_virtual_run(store->coordinator, parts, count, 0, ret_result);
 }
 
-/* The caller frees the coordinator. */
+/* Initialises the context. The caller frees the coordinator. Returns false when memory runs out. */
 static bool one_store_init(struct one_store *store,
                            void (*call)(void *context, struct ts_coord_call *calls, size_t count)) {
     *store = (struct one_store){.call = call};

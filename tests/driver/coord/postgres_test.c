@@ -1,4 +1,4 @@
-/* On two servers: two stores with separate clocks. */
+/* The suite on two stores, each on its own PostgreSQL server with its own clock. */
 #include "suite.h"
 #include "support/pg.h"
 
@@ -23,7 +23,7 @@ static struct ts_cluster *open_cluster(void) {
     return cluster;
 }
 
-/* Waits, because the servers use real time. */
+/* Waits for real, because the clocks of the servers cannot be moved. */
 static void pass_ms(uint64_t ms) {
     ms += 50;
     struct timespec pause = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000 * 1000000)};

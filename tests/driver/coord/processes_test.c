@@ -31,7 +31,7 @@
 enum {
     PROCESSES = 16,
     SHARDS = 256,
-    ITEMS = 12, /* items of a shard */
+    ITEMS = 12, /* number of items of a shard */
     ALL_ITEMS = SHARDS * ITEMS,
     KILLS = 32,
     LEASE_MS = 1000,
@@ -40,14 +40,14 @@ enum {
 };
 
 struct grant {
-    _Atomic uint64_t worker;      /* the worker that got this fence; 0: none reported */
-    _Atomic uint64_t at_ms;       /* when it was acquired, by the store's clock */
-    _Atomic uint64_t deadline_ms; /* the last deadline that the worker knows */
+    _Atomic uint64_t worker;      /* number of the worker that got this fence; 0: no worker reported it */
+    _Atomic uint64_t at_ms;       /* when the shard was acquired, by the store's clock */
+    _Atomic uint64_t deadline_ms; /* the last deadline that the worker has received */
 };
 
 struct shard_log {
     _Atomic uint64_t id;
-    _Atomic uint64_t highest_fence; /* the highest fence that any worker got */
+    _Atomic uint64_t highest_fence; /* the highest fence that any worker has received */
     _Atomic uint64_t acknowledged;  /* 1 + the last item whose checkpoint was answered */
     struct grant grants[GRANTS_MAX];
 };
@@ -63,7 +63,7 @@ static char urls[512];
 static const struct ts_run_id run = {42};
 static struct ts_tenant_id tenant;
 
-static bool quiet; /* errors are expected: do not print them */
+static bool quiet; /* errors are expected, so do not print them */
 
 static void note_wrong(const char *what, uint64_t shard, uint64_t fence) {
     if (!quiet)
@@ -97,7 +97,7 @@ static size_t item_of(struct ts_bytes key) {
 /* ---- a worker ---- */
 
 struct worker {
-    uint64_t number; /* never 0, never used again */
+    uint64_t number; /* number of the worker; never 0, never used again */
     struct ts_prng prng;
     struct ts_coord *coord;
     struct ts_coord_session *session;
@@ -139,7 +139,7 @@ static void record_grant(struct worker *worker) {
     atomic_fetch_add(&shared->claims, 1);
 }
 
-/* Returns whether the lease is still valid. */
+/* Makes a checkpoint. Returns whether the lease is still valid. */
 static bool checkpoint(struct worker *worker, struct shard_log *log, size_t item) {
     char key[8];
     key_of(item, key);
@@ -249,7 +249,7 @@ static bool is_finished(struct worker *worker) {
            counts.active == 0;
 }
 
-/* Returns the exit status of the process. */
+/* Runs a worker. Returns the exit status of its process. */
 static int work(uint64_t number) {
     static struct worker worker;
     worker.number = number;
@@ -347,8 +347,8 @@ static void close_all(struct opened *all) {
     ts_cluster_close(all->cluster);
 }
 
-/* Kills some processes while they work, starts others instead, and waits until all have found that everything
- * is done. */
+/* Runs the worker processes. Kills some of them while they work, starts others instead, and waits until all
+ * have found that the whole run is done. */
 static void run_workers(void) {
     pid_t pids[PROCESSES];
     struct ts_prng prng;
@@ -393,7 +393,8 @@ static bool cover(void *context, const struct ts_coord_shard_view *shard) {
     return true;
 }
 
-/* By the store's clock, each lease began after the previous lease had ended. */
+/* Checks by the store's clock that each lease began after the previous lease had ended. Returns how many
+ * leases followed another lease of the same shard. */
 static size_t check_owners(void) {
     size_t handed_on = 0;
     for (size_t i = 0; i < TABLE; i++) {
@@ -421,7 +422,7 @@ static void sixteen_processes_share_a_run_and_survive_kills(void **state) {
     assert_true(ts_tenant_id_from_text(TS_BYTES("acme"), &tenant));
     struct opened all = open_all(true);
     make_run(all.coord);
-    close_all(&all); /* there must be no threads while forking */
+    close_all(&all); /* no thread may exist while forking */
     run_workers();
 
     all = open_all(false);

@@ -58,7 +58,7 @@ static int close_all(void **state) {
     return 0;
 }
 
-/* Each test has its own run with the shards a to m and m to z, and leases of this duration. */
+/* Makes the run of a test, with the shards a to m and m to z. Its leases last for lease_ms. */
 static void make_run(uint64_t lease_ms) {
     run.v++;
     struct ts_run_plan *plan = ts_run_plan_new(TENANT, run);
@@ -155,7 +155,7 @@ static void a_later_holder_continues_and_the_earlier_is_refused(void **state) {
     ts_worker_free(late);
 }
 
-/* Reports of the keeper. */
+/* What the keeper has reported. */
 struct loss {
     atomic_int count;
     char name[40];

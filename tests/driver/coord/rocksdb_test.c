@@ -1,4 +1,4 @@
-/* The argument is the number of stores. */
+/* The suite on RocksDB. The argument is the number of stores. */
 #include "moved_time.h"
 #include "suite.h"
 

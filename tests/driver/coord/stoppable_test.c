@@ -1,5 +1,5 @@
 /*
- * A coordination whose calls can be stopped. A store does not answer, and the timeouts are hours.
+ * Stops the calls of a coordination while a store does not answer and the timeouts are hours.
  */
 #include "support/cmocka.h"
 

@@ -12,7 +12,7 @@ struct suite_shard suite_shard_seen;
 
 /* ---- recorded results ---- */
 
-/* The results of each operation so far. */
+/* seen_OP[result] counts how often the operation had this result. */
 #define SEEN(op, PREFIX, last, count) static unsigned seen_##op[(count) + 1];
 TS_ERROR_ENUMS(SEEN)
 
@@ -69,7 +69,7 @@ static void prepare(void) {
     memset(&suite.outcome, 0xee, sizeof suite.outcome);
 }
 
-/* Records the result of a call, and returns it. */
+/* Records the result of an operation, and returns the result. */
 #define DONE(op, error)                                                                                      \
     do {                                                                                                     \
         seen_##op[(error)]++;                                                                                \
@@ -438,7 +438,7 @@ static void every_error_and_every_outcome_was_seen(void **state) {
         print_error("%s was never %s\n", #op, ts_##op##_error_name((enum ts_##op##_error)i));                \
         missing++;                                                                                           \
     }
-    /* No operation returns the shared codes themselves. */
+    /* No operation returns these shared codes, so they count as seen. */
     memset(seen_coord, 1, sizeof seen_coord);
     TS_ERROR_ENUMS(CHECK_SEEN)
 #define CHECK_OUTCOME(name)                                                                                  \

@@ -5,10 +5,10 @@
  *     static const struct suite_fixture fixture = {"memory", open_cluster, ...};
  *     int main(void) { return suite_main(&fixture); }
  *
- * All tests share the cluster; each has its own tenant and run. Every call goes through a function below,
- * which records its result (the last test checks that every result occurred) and examines every text of the
- * error and the events: none may contain a key, a token, metadata, an owner, a payload hash or a foreign
- * tenant. The tests use values with words to search for.
+ * All tests share the cluster; each has its own tenant and run. Every call uses a function below. The
+ * function records the result of the call, and the last test checks that every result occurred. The function
+ * also examines every text of the error and the events: no text may contain a key, a token, metadata, an
+ * owner, a payload hash or a foreign tenant. The tests use values with words to search for.
  */
 #ifndef TS_TESTS_DRIVER_COORD_SUITE_H
 #define TS_TESTS_DRIVER_COORD_SUITE_H
@@ -20,10 +20,10 @@
 
 struct suite_fixture {
     const char *name;
-    /* Opens a new, empty cluster; fails the test if that does not work. */
+    /* Opens a new, empty cluster. On failure, fails the test. */
     struct ts_cluster *(*open)(void);
-    /* Duration of leases that tests let expire: long enough for the work under the lease, and short enough to
-     * wait for. */
+    /* Duration of the leases that tests let expire: long enough for the work under the lease, and short
+     * enough to wait until the lease expires. */
     uint64_t lease_ms;
     /* Advances the stores' time, or waits. */
     void (*pass_ms)(uint64_t ms);
@@ -41,8 +41,8 @@ struct suite {
     const struct suite_fixture *fixture;
     struct ts_cluster *cluster;
     struct ts_coordinator *coordinator;
-    struct ts_coord *whole; /* the coordination with the usual limits */
-    /* The coordination that calls go to: the usual one, unless a test has chosen another. */
+    struct ts_coord *whole; /* a coordination with the usual limits */
+    /* The coordination that calls use: `whole`, unless a test has chosen another. */
     struct ts_coord *coord;
     struct ts_tenant_id tenant; /* tenant of this test */
     struct ts_run_id run;
@@ -87,10 +87,10 @@ void suite_make_run(void);
 void suite_make_short_run(void);
 void suite_make_run_with(const struct ts_run_config *config);
 
-/* Another coordination over the same cluster, with other options; the caller frees it. */
+/* Makes another coordination over the same cluster, with other options. The caller frees it. */
 struct ts_coord *suite_other(const struct ts_coord_options *options);
 
-/* Calls. The detail, outcome and results are in `suite`. */
+/* Calls of operations. The detail, the outcome and the results are in `suite` afterwards. */
 enum ts_create_run_error suite_create(const struct ts_run_config *config);
 enum ts_register_shards_error suite_register(struct ts_op_id op, const struct ts_new_shard *shards,
                                              size_t count);
@@ -108,7 +108,8 @@ enum ts_complete_error suite_complete(const struct ts_lease *lease, struct ts_op
                                       struct ts_cursor cursor);
 enum ts_park_error suite_park(const struct ts_lease *lease, struct ts_op_id op, enum ts_park_reason reason);
 enum ts_release_error suite_release(const struct ts_lease *lease, struct ts_op_id op, enum ts_blame blame);
-/* Puts the value under a key of the test's own; if `check` is not NULL, the key must have that version. */
+/* Puts the value under a key that belongs to the test. If `check` is not NULL, the key must have that
+ * version. */
 enum ts_write_error suite_write(const struct ts_lease *lease, const char *value, const uint64_t *check,
                                 struct ts_store_error *ret_error);
 enum ts_unpark_error suite_unpark(uint64_t shard, struct ts_op_id op);
@@ -132,7 +133,7 @@ const struct ts_shard_record *suite_record(struct ts_shard_key shard); /* the re
 /* Expects TenantMismatch from every operation on the test's run and its shard 1, which has this lease. */
 void suite_expect_foreign(struct ts_lease *lease);
 
-/* These acquire leases, and fail the test if that does not work. */
+/* These functions acquire leases. On failure, they fail the test. */
 struct ts_lease suite_must_acquire(uint64_t shard, const char *worker);
 
 /* Checks that the records of the test's run are consistent on all stores. */

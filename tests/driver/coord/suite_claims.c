@@ -88,7 +88,7 @@ struct placed {
     bool taken;
 };
 
-/* The first free shard of a store from this point on; UINT64_MAX: none. */
+/* Returns the first free shard on this store that is not before `start`; UINT64_MAX: there is none. */
 static uint64_t first_from(const struct placed placed[static MANY], uint32_t place,
                            struct ts_shard_id start) {
     uint64_t first = UINT64_MAX;
@@ -99,8 +99,8 @@ static uint64_t first_from(const struct placed placed[static MANY], uint32_t pla
     return first;
 }
 
-/* Each worker gets the first free shard after its own starting point, on any store; if there is none, any
- * free shard. */
+/* On the store of the shard that a worker gets, no free shard is between the worker's starting point and that
+ * shard. If every free shard is before the starting point, the worker gets any of these. */
 static void workers_begin_at_different_points(void **state) {
     (void)state;
     static struct ts_new_shard shards[MANY];

@@ -1,4 +1,4 @@
-/* Records that another program changed are reported as damaged and never used. */
+/* Records that another program has changed are reported as damaged, and are never used. */
 #include "suite.h"
 
 #include "base/endian.h"
@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Changes one byte of a value. The checksum of the store is correct; only the record's own checksum is
- * wrong. */
+/* Changes one byte of a value. Only the record's own checksum is wrong then; the checksum of the store is
+ * correct. */
 static void damage(uint32_t place, struct ts_bytes key, size_t offset) {
     struct ts_rows rows = {0};
     struct ts_call read = {.kind = TS_CALL_READ, .keys = &key, .key_count = 1, .rows = &rows};
@@ -42,7 +42,8 @@ static void damage_of_run(char kind, size_t offset) {
         damage(place, ts_bytes_of(key, sizeof key), offset);
 }
 
-/* The counters for limits, of the run ('m') and of its tenant ('q'), and the counters of active shards. */
+/* Damages the counters for limits, of the run ('m') and of its tenant ('q'), and the counters of active
+ * shards. */
 static void damage_counters(void) {
     uint8_t key[35] = {0, 'c', 'm'};
     ts_be64_store(suite.run.v, key + 3);
@@ -60,7 +61,7 @@ static void damage_counters(void) {
     }
 }
 
-/* Replaces one value with another. Both are intact, but one is under the wrong key. */
+/* Copies a value to another key. The value is intact, but under the wrong key. */
 static void copy_value(uint32_t from_place, struct ts_bytes from, uint32_t to_place, struct ts_bytes to) {
     struct ts_rows rows = {0};
     struct ts_call read = {.kind = TS_CALL_READ, .keys = &from, .key_count = 1, .rows = &rows};
@@ -193,7 +194,7 @@ static void a_damaged_counter_is_reported(void **state) {
     expect_damaged();
     EXPECT(run_transition, suite_end(TS_RUN_OP_COMPLETE_RUN, suite_op()), TS_RUN_TRANSITION_BACKEND_ERROR);
     expect_damaged();
-    /* The batch has changed nothing. */
+    /* The refused batch has changed nothing. */
     assert_int_equal(suite_record(suite_shard(1))->status, TS_SHARD_ACTIVE);
 }
 
@@ -287,7 +288,7 @@ static void another_tenant_does_not_learn_of_damage(void **state) {
      * show it. */
     damage_of_run('g', 5);
     suite_expect_foreign(&lease);
-    /* Without both, only the shard's record shows the tenant. */
+    /* Without the guards and the run's record, only the shard's record shows the tenant. */
     damage_of_run('r', 56);
     EXPECT(renew, suite_renew(&lease), TS_RENEW_TENANT_MISMATCH);
     EXPECT(get_shard, suite_get_shard(suite_shard(1)), TS_GET_SHARD_TENANT_MISMATCH);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Counts the keys of the test's run on all stores, of all kinds. */
+/* Counts the keys of every kind that belong to the test's run, on all stores. */
 static size_t count_keys(void) {
     static const char kinds[] = "rmgnsflu";
     size_t count = 0;
@@ -55,7 +55,7 @@ static void cancel(void) {
 
 enum { MANY = 1300 };
 
-/* A run with more shards than fit into one batch. */
+/* Makes a run with more shards than fit into one batch. */
 static void make_large_run(void) {
     static struct ts_new_shard shards[MANY];
     static char keys[MANY + 1][12];

@@ -261,7 +261,7 @@ static void only_the_holder_of_a_lease_writes_for_a_shard(void **state) {
     EXPECT(write, suite_write(&lease, "first", NULL, &error), TS_WRITE_OK);
     assert_int_equal(error.result, TS_STORE_OK);
     expect_written(place, "first", &version);
-    /* Each batch checks a version of its own. The second batch checks one that no longer exists. */
+    /* The first batch checks the current version. The second batch checks a version that no longer exists. */
     EXPECT(write, suite_write(&lease, "second", &version, &error), TS_WRITE_OK);
     assert_int_equal(error.result, TS_STORE_OK);
     EXPECT(write, suite_write(&lease, "third", &version, &error), TS_WRITE_OK);
@@ -280,7 +280,7 @@ static void only_the_holder_of_a_lease_writes_for_a_shard(void **state) {
     expect_written(place, "fourth", &version);
 }
 
-/* A session remembers versions. If they have changed meanwhile, the stored versions decide. */
+/* A session remembers versions. If the stored versions have changed meanwhile, they decide. */
 static void a_session_reads_again_when_its_lease_check_fails(void **state) {
     (void)state;
     const struct ts_coord_worker who = {.tenant = suite.tenant, .worker = suite_worker("a")};

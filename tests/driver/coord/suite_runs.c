@@ -43,7 +43,7 @@ static void a_run_is_its_tenants_alone(void **state) {
     suite_audit();
 }
 
-/* Only names of foreign tenants must not be shown. */
+/* Messages may show the names of the caller's own tenant, but not those of foreign tenants. */
 static void a_foreign_tenants_name_is_never_shown(void **state) {
     (void)state;
     const struct ts_tenant_id own = suite.tenant;
@@ -54,7 +54,7 @@ static void a_foreign_tenants_name_is_never_shown(void **state) {
     suite_expect_foreign(&lease);
 }
 
-/* Other tenants do not even learn that nothing is available. */
+/* A foreign tenant's claim does not even learn that no shard is available. */
 static void a_foreign_claim_learns_nothing_of_a_run(void **state) {
     (void)state;
     suite_make_run();
@@ -222,7 +222,7 @@ static void limits_hold_for_a_tenant_and_for_all(void **state) {
     ts_coord_free(suite.coord);
     suite.coord = suite_other(&(struct ts_coord_options){.tenant_shard_max = 2, .global_shard_max = all + 2});
     EXPECT(register_shards, suite_register(suite_op(), two, 2), TS_REGISTER_SHARDS_OK);
-    /* Shards from a split count, too. */
+    /* A shard that a split has made counts towards the limits, too. */
     const struct ts_lease lease = suite_must_acquire(11, "a");
     EXPECT(split, suite_split_residual(&lease, suite_op(), TS_BYTES("kEy-d"), (struct ts_cursor){0}),
            TS_SPLIT_SPLIT_INVALID);

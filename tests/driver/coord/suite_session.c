@@ -84,7 +84,7 @@ static void a_session_splits(void **state) {
     suite_audit();
 }
 
-/* A session never refuses an operation, or gives an outdated answer, because of its memory. */
+/* A session remembers leases. Because of that, it never refuses an operation or gives an outdated answer. */
 static void a_session_notices_what_others_have_done(void **state) {
     (void)state;
     suite_make_short_run();
@@ -248,8 +248,8 @@ static void a_session_claims_elsewhere_while_a_run_has_a_cooldown(void **state) 
     suite_audit();
 }
 
-/* Works on a target as a worker of another layer does: shard, lease check and the target's records on one store, and
- * two cursors. */
+/* Works on a target like a worker of another layer: the shard, the lease check and the target's records are
+ * on one store, and there are two cursors. */
 static void a_target_is_worked_on_at_its_home(void **state) {
     (void)state;
     enum { TARGETS = 8 };

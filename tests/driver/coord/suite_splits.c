@@ -133,7 +133,7 @@ static void a_derived_id_that_is_taken_is_a_collision(void **state) {
     suite_make_run();
     const struct ts_lease lease = suite_must_acquire(1, "a");
     const struct ts_op_id op = suite_op();
-    /* A record with any content, under the id that the residual would get. */
+    /* Writes a record with any content under the id that the residual would get. */
     const struct ts_shard_id id = ts_derived_shard_id(suite_shard(1), op, TS_DERIVED_RESIDUAL, 0);
     uint8_t key[19] = {0, 'c', 's'};
     ts_be64_store(suite.run.v, key + 3);

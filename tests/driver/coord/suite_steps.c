@@ -1,4 +1,4 @@
-/* Lists of shards that are registered in steps. */
+/* Registers a list of shards in several steps. */
 #include "suite.h"
 
 #include "store/cluster/cluster.h"
@@ -109,8 +109,8 @@ static void a_list_is_registered_in_steps_and_a_repetition_changes_nothing(void 
     expect_whole_list();
     assert_int_equal(suite_count_events(TS_EVENT_RUN_CREATED), 1);
     assert_int_equal(suite_count_events(TS_EVENT_SHARDS_REGISTERED), (SHARDS + STEP - 1) / STEP);
-    /* Repeats the registration: in the same steps, in others, in one; while the run is in progress, and after
-     * its end. */
+    /* Repeats the registration with the same steps, with other steps, and in a single step; while the run is
+     * in progress, and after its end. */
     struct ts_lease lease;
     EXPECT(claim, suite_claim("a", &lease), TS_CLAIM_OK);
     EXPECT(park, suite_park(&lease, suite_op(), TS_PARK_OTHER), TS_PARK_OK);
@@ -235,7 +235,7 @@ static void a_list_that_does_not_fit_is_not_begun(void **state) {
     assert_int_equal(suite.detail.manifest.error, TS_MANIFEST_FAULT_TOO_MANY_SHARDS);
     op.create.config.lease_duration_ms = 1;
     EXPECT(create_run, register_list(&op), TS_CREATE_RUN_INVALID_CONFIG);
-    /* Two shards of different steps that overlap. */
+    /* Two shards that overlap are in different steps. */
     op = list_of(STEP);
     shards[SHARDS - 1].spec.range.start = shards[0].spec.range.start;
     EXPECT(create_run, register_list(&op), TS_CREATE_RUN_REGISTER_SHARDS_FAILED);

@@ -94,7 +94,7 @@ static void weak_spot_6_cursors_of_children_lie_in_their_ranges(void **state) {
     suite_audit();
 }
 
-/* Entries of cooldowns of the test's tenant on all stores. */
+/* Counts the cooldowns of the test's tenant on all stores. */
 static size_t count_cooldowns(void) {
     size_t count = 0;
     struct ts_rows rows = {0};
@@ -131,13 +131,13 @@ static void weak_spot_7_cooldowns_are_dropped_once_over(void **state) {
 }
 
 struct coverage {
-    uint8_t next[16]; /* where the next range must begin */
+    uint8_t next[16]; /* start of the range to find next */
     size_t next_len;
     size_t count;
 };
 
-/* Visits the ranges of active shards in the order of their starts: each walk finds the range that begins at
- * `next`. */
+/* Visits an active shard. Each walk over the shards finds the range that begins at `next`, and moves `next`
+ * to its end. */
 static bool extend_coverage(void *context, const struct ts_coord_shard_view *shard) {
     struct coverage *coverage = context;
     const struct ts_key_range range = shard->record->spec.range;

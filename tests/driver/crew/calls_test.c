@@ -1,12 +1,13 @@
-/* Disturbs a worker at each of its calls to a store in turn. Afterwards another worker ends the run, the
- * visible findings equal those of an undisturbed worker, and nothing else is left. The second argument selects the disturbance. */
+/* Disturbs a worker at each of its calls to a store in turn. Afterwards another worker ends the run. Then the
+ * visible findings equal those of an undisturbed worker, and no other rows are left. The second argument
+ * selects the disturbance. */
 #include "kit.h"
 
 #include <string.h>
 
 static enum harm harm;
 
-/* Findings of an undisturbed worker on the repositories of this folder. */
+/* Returns the census after an undisturbed worker has scanned the repositories of this folder. */
 static struct census undisturbed(uint64_t targets) {
     submit(next_run());
     finish(targets);
@@ -17,7 +18,7 @@ static struct census undisturbed(uint64_t targets) {
     return census;
 }
 
-/* Disturbs a worker at its first call, the next one at its second call, and so on, until the worker needs
+/* Disturbs one worker at its first call, the next worker at its second call, and so on, until a worker makes
  * fewer calls. */
 static void at_every_call(void **state) {
     (void)state;

@@ -35,13 +35,14 @@ static void after_its_claim_a_small_clean_unit_costs_one_read_and_two_writes(voi
     victim_release(&worker);
 }
 
-/* The calls after the claim: the unit is read; then the stage begins, and searches for known findings. */
+/* Stops at the stage. The calls after the claim read the unit; then the stage begins, and its calls search
+ * for known findings. */
 static void stop_at_the_stage(struct victim *victim, const struct ts_crew_event *event) {
     if (event->kind == TS_CREW_EVENT_CLAIMED)
         victim->at = atomic_load(&victim->reads) + atomic_load(&victim->writes) + 1;
 }
 
-/* At that moment, the results are only in the memory of this process. */
+/* When the stop comes, the results are only in the memory of this process. */
 static void a_worker_that_must_stop_keeps_findings_that_wait_for_the_flip(void **state) {
     (void)state;
     struct victim worker;
@@ -95,7 +96,7 @@ static void a_recall_that_fails_is_tried_again(void **state) {
     victim_release(&worker);
 }
 
-/* The stop comes after the first failure of the unit. */
+/* Makes the unit fail, and stops the worker after the first failure. */
 static void fail_and_stop_later(struct victim *victim, const struct ts_crew_event *event) {
     if (event->kind != TS_CREW_EVENT_CLAIMED)
         return;
@@ -122,7 +123,7 @@ static void a_stop_after_a_failure_is_not_reported_as_the_failure(void **state) 
     victim_release(&worker);
 }
 
-/* Changes the last byte of every page of hits. Returns how many there are. */
+/* Changes the last byte of every page of hits. Returns the number of pages. */
 static size_t damage_hits(void) {
     size_t count = 0;
     for (uint32_t place = 0; place < ts_coord_place_count(world.coord); place++) {
@@ -148,7 +149,7 @@ static size_t damage_hits(void) {
     return count;
 }
 
-/* The watermark alone would skip the contents whose hits were on that page. */
+/* By the watermark alone, the worker would skip the contents whose hits were on the damaged page. */
 static void a_damaged_page_of_hits_costs_time_and_no_finding(void **state) {
     (void)state;
     struct victim worker;
@@ -172,11 +173,12 @@ static void die_in_the_stage(struct victim *victim, const struct ts_crew_event *
         victim->at = atomic_load(&victim->reads) + atomic_load(&victim->writes) + 5;
 }
 
-/* Short leases, because the worker waits as long as a lease before it sweeps again. */
+/* SHORT_MS: duration of a lease, short because the worker waits as long as a lease before it sweeps again.
+ * TRIES: runs to try. */
 enum { SHORT_MS = 2000, TRIES = 30 };
 
-/* Leaves rows that nobody sees. On a busy machine the lease may end before the worker reaches the stage. Then
- * another run is tried. */
+/* Leaves rows that are not visible. On a busy machine the lease may end before the worker reaches the stage.
+ * Then the function tries another run. */
 static void leave_rows(void) {
     struct victim dead;
     for (unsigned i = 0; i < TRIES && world_census().hidden == 0; i++) {
@@ -192,7 +194,7 @@ static void leave_rows(void) {
     assert_true(world_census().hidden > 0);
 }
 
-/* Waits until the condition holds, at most some minutes. */
+/* Waits while the condition holds, at most some minutes. */
 #define WAIT_WHILE(condition)                                                                                \
     for (unsigned i = 0; i < 6000 && (condition); i++)                                                       \
     usleep(50000)
@@ -232,7 +234,7 @@ static void a_worker_says_once_that_runs_are_pinned_to_other_rules(void **state)
     victim_release(&worker);
 }
 
-/* The reason for which the only target is parked. */
+/* Scans the only target, and returns why it was parked. */
 static const char *parked_for(const char *name, const char *harm) {
     static char reason[40];
     struct victim worker;

@@ -23,7 +23,8 @@ static void put_secret(FILE *out, const char *path, unsigned seed) {
     fprintf(out, "M 100644 inline %s\ndata %d\n%s\n", path, len, text);
 }
 
-/* Contents without secrets, and some with one. */
+/* Makes a repository with this number of contents without secrets, and with this number of contents with a
+ * secret. */
 void make_repository(const char *name, unsigned contents, unsigned secrets) {
     char command[200], path[60];
     sh("git init -q --bare %s", name);
@@ -84,7 +85,7 @@ struct ts_shard_counts counts_of_run(void) {
     return counts;
 }
 
-/* Another worker, which is not disturbed, ends the run. */
+/* Lets another worker, which is not disturbed, end the run. */
 void finish(uint64_t targets) {
     struct victim other;
     victim_init(&other, &key);

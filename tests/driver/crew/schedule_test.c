@@ -45,7 +45,7 @@ static void write_schedule(const struct ts_fleet_schedule *schedule) {
     assert_int_equal(ts_schedule_write(world.coord, look(), schedule, &error), TS_SCHEDULE_WRITTEN);
 }
 
-/* A schedule that is due now, and then every day. */
+/* Returns a schedule that is due now, and then every day. */
 static struct ts_fleet_schedule daily(void) {
     struct ts_fleet_schedule schedule = {.made_at_ms = look()->now_ms,
                                          .first_ms = look()->now_ms,
@@ -70,7 +70,7 @@ static void add_daily(void) {
 
 /* A worker that only starts what is due. */
 struct racer {
-    struct victim victim; /* calls of the worker, and the disturbance of one of them */
+    struct victim victim; /* makes the worker's calls, and disturbs one of them */
     struct ts_starter starter;
     unsigned started, failed;
     pthread_t thread;
@@ -148,7 +148,7 @@ static struct runs count_runs(void) {
     return runs;
 }
 
-/* One run with all targets; the record knows it, and no list is left over. */
+/* Expects one run with all targets, a schedule's record that names this run, and no other list. */
 static void expect_one_run(void) {
     const struct runs runs = count_runs();
     const struct ts_schedule_seen *seen = look();
@@ -185,8 +185,8 @@ static void any_number_of_workers_start_one_run_for_a_due_time(void **state) {
             victim_release(&racers[i].victim);
         }
         free(racers);
-        /* Another worker may have changed the record under the last one. Then the next pass completes the
-         * start. */
+        /* Another worker may have changed the record while the last worker used it. Then the next pass
+         * completes the start. */
         started += start_undisturbed();
         assert_int_equal(started, 1);
         assert_int_equal(start_undisturbed(), 0);
@@ -194,7 +194,7 @@ static void any_number_of_workers_start_one_run_for_a_due_time(void **state) {
     }
 }
 
-/* Disturbs a worker at its first call, the next one at its second call, and so on. */
+/* Disturbs one worker at its first call, the next worker at its second call, and so on. */
 static void at_every_call(enum harm harm) {
     unsigned at = 0;
     for (bool is_reached = true; is_reached; at++) {
@@ -207,7 +207,7 @@ static void at_every_call(enum harm harm) {
         (void)race(&racer);
         is_reached = atomic_load(&racer.victim.reads) + atomic_load(&racer.victim.writes) > at;
         victim_release(&racer.victim);
-        /* A lost read may count as a failure of the schedule, so its pause is removed. */
+        /* A lost read may count as a failure of the schedule, which then pauses. Ends this pause. */
         if (look()->schedule.again_at_ms != 0) {
             struct ts_fleet_schedule next = look()->schedule;
             next.again_at_ms = 0;
@@ -240,7 +240,7 @@ static void end_and_delete(struct ts_run_id run) {
     assert_int_equal(ts_coord_delete_run(world.coord, &query, &deleted, &detail), TS_DELETE_RUN_OK);
 }
 
-/* Then the run's id is free again, but no second run starts for the due time. */
+/* After the deletion, the run's id is free again. Nevertheless no second run starts for the due time. */
 static void a_worker_that_sleeps_until_the_run_is_deleted_does_not_start_it_again(void **state) {
     (void)state;
     unsigned at = 0;

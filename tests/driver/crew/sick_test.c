@@ -16,7 +16,7 @@ static void allow_all_descriptors(void) {
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-/* Allows this many more descriptors than are open. */
+/* Limits the number of descriptors to those that are open now plus `count`. */
 static void allow_descriptors(unsigned count) {
     struct rlimit limit;
     const int lowest = dup(0);
@@ -52,7 +52,8 @@ static void a_lack_of_descriptors_is_not_the_fault_of_a_repository(void **state)
     }
 }
 
-/* A machine without free descriptors cannot open a repository. That is not the repository's fault. */
+/* On a machine without free descriptors, a worker cannot open a repository, but the repository is not
+ * faulty. */
 static void a_worker_on_a_sick_machine_hands_back_and_ends(void **state) {
     (void)state;
     struct victim worker;

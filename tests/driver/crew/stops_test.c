@@ -5,8 +5,9 @@
  * The run is cancelled as soon as its target is claimed, and the keeper learns it at the first renewal. The
  * worker begins its work some time after the claim, so that the renewal comes at a certain moment of the
  * work. Delays are processor time, so that other load of the machine does not count. A worker that sleeps
- * instead of stopping shows in the elapsed time; the best quarter of these times counts. STOPS_LOSSES=50
- * loses 50 leases in each stage, and limits the elapsed time of every stop: tools/soak-fleet, on an idle machine.
+ * instead of stopping needs more elapsed time. Only the best quarter of the elapsed times counts.
+ * STOPS_LOSSES=50 loses 50 leases in each stage, and limits the elapsed time of every stop: tools/soak-fleet,
+ * on an idle machine.
  */
 #include "kit.h"
 
@@ -25,7 +26,8 @@
 #define RENEWAL_MS       (SHORT_LEASE_MS / 3)
 #define SEED             20261118
 #define LIMIT_US         UINT64_C(100000)
-/* On a busy machine every step waits for a processor; a worker that waits for a timeout instead of stopping takes longer than this. */
+/* The limit of the elapsed time of a stop. On a busy machine every step waits for a processor, but a worker
+ * that waits for a timeout instead of stopping takes even longer. */
 #define ELAPSED_LIMIT_US UINT64_C(2000000)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SLOWER 4
@@ -37,19 +39,19 @@ enum { LOSSES = 5, LOSSES_MAX = 1000, TRIES_PER_LOSS = 40, STAGES = TS_SCAN_STAG
 
 static struct ts_prng prng;
 
-/* The losses in one stage. */
+/* The losses of leases in one stage. */
 struct tally {
     unsigned count;
-    uint64_t cpu_us; /* the longest */
+    uint64_t cpu_us; /* the longest processor time from a loss to the stop */
     uint64_t us[LOSSES_MAX];
-    uint64_t from_ms, to_ms; /* the next try is between these moments */
+    uint64_t from_ms, to_ms; /* the next try is between these moments of the work */
 };
 
 static const char *given_losses(void) {
     return getenv("STOPS_LOSSES"); /* NOLINT(concurrency-mt-unsafe) */
 }
 
-/* The number of losses to wait for in each stage. */
+/* Returns the number of losses to wait for in each stage. */
 static unsigned wanted_losses(void) {
     return given_losses() != NULL ? (unsigned)strtoul(given_losses(), NULL, 10) : LOSSES;
 }
@@ -71,7 +73,7 @@ static void begin_later(struct victim *victim, const struct ts_crew_event *event
     (void)victim;
 }
 
-/* A run over one address or path. */
+/* Submits a run over one address or path. Returns the id of the run. */
 static struct ts_run_id submit_one(const char *address, uint64_t lease_ms) {
     struct ts_target_list list = {0};
     struct ts_target_error why;
@@ -87,7 +89,7 @@ static struct ts_run_id submit_one(const char *address, uint64_t lease_ms) {
     return run;
 }
 
-/* Returns NULL if the unit ended before the renewal. */
+/* Returns the event that reports the loss of the lease; NULL if the unit ended before the renewal. */
 static const struct ts_crew_event *loss_of(const struct victim *victim) {
     const struct ts_crew_event *lost = victim_last(victim, TS_CREW_EVENT_LOST);
     return lost == NULL || lost->stop_us == 0 ? NULL : lost;
@@ -118,7 +120,7 @@ static void judge(const char *what, struct tally *tally) {
         assert_true(tally->us[tally->count - 1] <= LIMIT_US * SLOWER);
 }
 
-/* The stage with the fewest losses. */
+/* Returns the stage from `from` to `to` with the fewest losses. */
 static unsigned rarest(const struct tally *tallies, unsigned from, unsigned to) {
     unsigned found = from;
     for (unsigned i = from + 1; i <= to; i++)
@@ -127,7 +129,8 @@ static unsigned rarest(const struct tally *tallies, unsigned from, unsigned to) 
     return found;
 }
 
-/* Finds moments of a stage, however fast the machine is at this time. `found` is the stage at the moment, or STAGES after the end. */
+/* Moves the bounds of the next try, so that it finds the wanted stage however fast the machine is now.
+ * `found` is the stage at this moment, or STAGES after the end. */
 static void learn(struct tally *tally, unsigned wanted, unsigned found, uint64_t moment_ms) {
     enum { CLOSE_MS = 4 };
     if (found == wanted) {
@@ -208,7 +211,7 @@ static void a_lost_lease_ends_a_fetch(void **state) {
     judge("fetch", &tallies[TS_SCAN_STAGE_START]);
 }
 
-/* Enough commits, contents and findings that each stage takes about as long as the others. */
+/* Makes a repository with so many commits, contents and findings that all stages take about equally long. */
 static void make_long_repository(void) {
     sh("git init -q --bare long.git");
     FILE *out = popen("git -C long.git fast-import --quiet", "w"); /* NOLINT(cert-env33-c): a test */
@@ -241,7 +244,7 @@ static void a_lost_lease_ends_every_stage_of_a_scan(void **state) {
         judge(names[i], &tallies[i]);
 }
 
-/* A promise that locks the target's record, so that the flip waits. */
+/* Name of a promise that locks the target's record, so that the flip waits. */
 static const char held[] = "held";
 
 static struct ts_store *home_of(const struct ts_target_id *target) {
@@ -260,7 +263,8 @@ static void hold_the_target(struct victim *victim, const struct ts_crew_event *e
     (void)victim;
 }
 
-/* Counts the loss if the worker was in the middle of its work. On a busy machine the renewal may come earlier. */
+/* Counts the loss if the worker was in the middle of its work. On a busy machine the renewal may precede the
+ * work. */
 static void lose_in_a_call(struct ts_coord *coord, struct tally *tally) {
     struct victim victim;
     submit_with(next_run(), &(struct ts_run_config){.lease_duration_ms = SHORT_LEASE_MS});

@@ -25,7 +25,7 @@ static void die(struct victim *victim) {
     atomic_store(&victim->progress.stop, true);
 }
 
-/* Applies disturbances that come before a call. Returns the disturbance that must follow the call. */
+/* Applies a disturbance that precedes a call. Returns the disturbance to apply after the call. */
 static enum harm begin(struct victim *victim, atomic_uint *counter) {
     const unsigned number = atomic_load(&victim->reads) + atomic_load(&victim->writes);
     atomic_fetch_add(counter, 1);

@@ -15,9 +15,9 @@
 
 enum harm {
     UNHARMED,
-    KILLED,       /* before the call */
-    KILLED_AFTER, /* after the call, before its reply */
-    PAUSED,       /* before the call, until victim_resume */
+    KILLED,       /* dies before the call */
+    KILLED_AFTER, /* dies after the call, before its reply */
+    PAUSED,       /* is paused before the call, until victim_resume */
     LOSES_REPLY,  /* a write is carried out, but its reply is lost; a read fails */
     STOPPED,      /* asked to stop before the call, which is delayed until the worker knows */
 };
@@ -33,10 +33,10 @@ struct victim {
     void (*on_event)(struct victim *victim, const struct ts_crew_event *event);
 
     enum harm harm;
-    unsigned at;            /* the call, counted from 0 */
+    unsigned at;            /* number of the call to disturb, counted from 0 */
     unsigned failing_scans; /* number of range scans that fail before the others succeed */
     atomic_uint reads, writes;
-    atomic_uint promises; /* writes on several stores */
+    atomic_uint promises; /* number of writes that change several stores */
     atomic_bool is_dead;
 
     pthread_t thread;
@@ -45,11 +45,11 @@ struct victim {
     bool is_paused, may_continue, is_over;
 };
 
-/* The options have one job, `once`, and parts as often as possible. */
+/* Initialises a worker with one job and `once`, which makes a part as often as possible. */
 void victim_init(struct victim *victim, const struct ts_fleet_tenant_key *key);
 void victim_release(struct victim *victim);
 
-/* Works in the thread of the caller, or in another one. */
+/* Runs the worker, in the thread of the caller or in another thread. */
 void victim_work(struct victim *victim);
 void victim_start(struct victim *victim);
 bool victim_wait(struct victim *victim); /* waits until the victim is paused; false: it has ended */

@@ -1,4 +1,4 @@
-/* What becomes durable and when, and which rows remain; on each engine, with two stores. */
+/* What becomes durable and when, and which rows remain. Runs on each engine, with two stores. */
 #include "steps.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static void findings_are_visible_after_the_flip_and_not_before(void **state) {
     must(ts_durable_stage(worker.durable, &scan, &worker.detail), &worker);
     struct census census = world_census();
     assert_int_equal(census.visible, 0);
-    assert_true(census.hidden > 0); /* rows on the other store */
+    assert_true(census.hidden > 0); /* the other store has rows */
     assert_int_equal(census.marks, 1);
     must(ts_durable_flip(worker.durable, &worker.receipt, &worker.detail), &worker);
     census = world_census();
@@ -202,7 +202,7 @@ static void invariant_8_after_a_lost_write_the_result_is_exact(void **state) {
             scan.has_hits = true;
             finish(&worker, scan);
             worker_free(&worker);
-            const bool is_over = world.fate != ARRIVES; /* the unit had fewer writes */
+            const bool is_over = world.fate != ARRIVES; /* the unit has made fewer writes */
             world.fate = ARRIVES;
             free_report(&old);
             free_report(&made);
@@ -214,7 +214,8 @@ static void invariant_8_after_a_lost_write_the_result_is_exact(void **state) {
     }
 }
 
-/* A write to another store without an answer may still arrive when a later run has replaced its rows. */
+/* A write to another store that got no answer may still be carried out when a later run has replaced its
+ * rows. */
 static void rows_of_a_write_without_an_answer_are_not_removed_at_once(void **state) {
     (void)state;
     bool is_over = false, was_unsure = false;
@@ -248,7 +249,7 @@ static void rows_of_a_write_without_an_answer_are_not_removed_at_once(void **sta
     free_report(&new);
 }
 
-/* A target on the store of the finding, so that its unit writes to no other store. */
+/* Returns a target on the store of the finding, so that the target's unit writes to no other store. */
 static struct ts_target_id target_beside(unsigned finding) {
     const struct ts_fleet_finding id = finding_number(finding);
     const uint32_t place = ts_coord_place_of(world.coord, ts_fleet_route_of_finding(&id));
@@ -341,7 +342,7 @@ static void the_sweep_keeps_attempts_of_living_leases_and_removes_those_of_dead_
     assert_int_equal(world_census().hidden, staged.hidden);
     lose_lease(&dead);
     begin(&next, world.run, run, &rules);
-    /* A write to the other store may still be on its way. */
+    /* A write to the other store may still be carried out later. */
     assert_true(ts_durable_sweep(world.coord, &world.tenant, (struct ts_durable_stop){0}, &swept, &error));
     assert_int_equal(swept.marks, 0);
     assert_int_equal(swept.kept, 2);

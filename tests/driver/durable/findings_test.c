@@ -1,4 +1,4 @@
-/* Reads findings, and stores decisions about them; on each engine, with two stores. */
+/* Reads findings, and stores decisions about them. Runs on each engine, with two stores. */
 #include "world.h"
 
 #include "report/write.h"
@@ -10,7 +10,7 @@
 
 static const struct ts_fleet_rules rules = {{1}, {2}};
 
-/* Runs a whole unit of a new run on one target. */
+/* Runs a whole unit of a new run, on one target. */
 static void scan_target(unsigned number, const struct made_report *made) {
     const struct ts_target_id target = world_target(number);
     const struct ts_durable_run run = {.number = world_make_run(&target, 1), .rules = rules};
@@ -39,7 +39,7 @@ static void scan_numbers(unsigned target, unsigned first, unsigned count, unsign
 /* ---- lists ---- */
 
 struct listed {
-    struct ts_found found[2000]; /* without texts, except the address */
+    struct ts_found found[2000]; /* the findings without their texts, except the address */
     uint8_t addresses[2000][64];
     size_t count;
     bool more;
@@ -102,7 +102,8 @@ static void findings_are_listed_in_the_order_of_their_ids_in_pages_of_any_size(v
     }
 }
 
-/* The address is in the summary of the target's attempt, which is read once for all findings that begin there. */
+/* The address is in the summary of the target's attempt, which is read once for all findings whose first
+ * target this is. */
 static void findings_are_listed_with_the_address_of_their_first_target(void **state) {
     (void)state;
     scan_numbers(1, 0, 30, 1);
@@ -279,7 +280,7 @@ static void a_finding_that_was_never_seen_does_not_exist(void **state) {
 
 /* ---- reports ---- */
 
-/* The report in this format, in memory that the caller frees. */
+/* Returns the report in this format, as text that the caller frees. */
 static char *written(const struct ts_report *report, enum ts_report_format format) {
     const struct ts_report_options options = {.format = format, .version = "1"};
     FILE *file = tmpfile();
@@ -359,7 +360,8 @@ static void one_finding_has_all_its_places_in_all_repositories(void **state) {
     ts_findings_report_release(&report);
 }
 
-/* Places are large, so the end of a page may have room for a finding, but not for its first place. */
+/* Places are large. So the end of a page may have room for a finding without places, but not for the finding
+ * with its first place. */
 static void a_finding_begins_in_one_page_only(void **state) {
     (void)state;
     static uint8_t path[30000];

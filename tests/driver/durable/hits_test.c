@@ -1,4 +1,4 @@
-/* Pages of hits: which of them a scan may rely on, and when a sweep removes them. */
+/* Pages of hits: which pages a scan may rely on, and when a sweep removes them. */
 #include "steps.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static void cancel(uint64_t run_id) {
     assert_int_equal(ts_coord_cancel_run(world.coord, op, &outcome, &detail), TS_RUN_TRANSITION_OK);
 }
 
-/* A run whose worker makes pages of hits durable, and no more: the run is cancelled. */
+/* Makes a run whose worker makes pages of hits durable and does nothing else. Then cancels the run. */
 static void abandon(unsigned target_number, size_t pages) {
     const struct ts_target_id target = world_target(target_number);
     const uint64_t run = world_make_run(&target, 1);
@@ -26,7 +26,8 @@ static void abandon(unsigned target_number, size_t pages) {
     cancel(world.run);
 }
 
-/* A unit that makes pages of hits durable, up to the end of its shard. Its worker is killed before it tidies up. */
+/* Runs a unit that makes pages of hits durable, up to the end of its shard. Kills its worker before the
+ * worker tidies up. */
 static void scan_untidily(size_t pages, const struct ts_fleet_rules *with) {
     const struct ts_checkpoint_receipt *checkpoint;
     const struct ts_target_id target = world_target(1);
@@ -45,7 +46,7 @@ static void scan_untidily(size_t pages, const struct ts_fleet_rules *with) {
     free_report(&made);
 }
 
-/* A whole unit that makes pages of hits durable. */
+/* Runs a whole unit that makes pages of hits durable. */
 static void scan_with_hits(size_t pages, const struct ts_fleet_rules *with) {
     const struct ts_target_id target = world_target(1);
     const uint64_t run = world_make_run(&target, 1);
@@ -137,7 +138,7 @@ static void hits_of_other_rules_are_not_used_and_are_removed(void **state) {
     assert_int_equal(recalled.pages[TS_DURABLE_HITS], 0);
     assert_int_equal(recalled.pages[TS_DURABLE_OTHER_HITS], 0);
     assert_int_equal(recalled.pages[TS_DURABLE_TIPS],
-                     0); /* other rules have not scanned what the tips reach */
+                     0); /* no scan with the other rules has covered what the tips reach */
     finish(&worker, scan_of(&made));
     worker_free(&worker);
     free_report(&made);
@@ -145,7 +146,7 @@ static void hits_of_other_rules_are_not_used_and_are_removed(void **state) {
     assert_int_equal(world_census().hits, 0);
 }
 
-/* A scan that begins in the middle of a sweep, and ends after it. */
+/* The worker of a scan that begins in the middle of a sweep, and ends after the sweep. */
 static struct worker relying;
 static struct recalled relied;
 static bool had_mark;
@@ -173,7 +174,8 @@ static void two_runs_without_pages(void) {
     begin_to_rely();
 }
 
-/* The runs come at each moment of the sweep in turn. Returns false when the sweep had ended before. */
+/* Calls `runs` in the middle of a sweep, at the moment `at`. Returns false when the sweep ended before that
+ * moment. */
 static bool meet(void (*runs)(void), unsigned at) {
     struct made_report made;
     struct ts_durable_swept swept;
@@ -214,7 +216,7 @@ static void a_scan_does_not_rely_on_pages_that_a_sweep_may_remove(void **state) 
     assert_true(was_doubtful && was_sure);
 }
 
-/* Two runs with the same rules have pages of hits; then a run with other rules replaces the second one. */
+/* Two runs with the same rules have pages of hits. Then a run with other rules replaces the second run. */
 static void a_sweep_never_removes_pages_that_another_scan_relies_on(void **state) {
     (void)state;
     bool was_kept = false, was_removed = false;
@@ -232,7 +234,7 @@ static void a_sweep_never_removes_pages_that_another_scan_relies_on(void **state
     assert_true(was_kept && was_removed);
 }
 
-/* A run that has pages with a mark when the sweep begins, and flips then. */
+/* The worker of a run that has pages with a mark when a sweep begins, and that flips during the sweep. */
 static struct worker flipping;
 
 static void flip_and_rely(void) {

@@ -66,7 +66,7 @@ static void count_found(void *context, const struct ts_found *found) {
     ++*(size_t *)context;
 }
 
-/* The best of several runs. */
+/* Returns the shortest time of several runs of the query. */
 static double list_ms(struct ts_findings_query query, size_t *ret_count) {
     double best = 0;
     query.tenant = world.tenant;
@@ -100,7 +100,7 @@ static double report_ms(struct ts_findings_scope scope, uint64_t *ret_places) {
 
 /* ---- cases ---- */
 
-/* One target with this report, which an empty one then replaces. */
+/* Measures one target with this report. Then an empty report replaces it. */
 static void one_target(const char *name, unsigned findings, unsigned places) {
     const struct ts_target_id target = world_target(1);
     struct made_report made;
@@ -191,7 +191,7 @@ static void ten_million_known_ids(void **state) {
 
 struct filling {
     struct ts_op ops[4096];
-    size_t count[2]; /* for each place: its half of the operations */
+    size_t count[2]; /* for each place: the number of operations in its half of `ops` */
     uint8_t bytes[4096][TS_FLEET_TARGET_MAX + TS_FLEET_KEY_MAX];
 };
 static struct filling filling;
@@ -249,7 +249,7 @@ static void fill_summary(const struct ts_target_id *target, const struct ts_atte
          ts_fleet_summary_seal(&summary));
 }
 
-/* Makes targets with `count` findings each. The first finding of target n is step * n. */
+/* Makes `count` targets with findings. The first finding of target n is step * n. */
 static void many_targets(unsigned count, unsigned step) {
     uint8_t bytes[TS_FLEET_TARGET_MAX];
     for (unsigned i = 0; i < TARGETS; i++) {

@@ -1,4 +1,4 @@
-/* Units that take long: limits, stops, clocks that differ, damaged rows. */
+/* Units that take long: limits, stops, different clocks, damaged rows. */
 #include "steps.h"
 
 #include <limits.h>
@@ -33,7 +33,7 @@ static void pass_the_lease(void) {
     (void)world_pass_ms(UINT64_C(700000));
 }
 
-/* The limit of rows on other stores is extended only under the lease. */
+/* A worker may write rows on other stores only up to a time limit, which is extended only under the lease. */
 static void a_worker_that_is_paused_past_its_lease_writes_no_more_rows(void **state) {
     (void)state;
     struct made_report made;
@@ -50,7 +50,7 @@ static void a_worker_that_is_paused_past_its_lease_writes_no_more_rows(void **st
         quick_writes = i;
         const enum ts_durable_end end = ts_durable_stage(worker.durable, &scan, &worker.detail);
         if (end == TS_DURABLE_OK) {
-            assert_true(i > 3); /* all of its writes came in time */
+            assert_true(i > 3); /* all writes of the unit were in time */
             worker_free(&worker);
             break;
         }

@@ -22,14 +22,14 @@ struct world {
     uint64_t run;               /* id of the last run that was made */
     bool is_id_used_again;      /* the next run has the same id */
     unsigned reads, writes;     /* calls of the coordination */
-    unsigned spared;            /* writes that arrive before the fault */
-    enum fate fate;             /* fate of the write after those */
-    void (*between)(void);      /* called once, after `spared_reads` more reads */
+    unsigned spared;            /* number of writes that succeed before the fault */
+    enum fate fate;             /* what happens to the write after those */
+    void (*between)(void);      /* called once, after `spared_reads` further reads */
     unsigned spared_reads;
     void (*before_write)(void);
     uint64_t ahead_ms[2];        /* how far the clock of each store is ahead, as reads see it */
     struct ts_durable_stop stop; /* stop flag of the next workers */
-    size_t ops_most, bytes_most; /* the largest batch */
+    size_t ops_most, bytes_most; /* number of operations, and of bytes, in the largest batch */
     /* Ids of targets are those of repositories, not of world_target: the census counts marks and pages of all tenants. */
     bool has_real_targets;
 };
@@ -39,14 +39,14 @@ int world_main(int argc, char **argv, const struct CMUnitTest *tests, size_t cou
 /* Starts a new tenant. */
 int world_fresh(void **state);
 
-/* A run with a shard for each target. Returns the number of the run. */
+/* Makes a run with a shard for each target. Returns the number of the run. */
 uint64_t world_make_run(const struct ts_target_id *targets, size_t count);
 struct ts_target_id world_target(unsigned number);
 
-/* Advances the stores' time. Returns false if that is only possible by waiting. */
+/* Advances the stores' time. Returns false if the test would have to wait for that. */
 bool world_pass_ms(uint64_t ms);
 
-/* A worker that has claimed a shard of the last run, or of another one. */
+/* A worker that has claimed a shard, of the last run or of another run. */
 struct worker {
     struct ts_coord_session *session;
     struct ts_durable *durable;
@@ -57,7 +57,7 @@ struct worker {
 void worker_claim(struct worker *worker, uint64_t run_id, const struct ts_durable_run *run);
 void worker_free(struct worker *worker);
 
-/* A report of one target: findings first to first + count - 1, each at `places` places. */
+/* A report of one target: the findings first to first + count - 1, each at `places` places. */
 struct made_report {
     struct ts_report report;
     struct ts_report_target target;
@@ -71,21 +71,21 @@ struct ts_durable_scan scan_of(const struct made_report *made);
 
 struct ts_fleet_finding finding_number(unsigned number);
 
-/* Reads every row of the fleet on every store. */
+/* Counts of every row of the fleet on all stores. */
 struct census {
     size_t visible;  /* seen-in rows of current attempts of this tenant */
-    size_t hidden;   /* rows of other attempts */
+    size_t hidden;   /* seen-in rows of other attempts */
     size_t findings; /* records of findings */
     size_t pages;    /* pages of occurrences and summaries */
     size_t marks;
     size_t known;
     size_t hits;
-    uint64_t places; /* places in the pages of current attempts */
-    uint64_t digest; /* digest of the values of visible rows and pages, in any order */
+    uint64_t places; /* number of places in the pages of current attempts */
+    uint64_t digest; /* digest of the visible rows and pages, independent of their order */
 };
 struct census world_census(void);
 
-/* The rows of coordination on all stores. */
+/* Returns the number of rows of coordination on all stores. */
 size_t world_coordination_rows(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Waiting for admission, and what the deadlock detector sees of it; errors whose causes are outside the
- * stores, and what callers see of them.
+ * Tests the wait for admission, and what the deadlock detector sees of this wait. Tests what callers see of
+ * errors whose causes are outside the stores.
  */
 #include "support/cmocka.h"
 

@@ -1,6 +1,6 @@
 /*
- * One batch on one store. Admission, limits and breakers apply to it as to a transaction, and it allocates
- * nothing.
+ * Tests one batch on one store. Admission, limits and breakers apply to the batch as to a transaction. The
+ * batch needs no allocation.
  */
 #include "support/cmocka.h"
 
@@ -13,7 +13,7 @@
 
 enum { MANY = 100 };
 
-/* Counts this thread's allocations in all linked code. */
+/* Number of allocations by this thread, in all linked code. */
 static _Thread_local uint64_t allocations;
 
 void *__real_malloc(size_t size);
@@ -159,7 +159,7 @@ static void it_allocates_nothing(void **state) {
         apply(ops, 3);
         assert_int_equal(result.outcome, TS_TXN_COMMITTED);
     }
-    assert_true(by_the_store > 0); /* shows that allocations are counted */
+    assert_true(by_the_store > 0); /* shows that the test counts allocations */
     assert_int_equal(allocations - before, by_the_store);
 }
 

@@ -9,7 +9,7 @@
 
 static struct ts_txn_settled settled;
 
-/* Adds 1 to a key on each store, in one attempt. */
+/* Adds 1 to a key on each store, with a single attempt. */
 static void run(void) {
     struct ts_op ops[3];
     const struct ts_txn_options once = {.once = true};
@@ -41,8 +41,8 @@ static void away(size_t place, enum ts_call_kind call) {
     stage_fault(&stage, place, call, TS_FAULT_ERROR, TS_STORE_UNAVAILABLE, 0);
 }
 
-/* The transaction is decided and answered, but its coordinator died before any participant received the
- * commit. */
+/* Leaves a transaction that is decided and answered, but whose coordinator died before any participant
+ * received the commit. */
 static void leave_a_decision_behind(void) {
     stage_open(&stage);
     away(1, TS_CALL_COMMIT);
@@ -72,8 +72,8 @@ static void a_decision_stays_while_a_participant_does_not_answer_a_sweep(void **
     assert_int_equal(decisions(), 0);
 }
 
-/* A sweep could finish only one of two decisions at its first try. A resolver of the other promise still
- * finds its decision. */
+/* A sweep has finished only one of two decisions at its first try. A resolver of the other decision's promise
+ * still finds that decision. */
 static void a_decision_stays_whose_commit_failed_where_another_one_succeeded(void **state) {
     (void)state;
     stage_open(&stage);
@@ -132,7 +132,7 @@ static bool one_decision_at_most(void) {
     return decisions() <= 1;
 }
 
-/* The mark has passed an abort decision when the message arrives that the decision must reject. */
+/* The mark passes an abort decision before the message reaches the store that the decision must reject. */
 static void an_abort_decision_stays_while_its_coordinator_is_registered(void **state) {
     (void)state;
     stage.config.timeouts.lock_validate_us = 50000;
@@ -153,7 +153,8 @@ static void an_abort_decision_stays_while_its_coordinator_is_registered(void **s
     assert_int_equal(decisions(), 0);
 }
 
-/* A record that cannot be decoded is damaged, or from a newer version. It is kept, because it may be needed. */
+/* A record that cannot be decoded is damaged, or a newer version wrote it. It is kept, because it may be
+ * needed. */
 static void closing_removes_only_what_it_understands_as_abort(void **state) {
     (void)state;
     stage_open(&stage);
@@ -170,7 +171,7 @@ static void closing_removes_only_what_it_understands_as_abort(void **state) {
     uint8_t decision[3 + 16 + 8] = {0};
     memcpy(decision, rows.rows[0].key.data, 3 + 16);
     decision[2] = 'd';
-    decision[19] = 1; /* a sequence far above the others */
+    decision[19] = 1; /* a sequence far above that of every other decision */
     struct ts_op op = {
         .kind = TS_OP_PUT, .key = {decision, sizeof decision}, .value = TS_BYTES("from the future")};
     struct ts_call put = {.kind = TS_CALL_APPLY, .batch = {&op, 1}};
@@ -181,7 +182,7 @@ static void closing_removes_only_what_it_understands_as_abort(void **state) {
     assert_int_equal(decisions(), 1);
 }
 
-/* Nobody would search for decisions of a coordinator that has deregistered. */
+/* No process would search for decisions of a coordinator that has deregistered. */
 static void a_coordinator_that_closes_with_a_pending_commit_stays_registered(void **state) {
     (void)state;
     leave_a_decision_behind();
@@ -208,7 +209,7 @@ enum { DEAD_MS = 8000, DAY_MS = 24 * 3600 * 1000 };
 static void the_dead_are_fenced_and_swept_and_the_living_are_not(void **state) {
     (void)state;
     stage_open(&stage);
-    away(1, TS_CALL_SYNC); /* keeps the decisions */
+    away(1, TS_CALL_SYNC); /* makes each SYNC fail, so that the decisions are kept */
     for (int i = 0; i < 3; i++)
         commits();
     struct ts_cluster *other = stage_other_process(&stage);
@@ -224,7 +225,7 @@ static void the_dead_are_fenced_and_swept_and_the_living_are_not(void **state) {
     assert_int_equal(settled.fenced, 1);
     assert_int_equal(settled.removed, 3);
     assert_int_equal(stage_keys(other, 0, 'd', NULL), 0);
-    /* The fence stays until no message of the dead coordinator can still arrive. */
+    /* The fence is kept as long as a message of the dead coordinator can reach the store. */
     stage.ahead_ms += DAY_MS - 60000;
     assert_int_equal(ts_txn_resolve(other, 1000, &settled, NULL), TS_TXN_ERROR_OK);
     assert_int_equal(stage_keys(other, 0, 'c', NULL), 1);
@@ -269,7 +270,7 @@ static void the_heart_beats_on_every_store_where_it_is_registered(void **state) 
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(stage_keys(watcher, i, 'h', &beats[i]), 1);
     assert_int_equal(stage_keys(watcher, 2, 'h', NULL), 0);
-    /* A store that does not answer does not slow down the others. */
+    /* A store that does not answer does not slow down the other stores. */
     stage_wait_until(beats_on_1);
     stage_no_faults(&stage);
     stage_wait_until(beats_on_0);

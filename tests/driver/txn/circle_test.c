@@ -1,9 +1,10 @@
 /*
- * A cycle over three stores: each of three transactions has locked its own account on one store and wants the
- * account of the next one on another. No store sees the cycle. Store 0 decides, and is not part of the cycle.
+ * A cycle over three stores: each of three transactions has locked its own account on one store, and wants
+ * the next transaction's account on another store. No store sees the cycle. Store 0 decides, and is not part
+ * of the cycle.
  *
- * At first another transaction locks a key that comes before the second account of each, so that all three
- * can begin. If each kept its locks, they would wait for each other until their timeouts.
+ * At first, a fourth transaction locks a key that precedes the second account of each transaction, so that
+ * all three can begin. If each kept its locks, the three would wait for each other until their timeouts.
  */
 #include "support/cmocka.h"
 
@@ -17,15 +18,15 @@ enum { FIRST = 1, LAST = 3, COUNT = 3, BALANCE = 100 };
 static struct stage stage;
 static char accounts[LAST + 1][40]; /* accounts on stores 1 to 3 */
 static char gates[LAST + 1]
-                 /* Keys on the same stores that are locked before the accounts: a store locks keys in their
-                  * order. */
+                 /* For each account, a key on its store that is locked before the account, because a store
+                  * locks keys in their order. */
                  [40];
-static char deciders[COUNT][40]; /* keys on store 0 */
+static char deciders[COUNT][40]; /* keys on store 0, which decides */
 
 struct party {
     struct ts_coordinator *coordinator;
     size_t number;
-    size_t own, next; /* own store, next store */
+    size_t own, next; /* the store of its own account, and the store of the next account */
     struct ts_txn_result result;
     pthread_t thread;
 };

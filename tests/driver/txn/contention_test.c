@@ -1,6 +1,6 @@
 /*
- * Many transactions need the same keys of the same stores at the same time. All of them commit, in any order.
- * `turnstone bench xs --scenario contended` measures how fast.
+ * Many transactions need the same keys of the same stores at the same time. All transactions commit, in any
+ * order. `turnstone bench xs --scenario contended` measures how fast.
  */
 #include "support/cmocka.h"
 
@@ -25,7 +25,7 @@ static char complaint[400];
 /* Threads use different first and last places, so their transactions have different deciders. */
 struct worker {
     pthread_t thread;
-    uint32_t first, count; /* places of its transactions */
+    uint32_t first, count; /* its transactions use the places first to first + count - 1 */
     uint64_t seed;
 };
 
@@ -65,7 +65,7 @@ static void make_keys(void) {
     assert_int_equal(result.outcome, TS_TXN_COMMITTED);
 }
 
-/* Workers on all stores; with `mixed`, workers with an odd number omit the first store. */
+/* Runs workers on all stores. With `mixed`, workers with an odd number leave out the first store. */
 static void contend(bool mixed) {
     struct worker workers[THREADS];
     atomic_store(&committed, 0);

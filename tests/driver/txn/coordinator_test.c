@@ -1,5 +1,5 @@
 /*
- * Results for callers of transactions, on stores in memory whose calls can be made to fail.
+ * Tests the results that callers of transactions get, on stores in memory whose calls can be made to fail.
  */
 #include "support/cmocka.h"
 
@@ -34,7 +34,7 @@ static void expect_outcome(enum ts_txn_outcome outcome, const char *sqlstate) {
     assert_string_equal(result.sqlstate, sqlstate);
 }
 
-/* The store that decided, or would have decided. */
+/* Returns the place of the store that decided, or would have decided. */
 static size_t decider(void) {
     for (size_t i = 0; i < result.place_count; i++) {
         if (result.places[i].decider)
@@ -126,7 +126,7 @@ static void check_fails_on(size_t place) {
     assert_int_equal(stage_promises(stage.cluster), 0);
 }
 
-/* H2PC-2: on each store, so on the decider and on participants. */
+/* H2PC-2: a failed check on each store in turn, so on the decider and on participants. */
 static void a_failed_check_aborts_everywhere_and_names_the_operation(void **state) {
     (void)state;
     stage_open(&stage);
@@ -172,7 +172,7 @@ static void parts_go_where_they_say_and_count_through(void **state) {
     expect_outcome(TS_TXN_REFUSED, "22023");
 }
 
-/* Puts of empty values. The caller frees both. */
+/* Makes a batch of puts of empty values. The caller frees the operations and *ret_keys. */
 static struct ts_op *many_puts(size_t count, uint32_t **ret_keys) {
     struct ts_op *ops = calloc(count, sizeof *ops);
     *ret_keys = calloc(count, sizeof **ret_keys);
@@ -185,8 +185,8 @@ static struct ts_op *many_puts(size_t count, uint32_t **ret_keys) {
     return ops;
 }
 
-/* The protocol's own operations and bytes do not count towards the documented limits. One operation too many
- * of the caller is detected before any store has promised anything. */
+/* The protocol's own operations and bytes do not count towards the documented limits. If the caller's batch
+ * has one operation too many, this is detected before any store has promised anything. */
 static void the_largest_batch_can_be_recorded_and_one_more_is_refused_at_once(void **state) {
     (void)state;
     stage_open(&stage);
@@ -266,7 +266,7 @@ static void a_recorded_outcome_is_known_to_other_processes(void **state) {
         enum ts_txn_state known = status_elsewhere(result.id, &status);
         assert_true(known == TS_TXN_STATE_ABORTED);
     }
-    /* The recorded outcome stays after the coordinator has removed everything else. */
+    /* The recorded outcome is kept after the coordinator has removed all other records. */
     stage_close(&stage);
     assert_int_equal(status_elsewhere(result.id, &status), TS_TXN_STATE_ABORTED);
 }
@@ -342,7 +342,7 @@ static void a_commit_point_that_never_arrived_is_shut_out_by_an_abort_decision(v
     assert_int_equal(status_elsewhere(result.id, &status), TS_TXN_STATE_ABORTED);
 }
 
-/* The message with the commit decision arrives after the abort decision. */
+/* The message with the commit decision reaches the store after the abort decision. */
 static void a_late_commit_point_changes_nothing(void **state) {
     (void)state;
     stage.config.timeouts.lock_validate_us = 50000;
@@ -428,7 +428,8 @@ static void a_fenced_process_continues_under_a_new_uuid(void **state) {
         else
             expect_outcome(TS_TXN_COMMITTED, "00000");
     }
-    /* At most one transaction has no known outcome: the first that meets the fence retires the uuid. */
+    /* At most one transaction has no known outcome, because the first transaction that meets the fence
+     * retires the uuid. */
     assert_true(unknown <= 1);
     assert_memory_not_equal(before, result.id, 70);
     assert_int_equal(ts_txn_recover(other, 1000, &settled, NULL), TS_TXN_ERROR_OK);
@@ -492,7 +493,7 @@ static void fail_fast_ends_at_the_first_phase_that_is_over_and_says_which(void *
     stage_open(&stage);
     hold();
     struct ts_txn_options once = {.once = true};
-    run(2, &once); /* the second store is the one that prepares */
+    run(2, &once); /* the second store prepares; the first decides */
     expect_outcome(TS_TXN_ABORTED, "40000");
     assert_string_equal(result.timeout, "Prepare");
     assert_non_null(strstr(result.text, "timeouts.prepare"));
@@ -559,7 +560,7 @@ static void the_breaker_opens_after_failures_of_stores_and_recovers(void **state
     expect_outcome(TS_TXN_COMMITTED, "00000");
 }
 
-/* H2PC-4, for each store. */
+/* H2PC-4: each store has its own breaker. */
 static void a_store_that_is_down_keeps_nobody_from_the_others(void **state) {
     (void)state;
     const struct ts_txn_options once = {.once = true};
@@ -596,7 +597,8 @@ static void a_conflict_is_tried_again_under_a_new_id(void **state) {
     run(3, NULL);
     expect_outcome(TS_TXN_COMMITTED, "00000");
     assert_true(result.attempts >= 2);
-    /* The first attempt gave way; the second waits in the queue of the lock; the next one backs off. */
+    /* The first attempt gave way. The second attempt waits in the queue of the lock. A third attempt would
+     * back off before it begins. */
     assert_int_equal(result.latency.retry_backoff_us > 0, result.attempts > 2);
     expect_numbers(1, 1, 1);
     stage_fault(&stage, 1, TS_CALL_PREPARE, TS_FAULT_ERROR, TS_STORE_LOCK_CONFLICT, 1);
@@ -607,7 +609,8 @@ static void a_conflict_is_tried_again_under_a_new_id(void **state) {
     expect_numbers(2, 2, 1);
 }
 
-/* A configured value ends the wait for a lock, and the caller sees it as the cause. */
+/* By default a transaction waits for a lock. A configured limit ends the wait, and the caller sees the limit
+ * as the cause. */
 static void by_default_a_lock_is_waited_for_until_the_total_timeout(void **state) {
     (void)state;
     stage.config.timeouts.prepare_us = 40000;
@@ -648,7 +651,7 @@ static void by_default_a_lock_is_waited_for_until_the_total_timeout(void **state
     }
 }
 
-/* The reported backoff was real: the measured total includes it. */
+/* The reported backoff was real, because the measured total includes it. */
 static void backing_off_takes_the_time_that_it_says(void **state) {
     (void)state;
     stage.config.retry.initial_backoff_us = 30000;

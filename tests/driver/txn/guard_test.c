@@ -27,7 +27,7 @@ static int set_up(void **state) {
     return 0;
 }
 
-/* A transaction over two keys, in a thread or not, in one attempt. */
+/* A transaction over two keys with a single attempt, which runs in this thread or in another. */
 struct job {
     const char *keys[2];
     struct ts_txn_result result;
@@ -92,7 +92,7 @@ static bool one_waiting(void) {
     return stage_shows(&stage, "turnstone_xs_coord_waiting 1\n");
 }
 
-/* A transaction that is blocked on store 1 and occupies a place on stores 0 and 1 until the key is
+/* Starts a transaction that is blocked on store 1. It occupies a place on stores 0 and 1 until the key is
  * released. */
 static void block(void) {
     stage_hold(&stage, 1, key[1]);
@@ -157,8 +157,8 @@ static void degrade_answers_the_first_in_line_at_its_commit_point(void **state) 
     expect(&second, TS_TXN_COMMITTED, "00000");
 }
 
-/* H2PC-9: conflicts on a store lower the concurrency limit of that store only; without conflicts it rises
- * again. */
+/* H2PC-9: conflicts on a store lower the limit of transactions in flight on that store only. Without
+ * conflicts, the limit rises again. */
 static void conflicts_on_a_store_lower_its_limit_of_admission(void **state) {
     (void)state;
     stage.config.admission.soft_limit = stage.config.admission.hard_limit = 8; /* nobody waits */
@@ -196,8 +196,8 @@ static void conflicts_on_a_store_lower_its_limit_of_admission(void **state) {
 
 enum { PASS_US = 2000000 }; /* the interval at which the resolver looks for promises */
 
-/* An orphaned promise may be the reason for the block, so the resolver runs at once, not only at its
- * interval. */
+/* An orphaned promise may block the batch, so the resolver runs at once, and not only when its interval
+ * ends. */
 static void a_blocked_batch_nudges_the_resolver(void **state) {
     (void)state;
     stage.config.timeouts.prepare_us = 60000;

@@ -1,7 +1,7 @@
 /*
- * A process that moves money on RocksDB is killed at every failpoint, when it gets there the first, second
- * and third time. The process that recovers after it is killed in the same way. The last process finds the
- * total unchanged and leaves no promise.
+ * A process that moves money on RocksDB is killed at every failpoint, when it reaches the failpoint for the
+ * first, second and third time. The process that recovers afterwards is killed in the same way. The last
+ * process finds the total unchanged and leaves no promise.
  */
 #include "support/cmocka.h"
 
@@ -30,8 +30,8 @@ static void find_accounts(struct ts_cluster *cluster) {
     }
 }
 
-/* Everything that opens a store runs in a separate process that starts from the beginning, because RocksDB's
- * threads do not survive a fork. */
+/* Makes the accounts. Like all functions that open a store, it runs in a process that has executed this
+ * program again, because RocksDB's threads do not survive a fork. */
 static void make_accounts(struct ts_cluster *cluster) {
     for (size_t i = 0; i < ACCOUNTS; i++) {
         struct ts_op op = stage_put(accounts[i], "1000");
@@ -41,7 +41,7 @@ static void make_accounts(struct ts_cluster *cluster) {
     }
 }
 
-/* Runs in a separate process: all three stores take part in every transfer. */
+/* Moves money, in a separate process. All three stores take part in every transfer. */
 static void move_money_with(struct ts_cluster *cluster, const struct ts_txn_config *config) {
     struct ts_coordinator *coordinator = NULL;
     if (ts_coordinator_open(cluster, config, &coordinator, NULL) != TS_TXN_ERROR_OK)
@@ -176,7 +176,7 @@ static const char *const FAILPOINTS[] = {
 #undef FAILPOINT_NAME
 };
 
-/* "name:count" */
+/* Returns the specification of a failpoint: "name:count". */
 static const char *spec_of(enum ts_failpoint point, int count) {
     static char spec[60];
     snprintf(spec, sizeof spec, "%s:%d", FAILPOINTS[point], count);

@@ -106,7 +106,7 @@ static void stage_coord_queue(void) {
     start_blocked();
 }
 
-/* Registering is the first call of a transaction. */
+/* The timeout passes while the transaction registers, which is its first call. */
 static void stage_shard_rpc(void) {
     stage.config.timeouts.shard_rpc_us = SHORT_US;
     stage_open(&stage);
@@ -145,7 +145,8 @@ static void stage_total(void) {
     hold();
 }
 
-/* A transaction that waits for a place while another one, whose timeout has passed, still cleans up. */
+/* The total timeout of a transaction passes while it waits for a place. The place belongs to a transaction
+ * whose timeout has passed, and which still cleans up. */
 static void stage_total_in_the_queue(void) {
     shorten_all(1000000);
     stage.config.admission.soft_limit = 1;
@@ -170,7 +171,7 @@ static void every_timeout_yields_its_phase(void **state) {
         bool again;
         enum ts_txn_outcome outcome;
         const char *phase;
-        const char *text; /* NULL: it is committed without an error */
+        const char *text; /* NULL: the transaction commits without an error */
     } rows[] = {
         {stage_coord_queue, false, TS_TXN_REFUSED, "CoordQueue", "timeouts.coord_queue"},
         {stage_shard_rpc, false, TS_TXN_ABORTED, "ShardRpc", "timeouts.shard_rpc"},
@@ -195,7 +196,7 @@ static void every_timeout_yields_its_phase(void **state) {
     }
 }
 
-/* The result that is found after a lost reply counts. */
+/* If the transaction is found to be committed after a lost reply, this result counts, not the timeout. */
 static void a_transaction_that_commits_after_all_has_no_timeout(void **state) {
     (void)state;
     stage.config.timeouts.lock_validate_us = SHORT_US;
@@ -208,10 +209,10 @@ static void a_transaction_that_commits_after_all_has_no_timeout(void **state) {
 }
 
 static bool one_waits_for_the_lock(void) {
-    return stage_promises(stage.cluster) >= 2; /* the held promise, and that of store 2 */
+    return stage_promises(stage.cluster) >= 2; /* the promise of stage_hold, and the promise on store 2 */
 }
 
-/* The commit that follows in the same call does not wait, and must not be counted. */
+/* The COMMIT after the prepare does not wait for a lock, so no lock wait is counted for it. */
 static void waits_for_locks_are_counted_where_they_were(void **state) {
     (void)state;
     stage_open(&stage);
@@ -229,8 +230,8 @@ static void waits_for_locks_are_counted_where_they_were(void **state) {
     assert_true(view.avg_lock_wait_us >= 20000);
 }
 
-/* The time of the transaction is over. Nevertheless the transaction itself, and not a resolver, removes its
- * promise on store 2. */
+/* The total timeout of the transaction has passed. Nevertheless the transaction itself, and not a resolver,
+ * removes its promise on store 2. */
 static void cleaning_up_has_its_own_time_when_the_total_is_over(void **state) {
     (void)state;
     shorten_all(300000);
@@ -240,7 +241,7 @@ static void cleaning_up_has_its_own_time_when_the_total_is_over(void **state) {
     add_to_all(&result, true);
     assert_int_equal(result.outcome, TS_TXN_ABORTED);
     assert_string_equal(result.timeout, "Total");
-    assert_int_equal(stage_promises(stage.cluster), 1); /* the held promise */
+    assert_int_equal(stage_promises(stage.cluster), 1); /* the promise of stage_hold */
 }
 
 static atomic_bool fenced;
@@ -253,7 +254,8 @@ static void *recover(void *context) {
     return NULL;
 }
 
-/* Another promise locks this coordinator's registration, like a decision that waits for another key. */
+/* Makes a promise of another transaction that locks this coordinator's registration, like a decision that
+ * waits for another key. */
 static void hold_registration(void) {
     static const uint8_t from[] = {0, 'x', 'c'}, to[] = {0, 'x', 'd'};
     struct ts_rows rows = {0};

@@ -56,7 +56,7 @@ static void a_store_that_does_not_answer_is_not_asked_again(void **state) {
     assert_non_null(strstr(call.error.text, "the circuit breaker is open"));
     assert_string_equal(call.error.sqlstate, "08001");
     assert_int_equal(ts_fault_count(stage.faults[1]), struck);
-    /* The reads have shown to transactions that the store is down. */
+    /* Because of the reads, transactions also know that the store is down. */
     static struct ts_txn_result result;
     const struct ts_op op = stage_add("n", 1);
     const struct ts_txn_part there = {.place = 1, .batch = {&op, 1}};

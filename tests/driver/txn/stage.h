@@ -22,9 +22,9 @@ struct stage {
     struct ts_cluster *cluster;
     struct ts_txn_config config;
     struct ts_coordinator *coordinator;
-    struct ts_store_clock clock; /* clock of the stores in memory: the real time ... */
-    _Atomic uint64_t ahead_ms;   /* ... plus this many milliseconds */
-    char directory[200];         /* rocksdb */
+    struct ts_store_clock clock; /* clock of the stores in memory: real time plus `ahead_ms` */
+    _Atomic uint64_t ahead_ms;   /* how far `clock` is ahead of the real time */
+    char directory[200];         /* directory of the stores of RocksDB */
     char urls[1000];
 };
 
@@ -34,34 +34,35 @@ void stage_open(struct stage *stage);
 void stage_close(struct stage *stage);
 void stage_release(struct stage *stage);
 
-/* The cluster as another process sees it; the caller closes it. Memory only. */
+/* Opens the cluster as another process sees it; the caller closes it. Only for stores in memory. */
 struct ts_cluster *stage_other_process(struct stage *stage);
 
 /* Initialises directories of RocksDB; nothing is open afterwards. */
 void stage_init_rocksdb(struct stage *stage, size_t count);
-void stage_name_rocksdb(struct stage *stage, size_t count); /* as above, but does not initialise the stores */
+void stage_name_rocksdb(struct stage *stage, size_t count); /* as above, but initialises no store */
 struct ts_cluster *stage_open_rocksdb(const struct stage *stage, bool any_step);
 /* Opens the stage's cluster with each store behind a fault decorator. */
 void stage_open_rocksdb_with_faults(struct stage *stage);
 
-/* A key that routes to the store: "<name><a number>". */
+/* Makes a key that routes to the store: `name` followed by a number. */
 void stage_key(const struct ts_cluster *cluster, size_t place, const char *name, char ret_key[40]);
 
-/* The value, or -1 when the key is absent. */
+/* Returns the number under a key, or -1 when the key is absent. */
 int64_t stage_number(struct ts_cluster *cluster, size_t place, const char *key);
 uint64_t stage_version(struct ts_cluster *cluster, size_t place, const char *key);
 size_t stage_promises(struct ts_cluster *cluster);
-/* The number of keys of this layer on all stores, without outcomes. */
+/* Returns the number of keys of the transaction layer on all stores, without outcomes. */
 size_t stage_records(struct ts_cluster *cluster);
 
-/* Keys of this layer of one kind on one store, by their third byte: 'c' coordinators, 'd' decisions,
- * 'h' heartbeats, 'l' marks. And the version of the first of them, 0 when there is none. */
+/* Returns the number of keys of one kind on one store. `kind` is the third byte of the key: 'c' coordinators,
+ * 'd' decisions, 'h' heartbeats, 'l' marks. Sets *ret_version to the version of the first of these keys, 0
+ * when there is none. */
 size_t stage_keys(struct ts_cluster *cluster, size_t place, char kind, uint64_t *ret_version);
 
-/* Waits for at most ten seconds until the condition holds; otherwise fails the test. */
+/* Waits until the condition holds. If that takes more than ten seconds, fails the test. */
 void stage_wait_until(bool (*done)(void));
 
-/* Makes a promise of another transaction on the store, which locks the key until it is released. */
+/* Makes a promise of another transaction on the store. The promise locks the key until stage_let_go. */
 void stage_hold(struct stage *stage, size_t place, const char *key);
 void stage_let_go(struct stage *stage, size_t place);
 
@@ -69,10 +70,11 @@ void stage_let_go(struct stage *stage, size_t place);
 bool stage_shows(const struct stage *stage, const char *text);
 uint64_t stage_metric(const struct stage *stage, const char *text);
 
-/* Makes the place's next call of a kind fail; result only for ERROR. */
+/* Makes the next `times` calls (0: all) of a kind on the store fail. `result` is used only for ERROR. */
 void stage_fault(struct stage *stage, size_t place, enum ts_call_kind call, enum ts_fault_kind kind,
                  enum ts_store_result result, uint64_t times);
-/* Like stage_fault, for the next decision on the place, even if others write to the store meanwhile. */
+/* Like stage_fault, for the next decision on the store, even if other transactions write to the store
+ * meanwhile. */
 void stage_fault_decision(struct stage *stage, size_t place, enum ts_fault_kind kind);
 void stage_no_faults(struct stage *stage);
 

@@ -1,4 +1,4 @@
-/* The stage that most of these tests use: three stores, and one key on each. Store 0 decides. */
+/* The stage of most tests in this folder: three stores, and one key on each store. Store 0 decides. */
 #ifndef TS_TESTS_DRIVER_TXN_STAGE_OF_THREE_H
 #define TS_TESTS_DRIVER_TXN_STAGE_OF_THREE_H
 

@@ -1,6 +1,6 @@
 /*
- * A real server with a real standby. An open coordinator notices that the standby falls behind, and that it
- * has caught up.
+ * Tests a real server with a real standby. An open coordinator notices when the standby falls behind, and
+ * when it has caught up.
  */
 #include "support/cmocka.h"
 #include "support/pg.h"

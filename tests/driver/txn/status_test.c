@@ -1,5 +1,5 @@
 /*
- * The status of a transaction that other processes see when its coordinator could not report it.
+ * Tests the status that other processes see of a transaction if its coordinator could not report the result.
  */
 #include "support/cmocka.h"
 
@@ -34,12 +34,12 @@ static enum ts_txn_state state_of(const char *id) {
     return status.state;
 }
 
-/* The decision is lost and its decider does not answer. The coordinator dies without knowing the result, and
- * a participant holds a promise. */
+/* Loses the decision of a transaction while its decider does not answer. The coordinator dies without knowing
+ * the result, and a participant holds a promise. */
 static void lose_one_and_die(size_t count, bool record) {
     stage.config.timeouts.total_us = 200000;
     stage_open(&stage);
-    run(count, record); /* from here on the coordinator is registered */
+    run(count, record); /* registers the coordinator */
     assert_int_equal(result.outcome, TS_TXN_COMMITTED);
     stage_fault(&stage, 0, TS_CALL_APPLY, TS_FAULT_LOST_REQUEST, TS_STORE_OK, 100000);
     stage_fault(&stage, 0, TS_CALL_READ, TS_FAULT_ERROR, TS_STORE_UNAVAILABLE, 100000);
@@ -86,7 +86,7 @@ static void a_recorded_local_transaction_that_was_lost_stays_unknown(void **stat
     assert_int_equal(state_of(result.id), TS_TXN_STATE_UNKNOWN);
 }
 
-/* The abort could not be recorded. When the mark has moved past the transaction, the status is known. */
+/* The abort could not be recorded. Once the mark has moved past the transaction, its status is known. */
 static void the_mark_shows_an_abort_that_was_not_stored(void **state) {
     (void)state;
     stage_open(&stage);

@@ -78,7 +78,7 @@ static void a_prepare_that_waits_for_a_lock_leaves_no_promise(void **state) {
     assert_int_equal(stage_number(stage.cluster, 0, "a"), -1);
 }
 
-/* A promise locks its keys until the abort has reached it. */
+/* A promise locks its keys until the store has received the abort. */
 static void an_abort_that_takes_long_is_waited_for(void **state) {
     (void)state;
     static const char *const keys[] = {"a", "b", "c"};
@@ -100,7 +100,7 @@ static void a_store_that_does_not_answer_is_not_waited_for(void **state) {
     run(keys, 1);
     assert_int_equal(result.outcome, TS_TXN_UNKNOWN);
     assert_int_equal(result.attempts, 1);
-    /* The wait was too short to regard the store as down. */
+    /* The wait was short, so the store does not count as down. */
     ts_fault_revive(stage.faults[0]);
     run(keys, 1);
     assert_int_equal(result.outcome, TS_TXN_COMMITTED);

@@ -17,11 +17,12 @@ enum { ROWS_MAX = 10000, BEGIN_AT = 300, SEEDS = 40 };
 struct meddler {
     /* Changes one row. Returns true if it changed something. */
     bool (*change)(struct ts_store *store, const struct ts_row *row);
-    char kind; /* third byte of the keys that it changes */
+    char kind; /* third byte of the keys of rows that `change` changes */
     bool done;
 };
 
-/* Returns false if the key is locked. Waiting is not possible, because the world is stopped meanwhile. */
+/* Applies a batch. Returns false if a key is locked, because waiting is not possible: the world is stopped
+ * meanwhile. */
 static bool apply(struct ts_store *store, const struct ts_op *ops, size_t count) {
     struct ts_call call = {.kind = TS_CALL_APPLY, .batch = {ops, count}};
     ts_store_start(store, &call);
@@ -131,7 +132,7 @@ static bool widen(struct ts_store *store, const struct ts_row *row) {
     return put_record(store, row, &record);
 }
 
-/* Adds a copy of the shard under another id. */
+/* Adds a copy of the shard's record under another id. */
 static bool double_it(struct ts_store *store, const struct ts_row *row) {
     struct ts_shard_record record = record_of(row);
     if (record.has_parent)
@@ -219,7 +220,7 @@ static bool meddle(void *context, uint64_t step, struct ts_store *const *stores,
     return meddler->done;
 }
 
-/* At least one seed has something to change. */
+/* Returns whether the violation is noticed. At least one seed must have a row to change. */
 static bool is_noticed(size_t index) {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct meddler meddler = {.change = cases[index].change, .kind = cases[index].kind};

@@ -2,8 +2,8 @@
  * Simulated worlds of coordination.
  *
  *     coord_sim_test seeds LEVEL N     N seeds with this level of faults have no violation
- *     coord_sim_test shapes N          the same with other numbers of stores, workers and shards
- *     coord_sim_test found-once        the same for seeds that once had a violation
+ *     coord_sim_test shapes N          N seeds with other numbers of stores, workers and shards
+ *     coord_sim_test found-once        seeds that once had a violation have none now
  *     coord_sim_test traces            the same seed gives the same trace, here and on every machine
  *     coord_sim_test plants            each rule that is broken on purpose is found within 200 seeds
  */
@@ -71,8 +71,8 @@ static bool test_found_once(void) {
 }
 
 /*
- * Traces of some seeds. They change when the driver, the protocol or the simulation changes on purpose; then
- * replace them by the output of `turnstone sim --seed N --faults LEVEL`.
+ * Traces of some seeds. A change of the driver, the protocol or the simulation changes these traces. If the
+ * change is on purpose, replace the traces by the output of `turnstone sim --seed N --faults LEVEL`.
  */
 static const struct {
     enum ts_sim_faults faults;
@@ -120,8 +120,8 @@ static bool test_traces(void) {
 static const struct {
     enum ts_coord_plant plant;
     const char *name;
-    const char *property; /* the violated property that reveals it */
-    const char *also;     /* or this one, whichever comes first; NULL: none */
+    const char *property; /* the violated property that reveals the broken rule */
+    const char *also;     /* another property that may be violated first; NULL: none */
 } plants[] = {
     {TS_COORD_PLANT_FENCE, "fence", "fence", "lease-check"},
     {TS_COORD_PLANT_EXPIRY, "expiry", "lease", NULL},

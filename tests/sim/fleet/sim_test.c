@@ -71,8 +71,9 @@ static const char *const plant_names[] = {"",
 #undef PLANT_NAME
 };
 
-/* The property that does not hold without the rule, as the model of the protocol shows. Another property may break in an
- * earlier step of a world, but shows less: it might only notice that the rows look unusual. */
+/* For each rule, the property that does not hold without it, as the model of the protocol shows. Another
+ * property may break in an earlier step of a world, but it shows less: it might only notice that the rows
+ * look unusual. */
 static const char *const broken_properties[] = {
     [TS_FLEET_PLANT_UNCHECKED] = "stale owner", [TS_FLEET_PLANT_PRECHECK] = "stale owner",
     [TS_FLEET_PLANT_NOBEFORE] = "stale owner",  [TS_FLEET_PLANT_NOLOCK] = "stale owner",
@@ -88,7 +89,7 @@ _Static_assert(sizeof broken_properties / sizeof broken_properties[0] ==
                    sizeof plant_names / sizeof plant_names[0],
                "a property for each rule");
 
-/* Each level with faults has half of the seeds. */
+/* Returns whether the broken rule is found. Each level with faults gets half of the seeds. */
 static bool is_found(size_t plant) {
     struct ts_sim_options options = fleet_options();
     options.fleet_plant = (enum ts_fleet_plant)plant;

@@ -34,7 +34,7 @@ struct job {
     unsigned attempts;
     bool under_way;
     bool committed;
-    size_t txn; /* transaction of the last attempt */
+    size_t txn; /* number of the transaction of the last attempt */
 };
 
 static struct world world;
@@ -137,7 +137,7 @@ static bool let_time_pass(void) {
     return poll_all();
 }
 
-/* Processes the ends of attempts. Returns NULL, or the violation. */
+/* Handles the attempts that have ended. Returns NULL, or the violation. */
 static const char *collect(void) {
     for (size_t i = 0; i < JOBS; i++) {
         struct job *job = &jobs[i];
@@ -154,7 +154,7 @@ static const char *collect(void) {
     return NULL;
 }
 
-/* Makes one of the possible events happen; returns false if none is possible. */
+/* Makes one of the possible events happen. Returns false if no event is possible. */
 static bool step(size_t among) {
     const size_t first = pick(16);
     for (size_t i = 0; i < 5; i++) {
@@ -228,8 +228,9 @@ static const char *run_seed(uint64_t seed, struct habits its_habits) {
 }
 
 /*
- * The last job takes its locks in order, on all stores. The others are newcomers that start again whenever
- * they have ended. The last job must succeed before the newcomers have used all room.
+ * The last job takes its locks in order, on all stores. The other jobs are newcomers that start again
+ * whenever they have ended. The last job must succeed before the newcomers have used all room for
+ * transactions.
  */
 static const char *starve(uint64_t seed) {
     start_world(seed, sound);

@@ -21,7 +21,7 @@ static void start(struct txn__taken taken) {
     assert_int_equal(coordinator_begin(&world, C, both, 2), RUN);
 }
 
-/* Sends C's next request, which must be this one. */
+/* Sends C's next request. Expects that it is this request. */
 static struct message *c_sends(enum txn__wish wish) {
     struct message *message = coordinator_send(&world, C, RUN);
     assert_non_null(message);
@@ -34,7 +34,7 @@ static void answered(struct message *message) {
     message_answer(&world, message);
 }
 
-/* C continues as far as it can; every call is answered at once. */
+/* Lets C continue as far as possible. Every call is answered at once. */
 static void c_goes_on(void) {
     struct message *message;
     while ((message = coordinator_send(&world, C, RUN)) != NULL)
@@ -46,7 +46,7 @@ static void r_goes_on(void) {
         answered(resolver_send(&world, R));
 }
 
-/* What other processes may do at the end. */
+/* Does what other processes may do at the end of a history. Returns NULL, or the violation. */
 static const char *end(void) {
     resolver_pass(&world, true);
     const char *what = world_broken(&world, true);
@@ -58,7 +58,8 @@ static void a_prepares(void) {
     answered(c_sends(TXN__WISH_PREPARE));
 }
 
-/* The promise is older than the total timeout of its coordinator, which is alive. */
+/* Advances the time, so that the promise is older than the total timeout of its coordinator, which is
+ * alive. */
 static void time_passes(void) {
     world.now_ms += TOTAL_MS + 1000;
     coordinator_beat(&world, C);
@@ -193,7 +194,7 @@ static const char *resend(struct txn__taken taken) {
     return end();
 }
 
-/* The history is correct as designed, and without the rule it has this violation. */
+/* Expects that the history is correct with all rules, and has this violation without the rule. */
 static void expect(const char *(*history)(struct txn__taken), enum txn__rule rule, const char *trouble) {
     const char *as_designed = history((struct txn__taken){0});
     if (as_designed != NULL)
@@ -204,7 +205,8 @@ static void expect(const char *(*history)(struct txn__taken), enum txn__rule rul
         fail_msg("expected \"%s\", found \"%s\"", trouble, without);
 }
 
-/* The transaction is aborted, and the low-water mark has passed it; then its commit decision arrives. */
+/* The transaction is aborted, and the low-water mark has passed it. Then its commit decision reaches the
+ * decider. */
 static const char *rmlow(struct txn__taken taken) {
     start(taken);
     a_prepares();

@@ -20,12 +20,12 @@ static struct world world;
 static struct ts_prng prng;
 static bool tracing;
 
-/* Properties of a seed, so that different seeds reach different corner cases. */
+/* The properties of a seed, which differ so that the seeds reach different corner cases. */
 static struct temper {
-    uint64_t late_percent; /* chance that a late message arrives */
-    uint64_t give_up;      /* owners that give up, in 1000 steps */
-    uint64_t disturb;      /* disturbances, in 1000 steps */
-    bool slow[2];          /* the messages of OWNER_RUN, or of OWNER_RESOLVER, take long */
+    uint64_t late_percent; /* chance that a late message reaches its store */
+    uint64_t give_up;      /* steps in 1000 in which an owner gives up */
+    uint64_t disturb;      /* steps in 1000 with a disturbance */
+    bool slow[2];          /* whether the messages of OWNER_RUN, and of OWNER_RESOLVER, take long */
     bool calm;             /* no crashes */
 } temper;
 
@@ -42,7 +42,7 @@ static size_t pick(size_t count) {
 static const char *const wish_names[] = {"none",   "apply",  "prepare", "decide", "look",  "refuse",
                                          "record", "commit", "abort",   "fence",  "forget"};
 
-/* Finds a message in this state, starting at a random place; NULL if there is none. */
+/* Returns a message in this state, or NULL if there is none. The search starts at a random place. */
 static struct message *any_message(enum message_state state, bool with_late) {
     size_t from = pick(MESSAGES);
     for (size_t i = 0; i < MESSAGES; i++) {
@@ -134,7 +134,7 @@ static void give_up_something(void) {
     message_give_up(&world, message);
 }
 
-/* A coordinator with nothing in progress closes. */
+/* Closes a coordinator that has nothing in progress. */
 static void leave(size_t c) {
     bool busy = !world.coordinators[c].used;
     for (size_t r = 0; r < RUNS; r++)
@@ -217,8 +217,8 @@ static bool is_quiet(void) {
     return !world.resolvers[0].busy && !world.resolvers[1].busy;
 }
 
-/* There are no new transactions; those in progress end, late messages arrive or not, and resolvers make
- * passes. */
+/* Ends a world without new transactions. Transactions in progress end, late messages are delivered or lost,
+ * and resolvers make passes. */
 static void wind_down(void) {
     for (size_t c = 0; c < COORDINATORS; c++) {
         if (world.coordinators[c].used && chance(50))
@@ -249,7 +249,7 @@ static void wind_down(void) {
     }
 }
 
-/* Returns NULL, or the violation. */
+/* Runs a seed. Returns NULL, or the violation. */
 static const char *run_seed(uint64_t seed, struct txn__taken taken) {
     ts_prng_init(&prng, seed);
     temper = (struct temper){
@@ -296,8 +296,8 @@ static const char *const rule_names[] = {
 #undef RULE_NAME
 };
 
-/* Where the search for a seed with a violation begins: a little before the first one that was found. If a
- * change moves that seed, the test only takes longer. */
+/* For each rule, the seed at which the search for a violation begins: a little before the first seed that has
+ * one. If a change moves that first seed, the test only takes longer. */
 static const uint64_t search_from[TXN__RULE_COUNT] = {
     [TXN__RULE_NOLOW] = 8800,        [TXN__RULE_RMABORT] = 200,     [TXN__RULE_RMTOMB] = 2200,
     [TXN__RULE_C_UNCHECKED] = 2950,  [TXN__RULE_R_UNCHECKED] = 300, [TXN__RULE_KEEP_BELOW] = 100,

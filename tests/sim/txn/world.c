@@ -52,7 +52,7 @@ void world_release(struct world *world) {
     }
 }
 
-/* A direct call may meet a lock. The test does not wait then, and skips the call. */
+/* Makes a direct call. If it meets a lock, skips the call instead of waiting. */
 static enum ts_store_result run_now(struct world *world, uint32_t place, struct ts_call *call) {
     world->touched += call->kind != TS_CALL_READ && call->kind != TS_CALL_PREPARED;
     ts_store_start(world->stores[place], call);
@@ -112,8 +112,8 @@ size_t world_promises(struct world *world, uint32_t place) {
     return count;
 }
 
-/* The part of one member: its counter, and money to or from an account. The decider pays what the others
- * receive. */
+/* Fills in the part of one member: its counter, and money to or from an account. The decider pays what the
+ * other members receive. */
 static size_t fill_part(struct message *message, const struct world_txn *txn, size_t number) {
     counter_key(number, message->keys[0]);
     account_key(message->place, number % ACCOUNTS, message->keys[1]);
@@ -295,7 +295,7 @@ struct message *coordinator_send(struct world *world, size_t index, size_t r) {
     return message;
 }
 
-/* Does what the driver does at the end of a run. */
+/* Does what the driver does when a run has ended. */
 static void run_is_done(struct world *world, struct world_coordinator *coordinator, struct world_run *run) {
     struct world_txn *txn = &world->txns[run->txn];
     txn->said_anything = true;

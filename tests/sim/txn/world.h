@@ -23,13 +23,13 @@ enum {
     STORES = 3,
     TXNS = 24,
     COORDINATORS = 4,
-    RUNS = 3, /* runs in progress at once, for each coordinator */
+    RUNS = 3, /* maximum number of runs in progress for each coordinator */
     RESOLVERS = 2,
     MESSAGES = 64,
     MEMBERS = 3,
-    ACCOUNTS = 2, /* accounts of each store */
+    ACCOUNTS = 2, /* number of accounts on each store */
     BALANCE = 1000,
-    TOTAL_MS = 300, /* a coordinator's total timeout */
+    TOTAL_MS = 300, /* total timeout of a coordinator */
 };
 
 enum owner { OWNER_RUN, OWNER_RESOLVER };
@@ -43,9 +43,9 @@ enum message_state {
 
 struct message {
     enum message_state state;
-    bool late; /* nobody waits for it any more */
+    bool late; /* the owner no longer waits for the message */
     enum owner owner;
-    size_t owner_index; /* RUN: coordinator * RUNS + run */
+    size_t owner_index; /* for OWNER_RUN: coordinator * RUNS + run */
     uint64_t owner_turn;
     size_t member;
     uint32_t place;
@@ -85,8 +85,8 @@ struct world_coordinator {
     struct txn__marks marks;
     struct txn__mark_list deciders[STORES];
     struct txn__entry entries[TXNS];
-    uint64_t moved[STORES]; /* the mark that was written last */
-    bool dirty[STORES];     /* a transaction with this decider has ended since */
+    uint64_t moved[STORES]; /* for each store: the mark that was written last */
+    bool dirty[STORES];     /* a transaction with this decider has ended since then */
     struct world_run runs[RUNS];
 };
 
@@ -111,7 +111,7 @@ struct world {
     struct world_coordinator coordinators[COORDINATORS];
     struct world_resolver resolvers[RESOLVERS];
     uint64_t turns;
-    uint64_t touched;  /* calls that may have changed a store */
+    uint64_t touched;  /* number of calls that may have changed a store */
     bool flaky;        /* stores sometimes do not answer cleaning calls */
     bool away[STORES]; /* stores never answer cleaning calls */
     uint8_t uuids;
@@ -121,28 +121,28 @@ struct world {
 void world_init(struct world *world, struct txn__taken taken);
 void world_release(struct world *world);
 
-/* A direct call, which is done at once. */
+/* Applies a batch with a direct call, which is done at once. */
 enum ts_store_result world_apply(struct world *world, uint32_t place, const struct ts_op *ops, size_t count);
 enum ts_store_result world_finish(struct world *world, uint32_t place, enum ts_call_kind kind,
                                   const struct txn__gid *gid);
 void world_look(struct world *world, const struct txn__gid *gid, struct txn__look *ret_look);
-/* How often a transaction was applied on a store. */
+/* Returns how often a transaction was applied on a store. */
 uint64_t world_applied(struct world *world, size_t txn, uint32_t place);
 size_t world_promises(struct world *world, uint32_t place);
 
-/* Coordinators. A new one has a new uuid and registers everywhere. */
+/* Starts a new coordinator, which has a new uuid and registers everywhere. */
 void coordinator_start(struct world *world, size_t coordinator);
 void coordinator_crash(struct world *world, size_t coordinator);
 void coordinator_beat(struct world *world, size_t coordinator);
-/* A transaction over these stores; the first of them decides. Returns the run. */
+/* Begins a transaction over these stores; the first of them decides. Returns the index of the run. */
 size_t coordinator_begin(struct world *world, size_t coordinator, const uint32_t *places, size_t count);
 /* Sends the run's next request. Returns the message, or NULL if there is no request. */
 struct message *coordinator_send(struct world *world, size_t coordinator, size_t run);
-/* Syncs the stores of transactions that are applied everywhere, moves the marks and removes decisions below
- * them. */
+/* Syncs the stores of transactions that every participant has applied. Then moves the marks, and removes the
+ * decisions below the marks. */
 void coordinator_clean(struct world *world, size_t coordinator);
-/* Cleans up, deregisters where that is allowed, and ends, like the driver's close. No run may be in
- * progress. */
+/* Ends a coordinator like the driver's close: cleans up, and deregisters from the stores where that is
+ * allowed. No run may be in progress. */
 void coordinator_leave(struct world *world, size_t coordinator);
 /* Commits pending transactions, as the driver does in the background. */
 void coordinator_push(struct world *world, size_t coordinator);
@@ -150,18 +150,18 @@ void coordinator_push(struct world *world, size_t coordinator);
 /* Resolvers. */
 bool resolver_begin(struct world *world, size_t resolver, uint32_t place, size_t nth, bool fence_all);
 struct message *resolver_send(struct world *world, size_t resolver);
-/* A pass of a resolver over everything; each message is answered at once. */
+/* Lets a resolver handle every promise of every store. Each message is answered at once. */
 void resolver_pass(struct world *world, bool fence_all);
 void fence(struct world *world, const struct txn__uuid *uuid, uint32_t place);
-/* Removes the decision records that may be removed, on one store. */
+/* Removes from one store the decision records that may be removed. */
 void sweep(struct world *world, uint32_t place);
 
-/* Messages. */
+/* Delivers a message to its store. */
 void message_arrive(struct world *world, struct message *message);
-/* Retries a message that waits for a lock; returns whether it made progress. */
+/* Retries a message that waits for a lock. If it gets the lock, the message continues. */
 void message_poll(struct message *message);
 void message_answer(struct world *world, struct message *message); /* delivers the reply to its owner */
-/* The owner stops waiting and gets UNKNOWN; the message may still arrive. */
+/* Makes the owner stop waiting; the owner gets UNKNOWN. The message may still reach its store. */
 void message_give_up(struct world *world, struct message *message);
 void message_drop(struct message *message); /* drops a late message */
 
@@ -169,7 +169,7 @@ void message_drop(struct message *message); /* drops a late message */
  * processes end. */
 void world_lose_power(struct world *world);
 
-/* Returns NULL, or the violation. at_end: nothing is in progress, so everything must be settled. */
+/* Returns NULL, or the violation. With at_end, nothing is in progress, so everything must be settled. */
 const char *world_broken(struct world *world, bool at_end);
 
 #endif

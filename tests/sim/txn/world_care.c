@@ -1,5 +1,6 @@
 /*
- * Events in a world besides transactions and resolvers: cleaning, pushing, fencing, sweeping; and the checks.
+ * Events in a world other than transactions and resolvers: cleaning, pushing, fencing and sweeping. Also the
+ * checks of a world.
  */
 #include "world.h"
 
@@ -51,7 +52,7 @@ void coordinator_push(struct world *world, size_t index) {
     }
 }
 
-/* A page of the decisions of a coordinator, small enough that there is often more than one. */
+/* Number of decisions on a page. It is so small that a coordinator often has more than one page. */
 enum { PAGE = 3 };
 
 static void scan_decisions(struct world *world, uint32_t place, const struct txn__uuid *uuid,
@@ -68,7 +69,7 @@ static void scan_decisions(struct world *world, uint32_t place, const struct txn
     ts_assert(ts_store_run(world->stores[place], &scan) == TS_STORE_OK);
 }
 
-/* One batch: the mark, and the commit decisions below it. Returns false when it failed. */
+/* Moves the mark and removes commit decisions below it, in one batch. Returns false when the batch failed. */
 static bool move_mark_once(struct world *world, struct world_coordinator *coordinator, uint32_t place,
                            uint64_t low, struct ts_rows *rows) {
     struct txn__gid gid = {.coordinator = coordinator->uuid, .sequence = 1, .decider = place};
@@ -211,7 +212,7 @@ void sweep(struct world *world, uint32_t place) {
 
 void resolver_pass(struct world *world, bool fence_all) {
     for (uint32_t place = 0; place < STORES; place++) {
-        /* Settled transactions leave the list; the others stay in it. */
+        /* Settled promises leave the list. The other promises remain in it, so `at` skips them. */
         size_t at = 0;
         while (world_promises(world, place) > at) {
             size_t before = world_promises(world, place);

@@ -1,5 +1,5 @@
-/* A clock that moves only when the test moves it; deadlines use it, too. For stores in memory that one thread
- * uses. */
+/* A clock that moves only when the test moves it. Deadlines use this clock, too. For stores in memory that
+ * one thread uses. */
 #ifndef TS_TESTS_SUPPORT_STILL_TIME_H
 #define TS_TESTS_SUPPORT_STILL_TIME_H
 
