@@ -66,7 +66,7 @@ struct sim__op {
 
     uint32_t under_way;
     uint32_t applied;  /* how often the stores showed the operation as applied */
-    uint32_t executed; /* how often an answer said that it was executed for the first time */
+    uint32_t executed; /* how often an answer said that the operation was executed now */
     bool perhaps;      /* a call may have applied it: the call succeeded, ended UNKNOWN or never returned */
     bool refused;      /* every call was refused: the operation must not have changed anything */
     uint64_t children[SIM_CUTS_MAX];

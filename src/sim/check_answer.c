@@ -32,7 +32,7 @@ static void check_done(struct sim__world *world, struct sim__op *op, const struc
     }
 }
 
-/* An operation that is in the log is refused only when a store does not answer or has no resources. */
+/* Checks that an operation in the op-log is refused only if a store does not answer or has no resources. */
 static void check_remembered(struct sim__world *world, const struct sim__op *op,
                              const struct sim__answer *answer) {
     const struct sim__shard *shard = sim__shard_find(world->model, op->run, op->shard);

@@ -54,7 +54,7 @@ static uint32_t worker_named(const struct sim__world *world, const struct ts_wor
     return world->worker_count;
 }
 
-/* Fields that no operation changes. */
+/* Checks the fields that no operation changes. */
 static void check_identity(const struct change *change) {
     const struct ts_shard_record *before = change->before, *after = change->after;
     if (!ts_tenant_id_equal(&before->tenant, &after->tenant) || before->parent.v != after->parent.v ||

@@ -309,7 +309,7 @@ static void check_run_op(struct sim__world *world, uint32_t run, const struct ts
         sim__broken(world, "op-log", "operation %llu of a run was done twice", (unsigned long long)op->id);
 }
 
-/* The commit of the run's last operation has become a prepared transaction again. */
+/* Called when the commit of the run's last operation has become a prepared transaction again. */
 static void undo_run(struct sim__world *world, struct sim__run_model *model,
                      const struct ts_run_record *record) {
     const struct ts_run_op_log_entry *newest =
@@ -355,7 +355,8 @@ static void look_at_run(struct sim__world *world, const struct ts_row *row, cons
     sim__hash_bytes(world, row->value);
 }
 
-/* A run disappears only when the commit that made it is lost. */
+/* Finds runs that have disappeared. A run disappears only after a restart that has lost the commit that made
+ * it. */
 static void find_lost_runs(struct sim__world *world, const struct tally *tally) {
     const uint64_t check = world->model->checks;
     for (uint32_t run = 0; run < SIM_RUNS; run++) {

@@ -56,7 +56,7 @@ static void *stack_of(const struct sim__fiber *fiber) {
     return (char *)fiber->memory + GUARD_SIZE;
 }
 
-/* AddressSanitizer replaces swapcontext by a function that only adds a warning, so this calls the real one. */
+/* Calls the real swapcontext: AddressSanitizer replaces it by a function that only adds a warning. */
 static int switch_context(ucontext_t *from, const ucontext_t *to) {
 #ifdef SIM_ASAN
     void *found = dlsym(RTLD_NEXT, "swapcontext");
@@ -115,7 +115,7 @@ static void enter(unsigned high, unsigned low) {
     ts_unreachable("a fiber that has ended is not resumed");
 }
 
-/* A separate function, because getcontext may return twice, like setjmp. */
+/* Prepares the contexts of a fiber. A separate function, because getcontext may return twice, like setjmp. */
 static bool prepare(struct sim__fiber *fiber) {
     if (getcontext(&fiber->inside) != 0)
         return false;

@@ -13,7 +13,7 @@ struct sim__fiber;
 /* Creates a fiber without starting it. Returns NULL when memory runs out. */
 struct sim__fiber *sim__fiber_new(void (*run)(void *context), void *context);
 
-/* The fiber must have ended or never begun. Accepts NULL. */
+/* Frees a fiber, which must have ended or never begun. Accepts NULL. */
 void sim__fiber_free(struct sim__fiber *fiber);
 
 /* Called from outside: runs the fiber until it yields or ends. */

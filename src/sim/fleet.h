@@ -52,7 +52,7 @@ typedef uint64_t sim__fleet_objects;
 struct sim__fleet_repo {
     struct ts_target_id id;
     sim__fleet_objects states[FLEET_STATES_MAX]; /* the objects that each state of the refs reaches */
-    uint32_t state_count;                        /* the last one is the current state */
+    uint32_t state_count;                        /* number of states; the last state is the current one */
     sim__fleet_objects lost;                     /* objects that the origin does not have */
     bool is_gone;                                /* the repository no longer exists */
 };
@@ -85,14 +85,14 @@ struct sim__fleet_target {
 
 /* One row of a store about a target; for a page of occurrences, one finding. */
 struct sim__fleet_row {
-    uint8_t kind; /* the letter of its key */
+    uint8_t kind; /* the letter of the row's key */
     uint32_t target;
     struct ts_attempt attempt;
     uint64_t version;
     uint32_t finding;
     uint64_t count;             /* occurrences of a finding; in a change: 1 if added, 0 if removed */
     sim__fleet_objects objects; /* the objects in which the finding occurs */
-    uint8_t waste;              /* for a mark: its kind */
+    uint8_t waste;              /* for a mark: the kind of the mark */
     bool is_swept;              /* a mark that a sweep has seen */
     uint8_t rules;              /* for pages of hits: the rules */
 };
@@ -100,7 +100,7 @@ struct sim__fleet_row {
 struct sim__fleet_place {
     struct sim__fleet_row *rows;
     size_t count, capacity;
-    uint64_t version; /* the highest version of its rows at the last check */
+    uint64_t version; /* the highest version of the store's rows at the last check */
     uint64_t promises;
     bool has_finding[FLEET_FINDINGS];
 };
@@ -146,7 +146,7 @@ void sim__fleet_check(struct sim__world *world, uint32_t place);
 void sim__fleet_check_restarted(struct sim__world *world, uint32_t place);
 /* Checks all targets, by the rows that were read last. */
 void sim__fleet_check_visible(struct sim__world *world);
-/* At the end: checks that no garbage is left. */
+/* Called at the end. Checks that no garbage is left. */
 void sim__fleet_check_end(struct sim__world *world);
 bool sim__fleet_is_clean(const struct sim__world *world); /* there are no promises and no waste marks */
 

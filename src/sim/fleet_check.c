@@ -20,7 +20,7 @@ struct look {
     struct sim__fleet *fleet;
     struct sim__fleet_place *place;
     uint64_t now_ms;
-    uint64_t before; /* versions up to this one existed before */
+    uint64_t before; /* rows with versions up to `before` existed before */
     bool restarted;
 };
 
@@ -215,7 +215,7 @@ static bool finding_number(const struct ts_fleet_finding *id, uint32_t *ret_find
     return number < FLEET_FINDINGS;
 }
 
-/* Each finding of a page becomes a separate row. */
+/* Keeps each finding of a page as a separate row. */
 static bool keep_page(struct look *look, struct sim__fleet_row row, struct ts_bytes page) {
     struct ts_fleet_page_reader reader;
     struct ts_fleet_item item;
@@ -254,7 +254,7 @@ static bool keep_page(struct look *look, struct sim__fleet_row row, struct ts_by
     }
 }
 
-/* Keys consist of a letter, the target, sometimes rules and judging, and an attempt or a lease. */
+/* Reads the parts of a key: a letter, the target, sometimes rules and judging, and an attempt or a lease. */
 static bool key_parts(const struct ts_row *row, size_t rules_len, struct sim__fleet_row *ret_row,
                       const struct sim__fleet *fleet) {
     const size_t at = HEAD + TS_TARGET_ID_LEN + rules_len;

@@ -115,7 +115,8 @@ static struct ts_unit_event read_target(struct sim__fleet_unit *unit) {
     return read;
 }
 
-/* A new clone has everything that the origin has. An old mirror may have been damaged meanwhile. */
+/* Syncs the mirror. A new clone has everything that the origin has. An old mirror may have been damaged
+ * meanwhile. */
 static struct ts_unit_event sync(struct sim__fleet_unit *unit, bool repair) {
     struct sim__world *world = world_of(unit);
     struct sim__fleet_repo *repo = repo_of(unit);
@@ -138,7 +139,7 @@ static struct ts_unit_event sync(struct sim__fleet_unit *unit, bool repair) {
     return synced;
 }
 
-/* A page of known objects or of hits is a list of their numbers. */
+/* Adds a page of known objects or of hits, which is a list of their numbers. */
 static bool add_page(void *context, enum ts_durable_recall what, struct ts_bytes bytes) {
     (void)what; /* there is only one judging */
     sim__fleet_objects *objects = context;

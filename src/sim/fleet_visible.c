@@ -11,7 +11,7 @@ struct shown {
     sim__fleet_objects objects[FLEET_FINDINGS];
     uint64_t seen[FLEET_FINDINGS]; /* counts in the rows of the findings' stores */
     bool is_seen[FLEET_FINDINGS];
-    int64_t changes[FLEET_FINDINGS]; /* how often changes added it, minus how often they removed it */
+    int64_t changes[FLEET_FINDINGS]; /* additions of the finding in changes, minus removals */
 };
 
 static void due(const struct sim__fleet_repo *repo, const struct ts_fleet_target *record,

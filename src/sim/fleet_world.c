@@ -8,12 +8,12 @@
 
 /* ---- what the rules find ---- */
 
-/* Rules 1 find everything that rules 0 find, and more. */
+/* Whether the rules find something in the object. Rules 1 find everything that rules 0 find, and more. */
 bool sim__fleet_finds(uint32_t rules, uint32_t object) {
     return ts_xxh64_of_id(object) % 6 < (rules == 0 ? 2 : 4);
 }
 
-/* Several objects may have the same secret. */
+/* Returns the finding in an object. Several objects may have the same secret. */
 uint32_t sim__fleet_finding_of(uint32_t object) {
     return (uint32_t)(ts_xxh64_of_id(object + UINT64_C(1000)) % FLEET_FINDINGS);
 }
@@ -51,7 +51,7 @@ static void choose_repo(struct sim__world *world, uint32_t index) {
         repo->lost = some_objects(world, 3);
 }
 
-/* A force-push: some objects are no longer reached, and some new ones are. */
+/* Makes a force-push: some objects are no longer reached, and some new objects are. */
 static void push_somewhere(struct sim__world *world) {
     const uint32_t index = (uint32_t)sim__below(world, world->fleet->repo_count);
     struct sim__fleet_repo *repo = &world->fleet->repos[index];

@@ -88,8 +88,8 @@ static void take_hold(struct sim__worker *worker, const struct ts_acquire_result
     sim__check_lease(worker->actor.world, worker->number, &view->lease);
 }
 
-/* `before` is the worker's cooldown when the claim began. If the cooldown is not over now, it was not over
- * when the claim checked it. */
+/* Checks that a claim has not succeeded during a cooldown. `before` is the worker's cooldown when the claim
+ * began. If the cooldown is not over now, it was not over when the claim checked it. */
 static void check_cooldown(struct sim__worker *worker, uint32_t run, const struct sim__cooldown *before) {
     struct sim__world *world = worker->actor.world;
     if (before->there && world->runs[run].config.cooldown_ms > 0 &&
@@ -364,8 +364,8 @@ static void release_for(struct sim__worker *worker, const struct sim__op *write)
         (void)sim__issue(worker, made);
 }
 
-/* Two threads of a worker: one makes the lease check, the other releases the lease, and then the first one
- * writes. */
+/* Simulates two threads of a worker: one makes the lease check, the other releases the lease, and then the
+ * first thread writes. */
 static struct sim__answer of_delayed_write(struct sim__worker *worker, const struct sim__op *op,
                                            const struct ts_write_op *write) {
     struct ts_coord_lease_check check;
@@ -419,7 +419,7 @@ static struct sim__answer of_write(struct sim__worker *worker, const struct sim_
     return answer;
 }
 
-/* The children in an answer are in the caller's memory, so they stay valid after the call. */
+/* Splits a shard. The children in an answer are in the caller's memory, so they stay valid after the call. */
 static struct sim__answer of_split(struct sim__worker *worker, const struct sim__op *op,
                                    const struct ts_lease_op *by, bool by_session,
                                    struct ts_split_replace_result *children) {

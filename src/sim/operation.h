@@ -14,7 +14,7 @@ struct sim__answer sim__done(const struct ts_coord_outcome *outcome);
 void sim__count_answer(struct sim__worker *worker, enum ts_sim_operation kind,
                        const struct sim__answer *answer);
 
-/* No answer may report a damaged record or counter, because the simulation damages none. */
+/* Checks that the answer reports no damaged record or counter, because the simulation damages none. */
 void sim__check_sound(struct sim__world *world, const struct sim__answer *answer,
                       const struct ts_coord_detail *detail);
 

@@ -123,7 +123,7 @@ static struct sim__actor *any_worker(struct sim__world *world) {
     return &world->workers[sim__below(world, world->worker_count)].actor;
 }
 
-/* Half of the time, prefers a worker that is in the middle of a transaction. */
+/* Crashes a worker. Half of the time, prefers a worker that is in the middle of a transaction. */
 static void crash_somebody(struct sim__world *world) {
     struct sim__actor *actor = any_worker(world);
     const bool in_txn = sim__chance(world, 50);
@@ -344,7 +344,7 @@ static bool all_are_gone(struct sim__world *world) {
     return true;
 }
 
-/* After a violation every actor unwinds without touching a store again. */
+/* Ends the world after a violation: every actor unwinds without touching a store again. */
 static void send_home(struct sim__world *world) {
     world->over = true;
     for (uint32_t i = 0; i <= world->worker_count; i++) {
@@ -441,7 +441,7 @@ static void end_world(struct sim__world *world) {
 
 #ifdef TS_TEST_BUILD
 
-/* One rule of the fleet is a rule of coordination, so coordination must break it. */
+/* Returns the rule that coordination must break. One rule of the fleet is a rule of coordination. */
 static enum ts_coord_plant coord_plant_of(const struct ts_sim_options *options) {
     return options->fleet_plant == TS_FLEET_PLANT_NOBEFORE ? TS_COORD_PLANT_EXPIRY : options->plant;
 }

@@ -96,7 +96,7 @@ enum ts_sim_operation { TS_SIM_OPERATIONS(TS_SIM__OPERATION_ENUM) TS_SIM_OPERATI
 /* Faults. X(SUFFIX, name) */
 #define TS_SIM_TROUBLES(X)                                                                                   \
     X(STRUCK, "call struck")       /* an error, a lost request, a lost reply, a delay, a late call */        \
-    X(DELIVERED_LATE, "late call") /* carried out after its caller stopped waiting */                        \
+    X(DELIVERED_LATE, "late call") /* carried out after the caller stopped waiting */                        \
     X(TIMED_OUT, "call timed out")                                                                           \
     X(PAUSE, "worker paused")                                                                                \
     X(CRASH, "worker crashed")                                                                               \

@@ -52,7 +52,7 @@ void sim__process_close(struct sim__worker *worker) {
     worker->txn = NULL;
 }
 
-/* The process has crashed. The worker may still use its leases, as a zombie would. */
+/* Begins again after a crash of the process. The worker may still use its leases, as a zombie would. */
 static void begin_again(struct sim__worker *worker) {
     sim__let_go(worker);
     sim__process_close(worker);

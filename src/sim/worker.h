@@ -40,7 +40,7 @@ struct sim__worker {
     size_t old_count;
 };
 
-/* The fiber of a worker and of the resolver. */
+/* The functions that the fibers of a worker and of the resolver run. */
 void sim__worker_main(void *context);
 void sim__resolver_main(void *context);
 

@@ -66,7 +66,7 @@ static struct ts_txn_virtual_io txn_io(struct sim__actor *actor) {
                                       .sleep_us = txn_sleep_us};
 }
 
-/* A process whose coordinator was fenced continues under another uuid. */
+/* Returns the process's coordinator. A process whose coordinator was fenced continues under another uuid. */
 static struct ts_txn_virtual *coordinator_of(struct sim__worker *worker) {
     struct sim__world *world = worker->actor.world;
     if (worker->txn != NULL && ts_txn_virtual_is_fenced(worker->txn)) {

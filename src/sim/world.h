@@ -24,7 +24,7 @@
 #include "txn/virtual/virtual.h"
 
 enum {
-    SIM_CALL_TIMEOUT_MS = 400, /* timeout of a call, and of its wait for a lock */
+    SIM_CALL_TIMEOUT_MS = 400, /* timeout of a call, and of the call's wait for a lock */
     SIM_TOTAL_MS = 1500,       /* a coordinator's total timeout */
     SIM_BEAT_MS = 2000,
     SIM_TENANTS = 2,
@@ -41,7 +41,7 @@ struct sim__fleet;
 /* A store with its clock and the network before it. */
 struct sim__place {
     struct sim__world *world;
-    uint64_t ahead_ms; /* how far its clock is ahead of the world's time */
+    uint64_t ahead_ms; /* how far the store's clock is ahead of the world's time */
     struct ts_store_clock clock;
     struct ts_memory *memory;
     struct ts_store *store;  /* used by workers, with faults */
@@ -123,7 +123,7 @@ struct sim__kind {
     void (*check)(struct sim__world *world, uint32_t place);
     void (*check_restarted)(struct sim__world *world, uint32_t place);
     bool (*has_ended)(const struct sim__world *world);
-    void (*check_end)(struct sim__world *world);        /* called once, when it has ended; or NULL */
+    void (*check_end)(struct sim__world *world);        /* called once, when the world has ended; or NULL */
     void (*say_what_is_left)(struct sim__world *world); /* reports the unfinished work as a violation */
     uint64_t (*work)(const struct sim__world *world);   /* the number of things that must end */
 };
@@ -231,7 +231,7 @@ uint32_t sim__worker_tenant(const struct sim__world *world, uint32_t worker);
 bool sim__actor_begin(struct sim__actor *actor, void (*run)(void *context), void *context);
 void sim__actor_resume(struct sim__actor *actor);
 
-/* The functions that the driver and the protocol receive (worker_io.c). */
+/* Returns the functions that the driver and the protocol receive (worker_io.c). */
 struct ts_coord_io sim__coord_io(struct sim__worker *worker);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* entry is NULL if the worker has no cooldown entry. */
+/* Returns the state of the worker's cooldown. entry is NULL if the worker has no cooldown entry. */
 static enum ts_cooldown_state cooldown_state_at(const struct ts_cooldown *entry, struct ts_logical_time now) {
     if (entry == NULL)
         return TS_COOLDOWN_NONE;

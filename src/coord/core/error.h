@@ -147,7 +147,7 @@ struct ts_coord_detail {
     struct ts_manifest_detail manifest;
     struct ts_run_config_detail config;
     const char *resource;         /* a string literal */
-    struct ts_infra_error infra;  /* BackendError; also the text of ResourceExhausted, if there is one */
+    struct ts_infra_error infra;  /* BackendError; for ResourceExhausted: the store's message, if any */
     enum ts_error_variant nested; /* RegisterShardsFailed, GetRunFailed */
     struct {
         struct ts_payload_hash expected_hash; /* 0 if the log has forgotten the entry */

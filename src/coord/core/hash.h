@@ -25,7 +25,7 @@ struct ts_new_shards {
     size_t count;
 };
 
-/* The hash is the first word of BLAKE3's output. 0 means "no hash", so a result of 0 becomes 1. */
+/* Makes a hash from the first word of BLAKE3's output. 0 means "no hash", so a word of 0 becomes 1. */
 static inline struct ts_payload_hash ts_payload_hash_of_word(uint64_t word) {
     return (struct ts_payload_hash){word != 0 ? word : 1};
 }

@@ -11,7 +11,7 @@ enum ts_coord_error coord__find_replay(const struct ts_shard_record *record, con
                                        const struct ts_op_log_entry **ret_entry,
                                        struct ts_coord_detail *ret_detail);
 
-/* The five checks of a lease (ts_validate_lease). */
+/* Makes the five checks of a lease (ts_validate_lease). */
 enum ts_coord_error coord__check_lease(const struct ts_shard_record *record, const struct ts_step_env *env,
                                        const struct ts_lease_op *by, struct ts_coord_detail *ret_detail);
 

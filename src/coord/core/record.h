@@ -89,7 +89,7 @@ struct ts_run_record {
     enum ts_run_status status;
     struct ts_run_config config;
     uint64_t number;     /* 1 for the tenant's first run; later runs have higher numbers */
-    uint64_t registered; /* registered shards, without those from splits */
+    uint64_t registered; /* number of registered shards, without shards from splits */
     struct ts_announced announced;
     struct ts_logical_time created_at;
     struct ts_logical_time ended_at; /* 0 until the run has ended */

@@ -249,7 +249,7 @@ enum ts_record_error ts_shard_record_decode(struct ts_bytes bytes, struct ts_sha
     return TS_RECORD_OK;
 }
 
-/* The common part of a run's record and its guard: the first 120 bytes. */
+/* Writes the common part of a run's record and its guard: the first 120 bytes. */
 static void put_run_head(const struct ts_run_guard *guard, uint8_t *b) {
     memset(b, 0, GUARD_FIXED);
     b[RUN_STATUS] = (uint8_t)guard->status;

@@ -21,7 +21,7 @@ static inline bool ts_pin_equal(const struct ts_pin *a, const struct ts_pin *b) 
 
 struct ts_run_config {
     uint64_t lease_duration_ms; /* 1 s to 24 h */
-    uint64_t cooldown_ms; /* between successful claims of one worker: 0 (off) up to the lease duration */
+    uint64_t cooldown_ms; /* time between successful claims of one worker: 0 (off) to the lease duration */
     uint64_t shard_max;   /* 1 to TS_GLOBAL_SHARD_MAX; shards from splits do not count here */
     uint32_t attempts;    /* acquires of a shard without progress, at most 1,000; 0: no limit */
     enum ts_cursor_semantics semantics;

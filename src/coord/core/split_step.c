@@ -37,8 +37,8 @@ static enum ts_split_error check_limits(const struct ts_split_env *env, size_t c
     return TS_SPLIT_SPLIT_INVALID;
 }
 
-/* The new ids must differ from each other, from the parent, from the parent's earlier children, and from
- * existing records. */
+/* Checks that the new ids differ from each other, from the parent, from the parent's earlier children, and
+ * from existing records. */
 static enum ts_split_error check_collisions(const struct ts_shard_record *record,
                                             const struct ts_split_env *env, const struct ts_shard_id *ids,
                                             size_t count, struct ts_coord_detail *ret_detail) {
@@ -100,7 +100,8 @@ void ts_split_residual_child(const struct ts_shard_record *parent, const struct 
     ret_record->spec.range.end = parent->spec.range.end;
 }
 
-/* A split_replace is the last operation on its shard, so its children are at the end of the list. */
+/* Answers a replay with the ids of the children. A split_replace is the last operation on its shard, so its
+ * children are at the end of the list of spawned shards. */
 static void replay_replace(const struct ts_shard_record *record, const struct ts_split_replace_op *op,
                            struct ts_split_replace_result *ret_result) {
     const size_t spawned = ts_spawned_count(record->spawned);

@@ -128,7 +128,7 @@ struct claim {
     struct ts_lease *ret_lease;
     struct ts_coord_detail detail;
     bool is_away;                /* the last store that was asked did not answer; detail says so */
-    bool some_away;              /* some store was skipped because it did not answer */
+    bool some_away;              /* a store was skipped because it did not answer */
     struct ts_coord_detail away; /* the answer of the first skipped store */
 };
 
@@ -297,8 +297,8 @@ static void draw_next(struct claim *mine, struct offer *offer, size_t from) {
     offer->ids[from] = taken;
 }
 
-/* The index keeps its entries when a run ends. So the first answer that shows the end of the run stops the
- * claim. */
+/* Whether the answer shows that the run has ended; the claim then stops. The index keeps its entries when a
+ * run ends. */
 static bool has_run_ended(struct claim *mine, enum ts_acquire_error error) {
     if (error != TS_ACQUIRE_SHARD_TERMINAL || !mine->seen->has_guard ||
         !ts_run_status_is_terminal(mine->seen->guard.status))
@@ -460,9 +460,9 @@ static enum ts_claim_error pass_admission_of_any_run(struct claim *mine) {
                : TS_CLAIM_BACKEND_ERROR;
 }
 
-/* Every store has the guard. If the worker's own store does not answer, the next store replaces it. If the
- * run has a cooldown, no store can replace it: only the worker's own store knows whether the cooldown is
- * over. */
+/* Like pass_admission_of_any_run, but if the worker's own store does not answer, reads the guard from the
+ * next store: every store has it. In a run with a cooldown no other store can answer, because only the
+ * worker's own store knows whether the cooldown is over. */
 static enum ts_claim_error pass_admission_of_a_store_that_answers(struct claim *mine) {
     const uint32_t places = mine->coord->io.place_count;
     enum ts_claim_error error = pass_admission_of_any_run(mine);

@@ -45,7 +45,7 @@ struct ts_coord_options {
     uint64_t tenant_shard_max;
     uint64_t global_shard_max;
     size_t record_max;  /* bytes that a record may grow to; 0: TS_RECORD_MAX */
-    uint32_t tries_max; /* most rounds (read, decide, write) of one operation; 0: 32 */
+    uint32_t tries_max; /* limit for the rounds (read, decide, write) of one operation; 0: 32 */
     /* No round starts more than this time after the first failed round; 0: timeouts.total of the coordinator
      * with ts_coord_new, otherwise 30 s. */
     uint64_t patience_ms;
@@ -63,10 +63,10 @@ struct ts_coord_options {
 };
 
 /*
- * Coordination over a cluster and this process's coordinator on it. Both must stay open until ts_coord_free.
- * The coordinator's configuration applies here, too: reads take at most timeouts.shard_rpc, all writes are
- * transactions of the coordinator, and its limits replace unset options. options may be NULL. Returns NULL
- * when memory runs out or the system cannot supply random bytes.
+ * Makes the coordination over a cluster and this process's coordinator on it. Both must stay open until
+ * ts_coord_free. The coordinator's configuration applies here, too: reads take at most timeouts.shard_rpc,
+ * all writes are transactions of the coordinator, and its limits replace unset options. options may be NULL.
+ * Returns NULL when memory runs out or the system cannot supply random bytes.
  */
 struct ts_coord *ts_coord_new(struct ts_cluster *cluster, struct ts_coordinator *coordinator,
                               const struct ts_coord_options *options);
@@ -88,7 +88,7 @@ struct ts_coord_stop {
  */
 struct ts_coord *ts_coord_new_stoppable(struct ts_coord *coord, const struct ts_coord_stop *stop);
 
-/* No operation may be in progress, and all sessions must be freed. Accepts NULL. */
+/* Frees the coordination. No operation may be in progress, and all sessions must be freed. Accepts NULL. */
 void ts_coord_free(struct ts_coord *coord);
 
 /* Returns the place of the store that has a shard's records. Runs, limits and the tenants' lists of runs are
@@ -153,7 +153,7 @@ struct ts_coord_list_op {
     uint64_t condition_version;
 };
 
-/* ret_ids receives the ids of all shards; it may be NULL. */
+/* Registers the list in steps. ret_ids receives the ids of all shards; it may be NULL. */
 enum ts_create_run_error ts_coord_create_run_in_steps(struct ts_coord *coord,
                                                       const struct ts_coord_list_op *op,
                                                       struct ts_shard_id *ret_ids,
@@ -194,7 +194,7 @@ enum ts_get_run_error ts_coord_list_runs(struct ts_coord *coord, const struct ts
                                          bool (*visit)(void *context, const struct ts_run_record *run),
                                          void *context, struct ts_coord_detail *ret_detail);
 
-/* complete_run, fail_run and cancel_run, by op->kind. */
+/* Ends a run: complete_run, fail_run or cancel_run, by op->kind. */
 enum ts_run_transition_error ts_coord_end_run(struct ts_coord *coord, const struct ts_end_run_op *op,
                                               struct ts_coord_outcome *ret_outcome,
                                               struct ts_coord_detail *ret_detail);
@@ -349,7 +349,7 @@ ts_coord_split_residual(struct ts_coord *coord, const struct ts_split_residual_o
 struct ts_coord_audit {
     struct ts_shard_counts counted;  /* counts from a walk over the shards */
     struct ts_shard_counts counters; /* counts from the counters */
-    uint64_t wrong_counters;         /* counter stripes that differ from the number of their shards */
+    uint64_t wrong_counters;         /* counter stripes whose value is not the number of their shards */
     uint64_t wrong_places;           /* shards that are on a wrong store */
     uint64_t missing_index;          /* active shards without their entry in the claim index */
     uint64_t extra_index;            /* entries of the claim index without a shard */

@@ -34,12 +34,12 @@ struct coord__plan {
     struct ts_op *ops; /* sorted by place */
     size_t *origins;   /* for each element of ops: its index in planned */
     size_t ops_capacity, origins_capacity;
-    struct ts_txn_part *parts; /* place_count of them */
+    struct ts_txn_part *parts; /* an array of place_count parts */
     int64_t *counts;           /* changes of the run's counters: [place][status][stripe] */
     bool counted;              /* some counts are not 0 */
     uint32_t place_count;
     struct ts_arena arena; /* keys and values */
-    bool failed;           /* memory ran out: applying the plan reports it */
+    bool failed;           /* memory ran out; applying the plan reports this */
 };
 
 void coord__plan_clear(struct coord__plan *plan);
@@ -172,9 +172,10 @@ bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const stru
                   enum coord__end *ret_end, struct ts_coord_detail *ret_detail);
 
 /*
- * For a key that was read as absent. A committed transaction that has not created the key yet still holds the
- * key's lock, and this function waits for that lock. Returns true if the caller should read again; if the key
- * is still absent then, it does not exist. Returns false in the same cases as coord__again.
+ * Waits for promises of a key that was read as absent. A committed transaction that has not created the key
+ * yet still holds the key's lock, and this function waits for that lock. Returns true if the caller should
+ * read again; if the key is still absent then, it does not exist. Returns false in the same cases as
+ * coord__again.
  */
 bool coord__wait_for_promises(struct ts_coord *coord, struct coord__work *work, uint32_t place,
                               const struct coord__key *key, struct coord__tries *tries,
@@ -254,7 +255,7 @@ struct coord__job coord__job_by(struct ts_coord *coord, struct coord__seen *seen
 enum ts_error_variant coord__job_run(struct coord__job *job, struct ts_coord_outcome *ret_outcome,
                                      struct ts_coord_detail *ret_detail);
 
-/* The error for an end other than DONE. */
+/* Returns the error for an end other than DONE. */
 enum ts_error_variant coord__end_variant(enum coord__end end);
 
 /* Like coord__job_run, for operations that only read. A record that is still missing after the wait for

@@ -41,7 +41,8 @@ struct ts_call *coord__call_scan(struct coord__work *work, size_t index, uint32_
     return &call->call;
 }
 
-/* The first pauses are 0, because the operation that was faster has already finished. */
+/* Returns the pause after this number of tries. The first pauses are 0, because the operation that was faster
+ * has already finished. */
 static uint64_t pause_after(uint32_t tries) {
     if (tries <= FREE_OF_PAUSE)
         return 0;

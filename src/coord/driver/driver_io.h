@@ -13,7 +13,7 @@ struct coord__cluster_io {
     struct ts_txn_stop stop;
 };
 
-/* The result borrows `own`, which must stay in place. */
+/* Returns the io functions. The result borrows `own`, which must stay in place. */
 struct ts_coord_io coord__io_over_cluster(struct coord__cluster_io *own);
 
 #endif

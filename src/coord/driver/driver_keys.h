@@ -29,11 +29,11 @@ struct coord__key coord__key_of_bytes(struct ts_bytes bytes);
 /* Keys of records on the first store. */
 struct coord__key coord__key_run(struct ts_run_id run);
 struct coord__key coord__key_tenant_run(const struct ts_tenant_id *tenant, struct ts_run_id run);
-/* The number of the run's shards that count against the limits. */
+/* The key of the number of the run's shards that count against the limits. */
 struct coord__key coord__key_run_shards(struct ts_run_id run);
 struct coord__key coord__key_tenant_limit(const struct ts_tenant_id *tenant);
 struct coord__key coord__key_global_limit(void);
-/* The number of the tenant's last run. */
+/* The key of the number of the tenant's last run. */
 struct coord__key coord__key_last_number(const struct ts_tenant_id *tenant);
 
 /* Keys of records on every store. */

@@ -249,7 +249,8 @@ void coord__plan_new_shard(struct ts_coord *coord, struct coord__work *work,
     coord__plan_count(plan, place, record->key.shard, NULL, record->status);
 }
 
-/* The written record is now the current one. Its version is known if a single store returned it. */
+/* Makes the written record the current one in the session's memory. The record's version is known if a single
+ * store returned it. */
 static void remember_written(struct coord__job *job, uint64_t version, size_t len) {
     struct coord__seen *seen = job->seen;
     const unsigned spare = 1 - seen->current;

@@ -62,8 +62,8 @@ void ts_coord_keeper_watch(struct ts_coord_keeper *keeper, const struct ts_coord
 void ts_coord_keeper_pause(struct ts_coord_keeper *keeper);
 void ts_coord_keeper_resume(struct ts_coord_keeper *keeper);
 
-/* After this function on_loss is no longer called for this lease. If a call of on_loss is in progress, this
- * function waits for its end. */
+/* Ends keeping: KEEPING, PAUSED, LOST -> RESTING. Afterwards on_loss is no longer called for this lease. If a
+ * call of on_loss is in progress, this function waits for its end. */
 void ts_coord_keeper_rest(struct ts_coord_keeper *keeper);
 
 /* Returns the time until the keeper's own end of the lease; 0 in LOST and RESTING. */

@@ -24,7 +24,7 @@ struct registration {
     struct ts_coord *coord;
     struct coord__work *work;
     const struct ts_create_run_op *create; /* NULL: the run exists */
-    struct ts_op condition;                /* checked when the run is created, if it has a key */
+    struct ts_op condition;                /* checked when the run is created, if the condition has a key */
     const struct ts_register_op *op;
     struct ts_manifest_memory *memory;
     bool *present;    /* for each shard of the operation: whether it already exists */
@@ -34,7 +34,7 @@ struct registration {
     enum ts_register_shards_error error;
     struct ts_run_step made; /* the result of the create step */
     struct ts_run_step step;
-    bool attempted; /* an earlier try lost its reply */
+    bool attempted; /* the reply to an earlier try was lost */
     struct ts_logical_time now;
     struct ts_coord_detail detail;
 };
@@ -283,7 +283,7 @@ enum ts_register_shards_error ts_coord_register_shards(struct ts_coord *coord,
     return mine.error;
 }
 
-/* The error of a registration, converted to an error of create_run_with_shards. */
+/* Returns the error of a registration, converted to an error of create_run_with_shards. */
 static enum ts_create_run_error create_error_of(struct registration *mine) {
     if (mine->create_error != TS_CREATE_RUN_OK)
         return mine->create_error;

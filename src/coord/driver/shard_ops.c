@@ -20,9 +20,9 @@ static enum ts_error_variant step_acquire(struct coord__job *job, const struct t
 }
 
 /*
- * Acquire has no op id. Instead it draws a random number and stores it in the entry of the claim index. Only
- * that number shows whether this call acquired the shard: another process may use the same worker name, and
- * any of several tries may have succeeded. The lease is made from the record.
+ * Finds out whether this call acquired the shard. Acquire has no op id. Instead it draws a random number, and
+ * stores it in the entry of the claim index. Only that number identifies this call: another process may use
+ * the same worker name, and any of several tries may have succeeded. The lease is made from the record.
  */
 static enum coord__end recognise_acquire(struct coord__job *job) {
     struct acquire_job *mine = (struct acquire_job *)job;

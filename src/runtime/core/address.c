@@ -112,7 +112,7 @@ static enum ts_address_error split_authority(struct ts_bytes authority, struct p
             return TS_ADDRESS_CREDENTIALS;
         for (size_t i = 0; i < parts->user.len; i++)
             if (!is_letter_or_digit(parts->user.data[i]) && !is_one_of(parts->user.data[i], "-._+"))
-                return TS_ADDRESS_CREDENTIALS; /* a password, or something that may be one */
+                return TS_ADDRESS_CREDENTIALS; /* a password, or a text that may be a password */
     }
     bool is_ipv6 = authority.len > 0 && authority.data[0] == '[';
     size_t host_len = is_ipv6 ? find(authority, "]") + 1 : find(authority, ":");
@@ -123,7 +123,7 @@ static enum ts_address_error split_authority(struct ts_bytes authority, struct p
     if (!is_host(parts->host))
         return TS_ADDRESS_HOST;
     if (parts->host.data[parts->host.len - 1] == '.')
-        parts->host.len--; /* the final dot of a host name; is_host has refused a second one */
+        parts->host.len--; /* removes the final dot of a host name; is_host has refused two dots */
     return TS_ADDRESS_OK;
 }
 

@@ -52,7 +52,7 @@ enum ts_address_error {
 };
 
 struct ts_address {
-    bool is_path;                      /* both texts are the path, as the user wrote it */
+    bool is_path;                      /* `text` and `url` are the path, as the user wrote it */
     TS_FIXED_BUF(TS_ADDRESS_MAX) text; /* the text that identifies the target */
     TS_FIXED_BUF(TS_ADDRESS_MAX) url;  /* the URL that git gets */
 };

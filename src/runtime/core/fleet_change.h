@@ -22,7 +22,8 @@ struct ts_fleet_change {
     struct ts_bytes went;
 };
 
-/* ret_bytes has TS_FLEET_PAGE_MAX bytes, and the page at most TS_FLEET_CHANGE_IDS ids. Returns the length. */
+/* Encodes a page of at most TS_FLEET_CHANGE_IDS ids into ret_bytes, which has TS_FLEET_PAGE_MAX bytes.
+ * Returns the length. */
 size_t ts_fleet_change_encode(const struct ts_fleet_change *change, uint8_t *ret_bytes);
 enum ts_fleet_error ts_fleet_change_decode(struct ts_bytes bytes, struct ts_fleet_change *ret_change);
 

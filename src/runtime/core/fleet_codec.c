@@ -36,7 +36,7 @@ void runtime__put_number(struct runtime__writer *writer, uint64_t number) {
     runtime__put(writer, ts_bytes_of(bytes, len));
 }
 
-/* Numbers near 0 are short: 0, -1, 1, -2 become 0, 1, 2, 3. */
+/* Adds a number so that numbers near 0 are short: 0, -1, 1, -2 become 0, 1, 2, 3. */
 void runtime__put_signed(struct runtime__writer *writer, int64_t number) {
     const uint64_t bits = (uint64_t)number;
     runtime__put_number(writer, bits << 1 ^ (number < 0 ? UINT64_MAX : 0));

@@ -19,7 +19,7 @@ struct runtime__writer {
     bool is_full;
 };
 
-/* The capacity includes the checksum. */
+/* Begins a record in the caller's memory. The capacity includes the checksum. */
 struct runtime__writer runtime__begin(uint8_t *bytes, size_t capacity, const char magic[static 4]);
 void runtime__put_byte(struct runtime__writer *writer, uint8_t byte);
 void runtime__put_number(struct runtime__writer *writer, uint64_t number);

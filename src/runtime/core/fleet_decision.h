@@ -10,7 +10,7 @@
 enum { TS_FLEET_DECISIONS_MAX = 1024, TS_FLEET_DECISIONS = 8 };
 
 struct ts_fleet_decision {
-    bool is_parked; /* otherwise it was handed back, to be tried again */
+    bool is_parked; /* false: the target was handed back, to be tried again */
     uint64_t at_ms;
     uint64_t fence;         /* fence of the lease */
     struct ts_bytes reason; /* a label; at most 64 bytes */

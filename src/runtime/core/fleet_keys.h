@@ -76,7 +76,8 @@ static inline struct ts_bytes ts_fleet_key_bytes(const struct ts_fleet_key *key)
 /* ---- on the home of the target ---- */
 
 struct ts_fleet_key ts_fleet_key_target(const struct ts_tenant_id *tenant, const struct ts_target_id *target);
-/* Pages of known objects and of hits. The number of a page is `page` of the attempt; n is ignored. */
+/* Keys of pages of known objects and of hits. `page` is the number of a page of the attempt's lease; n is
+ * ignored. */
 struct ts_fleet_key ts_fleet_key_known(const struct ts_target_id *target, const struct ts_fleet_rules *rules,
                                        const struct ts_attempt *attempt, uint32_t page);
 struct ts_fleet_key ts_fleet_key_hits(const struct ts_target_id *target, const struct ts_fleet_rules *rules,
@@ -164,7 +165,7 @@ struct ts_fleet_range ts_fleet_range_seen(const struct ts_tenant_id *tenant,
 
 struct ts_fleet_range ts_fleet_range_notices(const struct ts_tenant_id *tenant);
 struct ts_fleet_range ts_fleet_range_schedules(const struct ts_tenant_id *tenant);
-/* The pages of all lists of a schedule. */
+/* This range contains the pages of all lists of a schedule. */
 struct ts_fleet_range ts_fleet_range_listings(const struct ts_tenant_id *tenant,
                                               const struct ts_schedule_name *name);
 
@@ -203,7 +204,8 @@ bool ts_fleet_key_is_seen(struct ts_bytes key, struct ts_fleet_seen_key *ret_see
 
 /* ---- places ---- */
 
-/* The numbers that the router maps to stores. For targets, see ts_coord_target_home (target_shard.h). */
+/* Returns the number that the router maps to a store. For targets, see ts_coord_target_home
+ * (target_shard.h). */
 uint64_t ts_fleet_route_of_finding(const struct ts_fleet_finding *finding);
 
 #endif

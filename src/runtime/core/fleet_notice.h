@@ -42,7 +42,7 @@ struct ts_notice_id ts_notice_id_of(const struct ts_tenant_id *tenant, const str
 
 bool ts_notice_is_done(const struct ts_fleet_notice *notice, struct ts_bytes sink);
 
-/* The pause after a try that failed: it doubles from 1 second to 10 minutes. */
+/* Returns the pause after this number of failed tries: it doubles from 1 second to 10 minutes. */
 uint64_t ts_notice_pause_ms(uint64_t tries);
 
 #endif

@@ -33,7 +33,7 @@ enum {
 
 /* A stored list of targets; {0}: none. */
 struct ts_schedule_list {
-    uint64_t id; /* a random number; part of the keys of its pages */
+    uint64_t id; /* a random number, which is part of the keys of the list's pages */
     uint32_t pages;
     uint64_t targets;
 };
@@ -44,7 +44,7 @@ struct ts_fleet_schedule {
     uint64_t made_at_ms;
     uint64_t first_ms;    /* the first due time */
     uint64_t every_ms;    /* interval between due times */
-    uint64_t last_due_ms; /* due times up to this one are started or skipped; 0: none */
+    uint64_t last_due_ms; /* due times up to last_due_ms are started or skipped; 0: none */
 
     /* The targets: a list, and requests to forges, which are asked again for every run. */
     struct ts_schedule_list list;

@@ -99,15 +99,15 @@ enum runtime__class runtime__class_of(struct ts_unit_error error);
      : runtime__class_of(error) == RUNTIME__PERMANENT ? (permanent)                                          \
                                                       : (stale_owner))
 
-/* The reason for parking after a Permanent error. */
+/* Returns the reason for parking after a Permanent error. */
 enum ts_park_reason ts_unit_error_park_reason(struct ts_unit_error error);
 
-/* The blame for a Retryable error whose tries are used up. */
+/* Returns the blame for a Retryable error whose tries are used up. */
 enum ts_blame ts_unit_error_blame(struct ts_unit_error error);
 
 const char *ts_unit_reason_label(enum ts_unit_reason reason); /* for metrics and logs */
 const char *ts_unit_reason_text(enum ts_unit_reason reason);  /* for people */
-/* The text of the reason with this label; NULL: the label is from another version. */
+/* Returns the text of the reason with this label; NULL: the label is from another version. */
 const char *ts_unit_label_text(struct ts_bytes label);
 
 /* ---- the worker itself ---- */

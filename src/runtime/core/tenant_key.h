@@ -20,7 +20,7 @@ struct ts_fleet_tenant_key {
     uint8_t bytes[TS_FLEET_TENANT_KEY_LEN];
 };
 
-/* `tenant` is the tenant's name, padded to 32 bytes as in coordination. */
+/* Derives the key of a tenant. `tenant` is the tenant's name, padded to 32 bytes as in coordination. */
 struct ts_fleet_tenant_key ts_fleet_tenant_key_of(const uint8_t secret[static TS_FLEET_SECRET_LEN],
                                                   struct ts_bytes tenant);
 

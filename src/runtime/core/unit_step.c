@@ -194,8 +194,8 @@ static struct ts_unit_wish on_part_durable(const struct ts_unit *unit) {
     return unit->is_stopping ? release(TS_BLAME_NOBODY) : wish(TS_WISH_CHECKPOINT);
 }
 
-/* Each conflict means that another worker has made progress with the target, so the number of conflicts has
- * no limit. */
+/* Begins the next attempt. Each conflict means that another worker has made progress with the target, so the
+ * number of conflicts has no limit. */
 static struct ts_unit_wish on_conflict(struct ts_unit *unit) {
     unit->n++;
     unit->phase = TS_PHASE_MIRROR_SYNC;
@@ -235,8 +235,8 @@ static struct ts_unit_wish lose(struct ts_unit *unit) {
     return stop(unit, TS_PHASE_LEASE_LOST, TS_UNIT_END_LOST);
 }
 
-/* A sync that fails slowly is repeated less often. Otherwise a host that hangs would keep the jobs from the
- * repositories of other hosts. */
+/* A failed sync that took long counts as several tries, so it is repeated less often. Otherwise a host that
+ * hangs would keep the jobs from the repositories of other hosts. */
 static struct ts_unit_wish on_failed(struct ts_unit *unit, const struct ts_unit_event *event) {
     const struct ts_unit_error error = event->error;
     if (unit->wish.kind == TS_WISH_RELEASE)

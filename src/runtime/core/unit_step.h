@@ -75,7 +75,7 @@ enum ts_unit_end {
 struct ts_unit_wish {
     enum ts_wish_kind kind;
     bool repair;                /* for sync */
-    bool continues;             /* for scan: it continues after a part, with the same mirror and progress */
+    bool continues;             /* for scan: continues after a part, with the same mirror and progress */
     bool is_new;                /* stage_and_flip: false if only the run number changes */
     bool with_faults;           /* stage_and_flip: some objects could not be read, even after a repair */
     uint32_t n;                 /* stage_and_flip: number of the attempt */

@@ -129,8 +129,9 @@ struct streaks {
     unsigned released;
 };
 
-/* A unit is handed back if its host has asked for a pause, for example. The first pauses are short, so that these
- * units do not delay those of other hosts; later ones are long, because there may be nothing else to claim. */
+/* Waits after a unit was handed back, for example because its host has asked for a pause. The first pauses
+ * are short, so that such units do not delay units of other hosts. Later pauses are long, because there may
+ * be nothing else to claim. */
 static void wait_after_release(struct runtime__job *job, unsigned count) {
     const uint64_t wait_ms = (uint64_t)count * RELEASED_STEP_MS;
     runtime__wait_ms(job->crew, wait_ms < RELEASED_MAX_MS ? wait_ms : RELEASED_MAX_MS);
@@ -218,8 +219,8 @@ static bool must_stop(void *context) {
     return atomic_load(&job->progress.stop);
 }
 
-/* A call to a store that does not answer ends when the lease is lost. If the worker is asked to stop, it waits:
- * a part may still be stored, and the lease handed back. */
+/* Whether calls to stores must end: the lease is lost. If the worker is asked to stop, the calls continue: a
+ * part may still be stored, and the lease handed back. */
 static bool is_lost(void *context) {
     const struct runtime__job *job = context;
     return ts_coord_keeper_is_lost(job->keeper);
@@ -283,7 +284,8 @@ static void count_progress(struct runtime__crew *crew) {
     }
 }
 
-/* The caller's thread copies the stop flag to the scans, because a signal handler can only set a flag. */
+/* Copies the stop flag to the scans until all jobs have ended. The caller's thread does this, because a
+ * signal handler can only set a flag. */
 static void supervise(struct runtime__crew *crew) {
     pthread_mutex_lock(&crew->lock);
     while (crew->running > 0) {

@@ -104,7 +104,7 @@ static bool conclude(struct telling *telling, struct ts_infra_error *ret_error) 
         pause_ms = herald->pause_ms = asked_s * 1000;
     }
     if (runtime__is_asked_to_stop(herald->crew))
-        pause_ms = 0; /* other workers may continue at once */
+        pause_ms = 0; /* other workers may take the notice at once */
     return ts_notice_return(coord, &telling->taken, &telling->next, pause_ms, ret_error);
 }
 

@@ -48,7 +48,7 @@ struct runtime__crew {
     enum ts_crew_result result;
     struct ts_crew_error error;
     uint64_t sweep_at_ns;   /* time of the next sweep, by the monotonic clock; 0: none is due */
-    uint64_t pinned;        /* runs with other rules, as reported last */
+    uint64_t pinned;        /* last reported number of runs with other rules */
     bool is_tidying;        /* a job completes runs */
     pthread_mutex_t events; /* held while an event is reported; no other lock is held with it */
 };
@@ -61,7 +61,7 @@ void runtime__report(struct runtime__crew *crew, const struct ts_crew_event *eve
 
 /* Waits for this time, or until the worker ends or is asked to stop. */
 void runtime__wait_ms(struct runtime__crew *crew, uint64_t ms);
-/* For a thread that runs longer than the jobs: waits for this time, or until the worker is asked to stop. */
+/* Waits for this time, or until the worker is asked to stop. For a thread that runs longer than the jobs. */
 void runtime__sleep_ms(const struct runtime__crew *crew, uint64_t ms);
 bool runtime__is_over(struct runtime__crew *crew);
 

@@ -22,7 +22,8 @@ struct runtime__news {
     bool no_memory;
 };
 
-/* For ts_notice_findings: keeps the finding if it is open. The context is a struct runtime__news. */
+/* Keeps the finding if it is open. A callback for ts_notice_findings; the context is a struct
+ * runtime__news. */
 void runtime__news_keep(void *context, const struct ts_noticed *noticed);
 void runtime__news_release(struct runtime__news *news);
 

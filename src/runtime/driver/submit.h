@@ -33,7 +33,7 @@ struct ts_submit_error {
     struct ts_coord_detail detail;
 };
 
-/* On failure ret_error says why; a repeated call continues. */
+/* Submits the run. On failure ret_error says why; a repeated call continues. */
 bool ts_submit(struct ts_coord *coord, const struct ts_submission *submission,
                struct ts_submitted *ret_submitted, struct ts_submit_error *ret_error);
 

@@ -374,8 +374,8 @@ static void unit_init(struct runtime__unit *unit, struct runtime__job *job,
                      &(struct ts_durable_run){.number = guard->number, .rules = job->crew->rules.rules});
 }
 
-/* Other threads use the progress at the same time. If the worker is asked to stop, the worker's own thread
- * sets the stop flag again. */
+/* Clears the progress field by field, because other threads use it at the same time. If the worker is asked
+ * to stop, the worker's own thread sets the stop flag again. */
 static void progress_clear(struct ts_scan_progress *progress) {
     atomic_store(&progress->objects, 0);
     atomic_store(&progress->objects_total, 0);

@@ -29,7 +29,7 @@ struct runtime__unit {
     struct ts_item_receipt const *item;
     enum ts_unit_phase phase; /* phase before the last event */
     const char *reason;       /* the label of the last failure; NULL: none */
-    const char *text;         /* the same reason, as a text for people */
+    const char *text;         /* the reason of the last failure, as a text for people */
     bool is_sick;
     bool is_covered;
     bool is_new; /* the last flip made a scan visible */
@@ -59,23 +59,24 @@ struct ts_unit_event runtime__failed(enum ts_durable_end end, const struct ts_du
 
 bool runtime__is_lost(const struct runtime__unit *unit);
 
-/* Why the stop flag is set. */
+/* Returns the event for the reason why the stop flag is set: lease lost, or asked to stop. */
 struct ts_unit_event runtime__stopped(const struct runtime__unit *unit);
 
-/* The path of the unit's repository, or of its mirror, which the wish `sync` refreshes. On failure passes the
- * event to the core, and returns NULL. */
+/* Returns the path of the unit's repository, or of its mirror, which the wish `sync` refreshes. On failure
+ * passes the event to the core, and returns NULL. */
 const char *runtime__locate(struct runtime__unit *unit);
 void runtime__mirror_release(struct runtime__unit *unit);
 
 /* Carries out `sync` or `scan`, and passes all its events to the core. */
 void runtime__scan(struct runtime__unit *unit);
 
-/* Wishes that callbacks of the scanner also carry out. Each function returns the event that answers the wish. */
+/* Functions that carry out wishes, also in callbacks of the scanner. Each returns the event that answers the
+ * wish. */
 struct ts_unit_event runtime__part(struct runtime__unit *unit, const struct ts_durable_part *part);
 struct ts_unit_event runtime__checkpoint(struct runtime__unit *unit);
 struct ts_unit_event runtime__sleep(struct runtime__unit *unit);
 
-/* The result of the scan, for stage. Borrows from the unit. */
+/* Returns the result of the scan, for stage. It borrows from the unit. */
 struct ts_durable_scan runtime__scan_result(const struct runtime__unit *unit);
 
 /* Releases the report. */

@@ -28,7 +28,7 @@
 
 enum {
     SELECTED_MAX = 128,
-    PAGES_MAX = 2, /* pages that wait for the flip: its batch has room for them */
+    PAGES_MAX = 2, /* pages that wait for the flip: the flip's batch has room for this number */
 };
 
 /* After this many bytes of new ids a part is due, even if its time has not come. */
@@ -56,7 +56,7 @@ static void pages_release(struct runtime__pages *pages) {
 
 /* ---- calls of the scanner ---- */
 
-/* A failure ends the scan; the core decides how to continue. */
+/* Passes the event to the core, and ends the scan. The core decides how to continue. */
 static bool settle(struct runtime__unit *unit, const struct ts_unit_event *event) {
     runtime__step(unit, event);
     unit->is_settled = true;
@@ -305,7 +305,7 @@ static struct ts_unit_event why_failed(const struct ts_scan_error *error) {
     return error->git == TS_GIT_IO ? why_unreadable(error->os_error) : failed(TS_UNIT_DAMAGED_ORIGIN);
 }
 
-/* The event for the end of a scan that no callback has ended. */
+/* Returns the event for the end of a scan that no callback has ended. */
 static struct ts_unit_event judge(struct runtime__unit *unit, enum ts_scan_outcome outcome,
                                   const struct ts_scan_error *error, const char *path) {
     if (atomic_load(&unit->job->progress.stop))

@@ -10,7 +10,7 @@
 
 /* {0} is empty. */
 struct durable__change {
-    struct ts_fleet_finding *ids; /* the added findings, then the removed ones, each part sorted */
+    struct ts_fleet_finding *ids; /* the added findings, then the removed findings, each part sorted */
     size_t came_count, went_count;
     bool is_blind; /* the target's current findings cannot be read */
 };

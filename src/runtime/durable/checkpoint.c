@@ -32,7 +32,7 @@ static enum ts_error_variant try_once(struct ts_durable *durable, const struct t
                      ts_coord_session_checkpoint(session, op_id, &cursor, ret_outcome, ret_detail));
 }
 
-/* The op id makes it safe to repeat an operation whose reply was lost. */
+/* Moves the cursor to the frontier. The op id makes it safe to repeat the operation if its reply was lost. */
 static enum ts_durable_end move(struct ts_durable *durable, const struct ts_checkpoint_receipt **ret_receipt,
                                 struct ts_durable_detail *ret_detail) {
     struct ts_frontier_cursor at;

@@ -8,7 +8,7 @@
 /* ---- keys ---- */
 
 struct batch_read {
-    struct ts_coord_call *calls; /* one for each place */
+    struct ts_coord_call *calls; /* one call for each place */
     struct ts_rows *rows;
     struct ts_bytes *bytes; /* keys of all calls */
     size_t *indexes;        /* the callers' indexes of these keys */

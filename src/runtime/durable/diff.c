@@ -39,8 +39,8 @@ struct named {
 /* A finding that has entries. */
 struct about {
     struct ts_fleet_finding id;
-    size_t from, count;         /* its events */
-    size_t first_pair, pairs;   /* its entries */
+    size_t from, count;         /* the events of the finding */
+    size_t first_pair, pairs;   /* the entries of the finding */
     bool had_before, has_after; /* at first only in targets with events, later in any target */
     struct ts_fleet_finding_record record;
 };

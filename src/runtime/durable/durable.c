@@ -327,9 +327,9 @@ static bool is_marked(const struct recall *recall, const struct ts_attempt *leas
     return false;
 }
 
-/* Pages of hits that neither the target's record nor this run needs are not used, because a sweep may remove
- * them at any time. Pages of other runs that have a mark are not used either, because their flip may never
- * have happened. */
+/* Takes a page of hits, or ignores it. Pages that neither the target's record nor this run needs are ignored,
+ * because a sweep may remove them at any time. Pages of other runs that have a mark are also ignored, because
+ * their flip may never have happened. */
 static void visit_hits(struct recall *recall, const struct ts_row *row) {
     struct ts_durable *durable = recall->durable;
     struct ts_fleet_hits_key key;
@@ -437,7 +437,8 @@ static void take_mark(struct recall *recall, const struct ts_row *row) {
     recall->is_enough = recall->no_memory;
 }
 
-/* The marks are read before the pages: a mark that comes later belongs to pages that no sweep has seen yet. */
+/* Reads the marks before the pages: a mark that is added later belongs to pages that no sweep has seen
+ * yet. */
 static enum ts_durable_end read_marks(struct recall *recall, struct ts_durable_detail *ret_detail) {
     struct ts_durable *durable = recall->durable;
     durable->has_doubtful_hits = false;

@@ -63,7 +63,7 @@ void ts_durable_free(struct ts_durable *durable); /* accepts NULL */
 /* How a call ended. */
 enum ts_durable_end {
     TS_DURABLE_OK,
-    TS_DURABLE_CONFLICT,  /* flip: the target has changed since it was read */
+    TS_DURABLE_CONFLICT,  /* flip: the target has changed since it was last read */
     TS_DURABLE_UNKNOWN,   /* flip: the flip may have been done; call look_up */
     TS_DURABLE_FAILED,    /* the error says why */
     TS_DURABLE_OWN_FAULT, /* the fault says why */
@@ -75,7 +75,7 @@ struct ts_durable_detail {
     struct ts_fleet_worker_fault fault;
 };
 
-/* The reason, of class StaleOwner, for an error that refused an operation under a lease. */
+/* Returns the reason, of class StaleOwner, for an error that refused an operation under a lease. */
 enum ts_unit_reason ts_durable_reason_of_loss(enum ts_error_variant error);
 
 /* The run: its number and the rules that it is pinned to. */
@@ -135,7 +135,7 @@ struct ts_durable_part {
     uint64_t objects; /* objects scanned so far, for the progress of the shard */
 };
 
-/* The receipt is borrowed until the next begin. */
+/* Makes the part durable. The receipt is borrowed until the next begin. */
 enum ts_durable_end ts_durable_part(struct ts_durable *durable, const struct ts_durable_part *part,
                                     const struct ts_item_receipt **ret_receipt,
                                     struct ts_durable_detail *ret_detail);
@@ -149,10 +149,10 @@ struct ts_durable_scan {
     const struct ts_report *report;
     uint8_t refs[32];             /* digest of the refs that were scanned */
     struct ts_bytes tips;         /* binary ids of the tips of these refs, one after the other */
-    struct ts_bytes again;        /* ids that the next scan must read again, in the same form */
+    struct ts_bytes again;        /* binary ids that the next scan must read again, one after the other */
     struct ts_durable_pages hits; /* pages that no part has made durable */
     uint64_t objects;
-    bool has_hits;    /* there are hits: in these pages, or in recalled ones */
+    bool has_hits;    /* there are hits: in the pages of `hits`, or in recalled pages */
     bool with_faults; /* some objects could not be read: the next run reads everything again */
     uint32_t n;       /* number of the attempt */
 };

@@ -66,7 +66,7 @@ struct ts_found {
     uint64_t occurrences;
     bool knows_head; /* HEAD is known for at least one target */
     bool is_in_head;
-    struct ts_target_id first_target; /* the first target by id, and its first occurrence */
+    struct ts_target_id first_target; /* the target with the smallest id */
     struct ts_fleet_seen first;
     struct ts_bytes first_address; /* of the first target, if wanted; empty: the target is changing */
 };

@@ -248,7 +248,7 @@ static bool settle(struct list *list) {
     return !is_again || durable__current_read(&list->current, list->coord, &list->query->tenant, list->error);
 }
 
-/* Even indexes are records of findings, odd ones triages. */
+/* Takes a row for a group: even indexes are records of findings, odd indexes are triages. */
 static bool take_texts(void *context, size_t index, const struct ts_row *row) {
     struct list *list = context;
     struct group *group = &list->groups[index / 2];

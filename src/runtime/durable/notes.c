@@ -54,8 +54,8 @@ struct reading {
     void *context;
 };
 
-/* Even indexes are units, odd ones notes. Damaged records are omitted: names and reasons are only for
- * people. */
+/* Passes a record to the caller: even indexes are units, odd indexes are notes. Damaged records are omitted,
+ * because only people read names and reasons. */
 static bool take(void *context, size_t index, const struct ts_row *row) {
     const struct reading *reading = context;
     struct ts_fleet_unit unit;

@@ -213,7 +213,8 @@ static struct ts_bytes copy_text(char *to, size_t size, struct ts_bytes text) {
     return ts_bytes_of(to, len);
 }
 
-/* A damaged record is omitted; the notice then covers only the other findings. */
+/* Takes a record of one finding. A damaged record is omitted; the notice then covers only the other
+ * findings. */
 static bool take_row(void *context, size_t index, const struct ts_row *row) {
     struct gathering *gathering = context;
     struct known *known = &gathering->known[index / KEYS_EACH];

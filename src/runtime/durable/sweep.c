@@ -43,7 +43,7 @@ struct sweep {
     struct ts_fleet_waste_key key;
     struct ts_fleet_waste waste;
     uint64_t mark_version;
-    struct ts_attempt sure; /* the caller's lease if all its writes were answered; otherwise 0 */
+    struct ts_attempt sure; /* the caller's lease if all writes of that lease were answered; otherwise 0 */
     uint64_t limit_ms;      /* limit for batches on other stores, from the mark's run */
     struct ts_durable_stop stop;
 };

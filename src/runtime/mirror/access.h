@@ -46,10 +46,10 @@ struct ts_mirror_access {
     struct ts_mirror_host *hosts;
     size_t count;
     size_t capacity;
-    struct ts_private_file file; /* hosts borrow from it */
+    struct ts_private_file file; /* the bytes of the file, from which `hosts` borrow */
 };
 
-/* On failure ret_access is unchanged. */
+/* Reads the file. On failure returns false, and ret_access is unchanged. */
 bool ts_mirror_access_load(const char *path, struct ts_mirror_access *ret_access,
                            struct ts_private_error *ret_error);
 

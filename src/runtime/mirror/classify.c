@@ -104,7 +104,7 @@ static const struct row local_rows[] = {
     {") is corrupt", TS_UNIT_MIRROR_DAMAGED}, /* packed object … (stored in …) */
     {"cannot read existing object", TS_UNIT_MIRROR_DAMAGED},
     {"COLLISION FOUND",
-     TS_UNIT_MIRROR_DAMAGED}, /* the received object is intact, but the stored one is not */
+     TS_UNIT_MIRROR_DAMAGED}, /* the received object is intact, but the stored object is not */
     {"unresolved delta", TS_UNIT_MIRROR_DAMAGED},
 };
 
@@ -209,8 +209,8 @@ static bool read_date(struct ts_bytes value, time_t *ret_s) {
     return *ret_s >= 0;
 }
 
-/* The pause that the host asks for, at most one day. Returns false if the host names no pause. A date counts
- * from the date of the response, because the clocks may differ. */
+/* Reads the pause that the host asks for, at most one day. Returns false if the host names no pause. A date
+ * counts from the date of the response, because the clocks may differ. */
 static bool read_pause(struct ts_bytes text, uint64_t *ret_s) {
     const struct ts_bytes value = header(text, "retry-after:");
     time_t until_s, now_s;

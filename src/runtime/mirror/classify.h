@@ -28,8 +28,8 @@ struct mirror__verdict {
     bool is_name; /* a host name was not resolved; resolve.h finds out why */
 };
 
-/* `text` is the end of git's standard error, with the HTTP headers (GIT_TRACE_CURL). Lines about a fault of
- * this machine count only if `may_be_own`. */
+/* Classifies a failed call. `text` is the end of git's standard error, with the HTTP headers
+ * (GIT_TRACE_CURL). Lines about a fault of this machine count only if `may_be_own`. */
 struct mirror__verdict mirror__classify(struct ts_bytes text, bool may_be_own);
 
 /* Whether the last response over HTTP was made by git on the server. Any other response without lines, such

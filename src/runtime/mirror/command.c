@@ -146,7 +146,8 @@ static const char *quote(struct mirror__command *command, const char *value) {
     return quoted;
 }
 
-/* ssh uses only the key and the hosts that the operator's file names: no agent, no default keys, no ~/.ssh. */
+/* Sets how ssh is called: only with the key and the hosts that the operator's file names, without agent,
+ * default keys and ~/.ssh. */
 static void put_ssh(struct mirror__command *command, const struct ts_mirror_host *host,
                     const struct ts_mirrors_options *options) {
     const char *known = host != NULL && host->known_hosts != NULL ? host->known_hosts : "/dev/null";
@@ -178,7 +179,7 @@ static bool read_password(const char *path, char ret_password[static PASSWORD_MA
     return len > 0;
 }
 
-/* git's credential helper copies the credentials from a file in memory, through a descriptor. So they are
+/* Passes the credentials to git's credential helper in a file in memory, through a descriptor. So they are
  * neither in the list of processes nor on disk. git asks the helper only for this host. */
 static bool put_credentials(struct mirror__command *command, const struct ts_mirror_host *host,
                             const struct mirror__address *address) {

@@ -21,7 +21,7 @@ enum { MIRROR__WORDS_MAX = 80, MIRROR__VARIABLES_MAX = 32 };
 /* The parts of the address that decide how git is called. They borrow from the address. */
 struct mirror__address {
     struct ts_bytes scheme;
-    struct ts_bytes host; /* with the port, if the address has one */
+    struct ts_bytes host; /* with the port, if the address has a port */
     struct ts_bytes name; /* the host's name only */
 };
 
@@ -42,7 +42,7 @@ struct mirror__command {
     struct ts_arena arena;
 };
 
-/* On failure returns false and fills in the failure. */
+/* Prepares the parts that all calls share. On failure returns false and fills in the failure. */
 bool mirror__command_init(struct mirror__command *command, const struct ts_mirrors_options *options,
                           const struct ts_mirror_request *request, struct ts_mirror_failure *ret_failure);
 void mirror__command_release(struct mirror__command *command);

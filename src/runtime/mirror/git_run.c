@@ -33,7 +33,8 @@ static void end_group(int number) {
     (void)kill(0, SIGKILL);
 }
 
-/* The guard is a copy of the worker: it must not hold connections, files of stores or the locks of other mirrors. */
+/* Closes the other descriptors of the worker. The guard is a copy of the worker, and must not hold
+ * connections, files of stores or the locks of other mirrors. */
 static void close_others(const struct mirror__git *git, const int ends[PIPES]) {
     const int kept[] = {ends[OUTPUT],  ends[MESSAGES], ends[LIFE],
                         git->input_fd, git->lock_fd,   git->secret_fd};
@@ -73,7 +74,7 @@ _Noreturn static void be_git(const struct mirror__git *git, const int ends[PIPES
     const int input = git->input_fd >= 0 ? git->input_fd : open("/dev/null", O_RDONLY | O_CLOEXEC);
     reset_signals();
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)signal(SIGXFSZ, SIG_IGN); /* so that git reports why it fails */
+    (void)signal(SIGXFSZ, SIG_IGN); /* so that git itself reports why it fails */
     if (git->file_max > 0)
         (void)setrlimit(RLIMIT_FSIZE, &(struct rlimit){git->file_max, git->file_max});
     /* Not RLIMIT_AS: git maps whole packs, which takes no memory. */
@@ -120,7 +121,7 @@ struct running {
     uint64_t end_ns;
 };
 
-/* The guard is reaped last. Until then, no other process group can get its number. */
+/* Kills the group. The guard is reaped last; until then, no other process group can get its number. */
 static void kill_group(const struct running *running, enum mirror__git_end end) {
     if (running->result->end == MIRROR__GIT_EXITED)
         running->result->end = end;

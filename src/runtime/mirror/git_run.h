@@ -27,8 +27,8 @@ struct mirror__git {
     const char *const *arguments;   /* the words after "git"; ends with NULL */
     const char *const *environment; /* NAME=VALUE, ends with NULL; git gets no other variables */
     int input_fd;                   /* git's standard input; -1: empty */
-    int lock_fd;                    /* inherited; -1: none */
-    int secret_fd;                  /* inherited; -1: none */
+    int lock_fd;                    /* inherited by git; -1: none */
+    int secret_fd;                  /* inherited by git; -1: none */
     uint64_t time_max_ms;
     /* The largest file, in bytes, that git may write; a write beyond it fails. 0: no limit. */
     uint64_t file_max;
@@ -39,7 +39,7 @@ struct mirror__git {
 };
 
 enum mirror__git_end {
-    MIRROR__GIT_EXITED,  /* `status` is its exit status */
+    MIRROR__GIT_EXITED,  /* `status` is git's exit status */
     MIRROR__GIT_STOPPED, /* the caller was asked to stop */
     MIRROR__GIT_TIMED_OUT,
     MIRROR__GIT_TOO_LARGE, /* the folder or git's output is larger than its limit */

@@ -25,7 +25,8 @@ static bool add(struct mirror__refs *refs, struct mirror__ref ref) {
 
 /* ---- parsing ---- */
 
-/* git checks the names of refs that it stores. This code writes HEAD itself, so it checks that name. */
+/* Whether the name is safe for HEAD. git checks the names of refs that git stores, but this code writes HEAD
+ * itself. */
 static bool is_safe_name(const char *name) {
     if (strncmp(name, "refs/", 5) != 0 || strlen(name) > 1000 || strstr(name, "..") != NULL)
         return false;
@@ -116,7 +117,7 @@ static char *copy(struct mirror__listing *listing, const char *begin, struct ts_
     return kept;
 }
 
-/* Patterns match as in a scan: '*' also matches slashes. */
+/* Chooses the refs that match a pattern. Patterns match as in a scan: '*' also matches slashes. */
 static bool choose_pattern(struct mirror__listing *listing, struct ts_bytes text,
                            struct mirror__refs *wanted) {
     const bool is_full = ts_bytes_starts_with(text, TS_BYTES("refs/"));
@@ -224,7 +225,7 @@ bool mirror__head_write(const struct mirror__listing *listing, const char *path)
     return close(fd) == 0 && is_written && rename(lock, file) == 0;
 }
 
-/* Both lists are sorted. HEAD is compared separately. */
+/* Compares the mirror's refs with the wanted refs; both lists are sorted. HEAD is compared separately. */
 static bool compare_refs(struct mirror__listing *listing, const struct mirror__refs *wanted,
                          const struct ts_git_refs *found, struct mirror__state *state) {
     size_t at = 0;

@@ -37,7 +37,7 @@ struct mirror__listing {
     const char *head; /* the branch that HEAD names; NULL: none */
     bool has_head;
     struct ts_git_oid head_oid;
-    char *output; /* owned; the texts are in it */
+    char *output; /* owned; the texts of the listing are in this memory */
     struct ts_arena arena;
 };
 

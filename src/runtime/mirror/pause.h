@@ -13,7 +13,7 @@ enum { MIRROR__PAUSES = 64 };
 struct mirror__pauses {
     pthread_mutex_t lock; /* guards everything below; no other lock is held with it */
     struct {
-        uint64_t host;   /* hash of its name and port */
+        uint64_t host;   /* hash of the host's name and port */
         uint64_t end_ns; /* 0: free */
     } hosts[MIRROR__PAUSES];
 };

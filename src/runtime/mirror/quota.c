@@ -29,8 +29,8 @@ struct entries {
     uint64_t size;
 };
 
-/* A worker is changing this mirror, or was killed while it did so. Removes what a killed worker left, because
- * this slot may never be used again. Returns the size of the remaining files. */
+/* Called for a mirror that a worker is changing, or was changing when it was killed. Removes what a killed
+ * worker left, because this slot may never be used again. Returns the size of the remaining files. */
 static uint64_t clean(const char *lock_path) {
     struct mirror__slot slot;
     if (!mirror__slot_of_lock(&slot, lock_path))

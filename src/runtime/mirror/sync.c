@@ -479,7 +479,8 @@ static void forget(struct sync *sync) {
     mirror__listing_release(&sync->listing);
 }
 
-/* Another process may evict the mirror before the lock is shared; then the mirror is made again. */
+/* Makes the mirror current, and takes a shared lock. Another process may evict the mirror before the lock is
+ * shared; then the mirror is made again. */
 static bool sync_and_share(struct sync *sync) {
     for (unsigned try = 0; try < SHARE_TRIES; try++) {
         sync->size = 0;
