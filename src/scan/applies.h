@@ -2,8 +2,8 @@
  * Remembers whether rules apply to paths.
  *
  * A finding has a location for each commit that added it, mostly at the same path, and generic rules name
- * dozens of patterns for paths. Answers are remembered by rule and text of the path; an answer may replace
- * another one.
+ * dozens of patterns for paths. Answers are remembered by rule and text of the path. A new answer may
+ * replace an old one.
  */
 #ifndef TS_SCAN_APPLIES_H
 #define TS_SCAN_APPLIES_H

@@ -1,4 +1,4 @@
-/* libarchive, loaded for the first archive: see os/late_library.h. */
+/* Loads libarchive when the first archive is read: see os/late_library.h. */
 #ifndef TS_SCAN_ARCHIVE_LATE_H
 #define TS_SCAN_ARCHIVE_LATE_H
 

@@ -1,13 +1,13 @@
 /*
- * The report: hits and their places, sorted (sightings.c, finding_rows.c), and everything else that it has.
+ * Makes the report: hits and their places, sorted (sightings.c, finding_rows.c), and its other parts.
  *
  *   locations, sorted ──┐
  *                       ├──> sightings (finding, location, hit), without allowed ones ──sorted──> findings
  *   hits of each ───────┘
  *
- * Threads add everything in any order, so all of it is sorted. A finding has one occurrence for each
- * location: the first hit in it. Decisions that depend on a text, such as a path, use the original; every
- * text in the report is masked once all secrets are known.
+ * Threads add hits and locations in any order, so both are sorted. A finding has one occurrence for each
+ * location: the first hit at that location. Decisions that depend on a text, such as a path, use the original
+ * text. Every text in the report is masked once all secrets are known.
  */
 #include "assemble_impl.h"
 #include "masking.h"
@@ -32,7 +32,7 @@ const char *scan__assembly_mask_cstring(struct scan_assembly *a, const char *tex
 
 static void mask_rows(struct scan_assembly *a) {
     struct ts_report *report = &a->report;
-    a->pass->masks.late_steps = 0; /* the remaining texts are few, and say why the others are masked */
+    a->pass->masks.late_steps = 0; /* the remaining texts are few, and say why others are masked */
     for (size_t i = 0; i < report->target_count; i++)
         report->targets[i].name = scan__assembly_mask(a, report->targets[i].name);
     for (size_t i = 0; i < report->rule_change_count; i++) {
@@ -82,7 +82,8 @@ static bool add_targets(struct scan_assembly *a) {
     return true;
 }
 
-/* Masking changes the ids, and the profile may belong to other scans, too. */
+/* Copies the ids of a rule change, because masking changes them, and the profile may belong to other scans,
+ * too. */
 static bool own_rule_ids(struct scan_assembly *a, struct ts_report_rule_change *change) {
     const char **ids = ts_arena_take(a->arena, change->count * sizeof *ids);
     if (ids == NULL)
@@ -93,8 +94,8 @@ static bool own_rule_ids(struct scan_assembly *a, struct ts_report_rule_change *
     return true;
 }
 
-/* Adds the targets' own changes first: such a profile belongs to one target. The user's changes are in
- * several profiles, but are reported once. */
+/* Adds changes of rules. Changes by targets come first: the profile with such a change belongs to one target.
+ * Changes by the user are in several profiles, but are reported once. */
 static bool add_rule_changes(struct scan_assembly *a) {
     const struct scan_pass *pass = a->pass;
     size_t count = 0;
@@ -133,8 +134,8 @@ static bool add_rule_changes(struct scan_assembly *a) {
     return true;
 }
 
-/* Returns whether the whole history of the target was scanned. If so, a finding that was not found does not
- * exist. */
+/* Returns whether the whole history of the target was scanned. If so, a finding that the scan did not find
+ * does not exist. */
 static bool is_all(const struct scan_pass *pass, const struct scan_target *target) {
     const struct ts_scan_options *options = pass->options;
     bool is_selected = options->ref_count + options->branch_count + options->commit_count > 0 ||
@@ -143,7 +144,7 @@ static bool is_all(const struct scan_pass *pass, const struct scan_target *targe
            !is_selected && target->row.missing_by_design + target->row.cut_commits == 0;
 }
 
-/* Reports allow entries whose id matched nothing: the id may have been made with another salt. */
+/* Reports allow entries whose id matched no finding: the id may have been made with another salt. */
 static void note_unmet(struct scan_assembly *a) {
     struct scan_pass *pass = a->pass;
     if (pass->faults.total > 0 || pass->limits_hit > 0 || scan__was_stopped(pass))
@@ -209,7 +210,8 @@ static struct scan_assembly begin(struct scan_pass *pass, struct ts_arena *arena
     return a;
 }
 
-/* Every omission is counted and reported. */
+/* Adds a row that counts the findings below the minimum confidence: a report counts everything that it
+ * omits. */
 static bool add_unsure(struct scan_assembly *a) {
     size_t count = a->report.suppression_count;
     if (a->unsure.findings == 0)

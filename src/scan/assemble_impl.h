@@ -13,7 +13,7 @@
 /* Number of remembered masked texts, a power of two: paths and authors repeat. */
 #define SCAN_MASKED_COUNT 4096
 
-/* A hit at a location where it is reported. */
+/* A hit at a location where the hit is reported. */
 struct scan_sighting {
     uint32_t finding;
     uint32_t location;
@@ -26,7 +26,7 @@ struct scan_whereabouts {
     uint64_t head_count;
     uint64_t ref_count;
     uint32_t head;                 /* index of the location in HEAD */
-    uint32_t head_path;            /* the last path in HEAD, as a text of the hits */
+    uint32_t head_path;            /* the last path of the finding in HEAD, as a text of the hits */
     uint32_t refs[TS_REPORT_REFS]; /* names of refs, as texts of the hits */
     uint32_t ref_listed;
 };
@@ -51,14 +51,14 @@ struct scan_assembly {
     /* Where each finding is now, indexed by the first finding of its kin; NULL: unknown for all. */
     struct scan_whereabouts *whereabouts;
     struct scan_kin kin;
-    /* Indexed by the first finding of a kin: 1 + its highest confidence in the base of the current target, or
-     * 0 if the base does not have it. NULL: no base so far. */
+    /* Indexed by the first finding of a kin: 1 + the highest confidence of the kin in the base of the current
+     * target, or 0 if the base does not have the kin. NULL: no base so far. */
     uint8_t *before;
-    struct scan_masked_text *masked; /* hash table, by the lowest bits of their positions */
+    struct scan_masked_text *masked; /* hash table, by the lowest bits of the position of the text */
     uint32_t *commit_rows;           /* indexed by commit: its row in the report, or TS_REPORT_NONE */
     struct ts_report report;
     struct ts_report_suppression unsure; /* findings below the minimum confidence */
-    struct ts_finding_id *unlisted;      /* their ids; room for all findings */
+    struct ts_finding_id *unlisted;      /* ids of the `unsure` findings; room for all findings */
     size_t listed_max;
     bool is_cut; /* the pile reached the memory limit */
 };
@@ -73,7 +73,7 @@ static inline const struct scan_sighting *scan__assembly_sightings(const struct 
     return (const struct scan_sighting *)(const void *)a->sightings.bytes;
 }
 
-/* Masks a text; the result is in the arena, or the text itself. */
+/* Masks a text. Returns a text in the arena, or the text itself if nothing is masked. */
 struct ts_bytes scan__assembly_mask(struct scan_assembly *a, struct ts_bytes text);
 const char *scan__assembly_mask_cstring(struct scan_assembly *a, const char *text);
 

@@ -27,14 +27,14 @@ struct scan_attempt {
     uint_fast64_t bytes;
 };
 
-/* Call it before a target is opened. */
+/* Marks the state before an attempt. Call it before a target is opened. */
 struct scan_attempt scan__attempt_begin(struct scan_pass *pass);
 
 /* Returns true if the attempt failed because objects had moved, and another attempt is allowed. */
 bool scan__attempt_is_stale(struct scan_pass *pass);
 
-/* Restores the pass and the target. State for later scans is kept, because it is about objects, not about the
- * attempt. */
+/* Restores the pass and the target as they were before the attempt. State for later scans is kept, because it
+ * is about objects, not about the attempt. */
 void scan__attempt_undo(struct scan_pass *pass, struct scan_target *target,
                         const struct scan_attempt *attempt);
 

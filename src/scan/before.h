@@ -1,5 +1,5 @@
 /*
- * Finds out which findings a change adds, by comparing it with its base.
+ * Finds out which findings a change adds, by comparing the change with its base.
  *
  *   contents of the change ──look──> hits ──place──> locations, and if findings are reported there:
  *   its base: files that it changes or removes, then the others ──look──> more hits, at locations of the base
@@ -18,7 +18,8 @@
 #include "kin.h"
 #include "pass.h"
 
-/* The level of a hit at a location is 1 + its confidence there, or 0 if it is not reported there. */
+/* Compares the findings of a change with those of its base. The level of a hit at a location is 1 + its
+ * confidence there, or 0 if the hit is not reported there. */
 struct scan_before {
     struct scan_pass *pass;
     const struct scan_profile *profile;
@@ -29,19 +30,21 @@ struct scan_before {
     size_t level_capacity;
 };
 
-/* Call it after the contents of the change were scanned and placed; their locations begin at `location_first`.
- * Returns false when memory runs out; release it in any case. */
+/* Begins the comparison. Call it after the contents of the change were scanned and placed; their locations
+ * begin at `location_first`. Returns false when memory runs out; release `before` in any case. */
 bool scan__before_begin(struct scan_before *before, struct scan_pass *pass, uint32_t target,
                         size_t location_first);
 void scan__before_release(struct scan_before *before);
 
-/* Call it after contents of the base were scanned, before they are placed. Returns false when memory runs out. */
+/* Takes the new findings of the base. Call it after contents of the base were scanned, before they are
+ * placed. Returns false when memory runs out. */
 bool scan__before_update(struct scan_before *before);
 
 /* Returns whether a content of the base has a finding that the change has, too. */
 bool scan__before_matters(const struct scan_before *before, const struct scan_content *content);
 
-/* Returns true while a finding of the change was not found in the base: more of the base must be scanned. */
+/* Returns true while some finding of the change was not found in the base, so that more of the base must be
+ * scanned. */
 bool scan__before_is_open(const struct scan_before *before);
 
 #endif

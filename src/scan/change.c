@@ -16,7 +16,8 @@ struct base {
     struct ts_git_selection selection;
 };
 
-/* The base of the selection. For A..B also A itself, because B may contain a commit that was picked from A. */
+/* Finds the base of the selection. For A..B, A itself is also in the base, because B may contain a commit
+ * that was picked from A. */
 static enum ts_git_error find_base(struct ts_git_graph *graph, const struct ts_git_selection *selection,
                                    struct base *ret_base, struct ts_git_fault *ret_fault) {
     struct ts_git_selection base = {.tips_only = true, .without_parents = !selection->has_since};
@@ -75,14 +76,14 @@ struct comparison {
     struct scan_before before;
 };
 
-/* Looks at objects of the base, and places those with findings of the change. */
+/* Scans objects of the base, and places those with findings of the change. */
 static enum ts_git_error look_at_base(struct comparison *c, struct ts_git_set *set,
                                       struct ts_git_fault *ret_fault) {
     struct scan_pass *pass = c->visit->pass;
     struct scan_origins origins = scan__visit_origins(c->visit, c->graph, &c->base.selection);
     (void)scan__hits_contents(&pass->hits, &origins.content_first);
     origins.before = &c->before;
-    origins.head = NULL; /* HEAD may have the finding at a place where the base does not */
+    origins.head = NULL; /* HEAD may have the finding at a place where the base has none */
     atomic_store(&pass->progress->stage, TS_SCAN_STAGE_CONTENT);
     atomic_fetch_add(&pass->progress->objects_total, ts_git_set_count(set));
     enum ts_git_error error = scan__visit_set(c->visit, c->graph, set, ret_fault);
@@ -94,8 +95,8 @@ static enum ts_git_error look_at_base(struct comparison *c, struct ts_git_set *s
     return error == TS_GIT_OK ? scan__origins(&origins, ret_fault) : error;
 }
 
-/* Files that the change modifies, removes or moves are scanned first, because most findings of the change
- * come from there. */
+/* Scans the base until every finding of the change was found there. Files that the change modifies, removes
+ * or moves come first, because most such findings are in these files. */
 static enum ts_git_error look_before(struct comparison *c, const struct ts_git_selection *selection,
                                      struct ts_git_fault *ret_fault) {
     struct ts_report_target *row = &c->visit->target->row;

@@ -20,7 +20,8 @@ struct choosing {
     struct ts_scan_error *error;
 };
 
-/* A missing object is a fault if a ref names it. If the user gave its id, it is the user's error. */
+/* Checks that the object exists. A missing object is a fault if a ref names it. If the user gave the id, the
+ * user has made the error. */
 static enum ts_git_error check_tip(struct choosing *c, const char *name, const struct ts_git_oid *oid,
                                    struct ts_git_fault *ret_fault) {
     struct ts_git_oid given;
@@ -35,14 +36,15 @@ static enum ts_git_error check_tip(struct choosing *c, const char *name, const s
     return error == TS_GIT_MISSING ? error : TS_GIT_OK;
 }
 
-/* Returns whether the user's text is wrong, and not the repository. */
+/* Returns whether the error is in the user's text, and not in the repository. */
 static bool is_wrong_text(enum ts_git_error error) {
     return error == TS_GIT_NO_SUCH_REF || error == TS_GIT_BAD_REVISION || error == TS_GIT_NO_SUCH_PARENT ||
            error == TS_GIT_NO_UPSTREAM || error == TS_GIT_NO_REFLOG || error == TS_GIT_BAD_DATE ||
            error == TS_GIT_BAD_PATTERN || error == TS_GIT_NO_MATCH;
 }
 
-/* Returns DONE if it reported the error as a fault; the rest is still selected. */
+/* Reports an error. If the error is in the repository, it becomes a fault, the rest is still selected, and
+ * the function returns DONE. */
 static enum ts_scan_outcome complain(struct choosing *c, enum ts_git_error error,
                                      const struct ts_git_fault *fault) {
     char line[400];
@@ -70,7 +72,8 @@ static struct ts_git_oid *next_oid(struct choosing *c) {
     return &chosen->oids[chosen->count];
 }
 
-/* Names of refs contain no "..", so the text can only be meant as a range. */
+/* Returns whether the text is a range. Names of refs contain no "..", so such a text can only be meant as a
+ * range. */
 static bool is_range(const char *text) {
     size_t len = strlen(text);
     return strstr(text, "..") != NULL || strstr(text, "^-") != NULL ||
@@ -120,7 +123,8 @@ static enum ts_scan_outcome choose_branch(struct choosing *c, const char *name) 
     return TS_SCAN_DONE;
 }
 
-/* In a repository without commits, HEAD names a branch that does not exist yet. */
+/* Selects the commit of HEAD. In a repository without commits, HEAD names a branch that does not exist yet:
+ * then nothing is selected. */
 static enum ts_scan_outcome choose_head(struct choosing *c) {
     struct ts_git_fault fault = {.error = TS_GIT_OK};
     struct ts_git_oid *oid = next_oid(c);

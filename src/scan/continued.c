@@ -73,17 +73,17 @@ struct content_ref {
 struct placing {
     struct scan_continued *continued;
     struct scan_pass *pass;
-    struct content_ref *refs; /* blobs, by id */
+    struct content_ref *refs; /* blobs with hits, sorted by id */
     size_t ref_count;
-    bool *has_place; /* indexed by content, starting at the first one of this target */
+    bool *has_place; /* indexed by content, from the first content of this target on */
     struct scan_location *old;
     size_t old_count;
     struct scan_commit *commits; /* commits of the snapshot */
-    uint32_t *moved; /* indexed by commit of the snapshot: its index now; TS_REPORT_NONE: not added yet */
+    uint32_t *moved; /* indexed by commit of the snapshot: its new index; TS_REPORT_NONE: not added yet */
     size_t commit_count;
     uint32_t *slots; /* hash table of places that are FOUND, by content and path */
     size_t slot_count;
-    uint32_t head; /* commit of HEAD; TS_REPORT_NONE: not kept yet */
+    uint32_t head; /* commit of HEAD; TS_REPORT_NONE: not added yet */
     bool is_bad;   /* only a scan of the whole history can decide what to report */
 };
 
@@ -91,8 +91,8 @@ static int compare_content_refs(const void *a, const void *b) {
     return ts_git_oid_compare(&((const struct content_ref *)a)->oid, &((const struct content_ref *)b)->oid);
 }
 
-/* Moves the places of the snapshot from the pass into a copy, which also has room for one more place for each
- * item of the news. */
+/* Moves the places of the snapshot from the pass into a copy. The copy also has room for one further place
+ * for each item of the news. */
 static bool placing_init(struct placing *p) {
     struct scan_pass *pass = p->pass;
     const struct scan_mark *first = &p->continued->recall->before;
@@ -140,8 +140,8 @@ static void placing_release(struct placing *p) {
     free(p->slots);
 }
 
-/* The first content with this id; NULL: it has no hits. Only archives have several contents with one id, and
- * no snapshot has archives. */
+/* Returns the first content with this id; NULL: the object has no hits. Only archives have several contents
+ * with one id, and no snapshot has archives. */
 static const struct content_ref *find_content(const struct placing *p, const struct ts_git_oid *oid,
                                               size_t *ret_count) {
     size_t low = 0;
@@ -164,7 +164,7 @@ static struct scan_location *place_at(const struct placing *p, uint32_t index) {
     return &((struct scan_location *)(void *)p->pass->locations.bytes)[index];
 }
 
-/* The slot of a place of this content at this path. */
+/* Returns the slot of the place of this content at this path, or the free slot for it. */
 static uint32_t *slot_of(const struct placing *p, uint32_t content, uint32_t path) {
     size_t at = (size_t)ts_xxh64_of_id((uint64_t)content << 32 | path) & (p->slot_count - 1);
     while (p->slots[at] != TS_REPORT_NONE &&
@@ -196,7 +196,8 @@ static const struct scan_commit *commit_at(const struct placing *p, uint32_t ind
     return &((const struct scan_commit *)(const void *)p->pass->commits.bytes)[index];
 }
 
-/* The places of a commit come one after the other, so the last commit is usually the same. */
+/* Returns the index of a commit, which is added if needed. The places of a commit follow one another, so the
+ * commit is usually the one that was added last. */
 static uint32_t new_commit(struct placing *p, const struct ts_git_oid *oid) {
     size_t count = p->pass->commits.len / sizeof(struct scan_commit);
     if (count > p->continued->recall->before.commits &&
@@ -207,8 +208,8 @@ static uint32_t new_commit(struct placing *p, const struct ts_git_oid *oid) {
 
 /* ---- places ---- */
 
-/* Whether the object has no path here, because only a tag names it or it could not be traced. A commit that
- * gives it a path would remove this place. */
+/* Returns whether the object has no path at this location, because only a tag names it, or because it could
+ * not be traced. A commit that gives the object a path would remove this place. */
 static bool is_untraced(const struct scan_content *content, const struct scan_location *location) {
     return content->kind == SCAN_CONTENT_BLOB && location->role == SCAN_FOUND &&
            location->commit == TS_REPORT_NONE;
@@ -240,7 +241,8 @@ static int compare_brought(const void *a, const void *b) {
     return order != 0 ? order : ts_git_oid_compare(&x->item->commit, &y->item->commit);
 }
 
-/* Only the first commit that adds the content counts; new commits are ordered by time and id. */
+/* Adds the place of a content that new commits add. Only the first such commit counts; new commits are
+ * ordered by time and id. */
 static void place_brought(struct placing *p, const struct content_ref *ref, const struct brought *brought) {
     struct scan_location location = {.content = ref->content, .place = TS_PLACE_FILE, .role = SCAN_FOUND};
     size_t unused;
@@ -298,7 +300,7 @@ static void place_in_head(struct placing *p, uint32_t content, uint32_t path) {
     add_place(p, &location, false);
 }
 
-/* Whether HEAD no longer has the content at the location. */
+/* Returns whether HEAD no longer has the content at the location. */
 static bool is_lost(const struct placing *p, const struct scan_location *location) {
     const struct ts_git_news *news = &p->continued->news;
     size_t unused;

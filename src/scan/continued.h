@@ -31,12 +31,13 @@ struct scan_continued {
     size_t commits;
 };
 
-/* Reads the news, takes the snapshot, and begins the recall. Returns false, with everything unchanged, if the
- * whole history must be scanned. */
+/* Reads the news, adds the results of the snapshot, and begins the recall. If the whole history must be
+ * scanned, returns false and changes nothing. */
 bool scan__continued_begin(struct scan_continued *continued, struct scan_recall *recall,
                            const struct ts_git_graph_options *options);
 
-/* Call it when all of news.added was scanned. Finds the places. Returns false if the scan must be undone. */
+/* Finds the places of all contents. Call it when all objects of news.added were scanned. Returns false if the
+ * scan must be undone. */
 bool scan__continued_place(struct scan_continued *continued, uint64_t blobs_looked_at);
 
 void scan__continued_undo(struct scan_continued *continued);

@@ -49,7 +49,8 @@ bool scan__fault_is_allowed(const struct scan_profile *profile, struct ts_bytes 
     return ts_detect_config_allows_all(&profile->config, text);
 }
 
-/* A content with several faults, such as members of an archive, has several items. */
+/* Records the path for all faults of the content. A content with several faults, such as members of an
+ * archive, has several items. */
 void scan__fault_paths_found(struct scan_fault_paths *paths, const struct ts_git_oid *oid,
                              struct ts_bytes path) {
     const struct scan_fault_place wanted = {.oid = *oid};

@@ -17,7 +17,7 @@ struct scan_fault_place {
     struct ts_git_oid oid;
     uint32_t object;      /* index in faults->objects */
     const char *path;     /* the first path, if possible one that no entry allows; NULL: none so far */
-    bool has_other_place; /* at a path that no entry allows */
+    bool has_other_place; /* the content is also at a path that no entry allows */
 };
 
 struct scan_fault_paths {
@@ -28,18 +28,19 @@ struct scan_fault_paths {
     size_t count;
 };
 
-/* Takes the contents with faults of the current target. It must be released. Returns false when memory runs out. */
+/* Lists the contents of the current target that have faults. `paths` must be released. Returns false when
+ * memory runs out. */
 bool scan__fault_paths_init(struct scan_fault_paths *paths, struct scan_pass *pass, uint32_t target);
 void scan__fault_paths_release(struct scan_fault_paths *paths);
 
-/* Adds the ids of the contents. */
+/* Adds the listed contents to `blobs`, whose paths will be found. */
 void scan__fault_paths_want(const struct scan_fault_paths *paths, struct ts_git_set *blobs);
 
-/* Call it for every place of every content. */
+/* Records a path of a content. Call it for every place of every content. */
 void scan__fault_paths_found(struct scan_fault_paths *paths, const struct ts_git_oid *oid,
                              struct ts_bytes path);
 
-/* Rewrites the faults. is_all: every place was found. */
+/* Adds the paths to the faults, and removes accepted faults. is_all: every place was found. */
 void scan__fault_paths_end(struct scan_fault_paths *paths, bool is_all);
 
 /* Returns whether an allow entry of the target allows everything at the path. */

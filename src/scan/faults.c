@@ -26,7 +26,8 @@ void scan__faults_release(struct scan_faults *faults) {
     pthread_mutex_destroy(&faults->lock);
 }
 
-/* The caller holds the lock. */
+/* Copies a line into the arena, with the names of options. Returns NULL when memory runs out. The caller
+ * holds the lock. */
 static const char *keep(struct scan_faults *faults, const char *line) {
     char named[NAMED_SIZE];
     (void)scan__name_options(line, faults->for_library, named, sizeof named);
@@ -35,7 +36,7 @@ static const char *keep(struct scan_faults *faults, const char *line) {
     return kept;
 }
 
-/* The caller holds the lock. Returns whether the line is kept. */
+/* Counts a fault. Returns whether its line is kept. The caller holds the lock. */
 static bool add_line(struct scan_faults *faults, const char *line, bool is_lasting) {
     faults->total++;
     faults->lasting += is_lasting;
@@ -78,7 +79,7 @@ void scan__fault_of_object(struct scan_faults *faults, const struct ts_git_oid *
     pthread_mutex_unlock(&faults->lock);
 }
 
-/* "object 1234…!/a: why" becomes "x/y.zip!/a (object 1234…): why". */
+/* Gives a fault its path: "object 1234…!/a: why" becomes "x/y.zip!/a (object 1234…): why". */
 void scan__faults_place(struct scan_faults *faults, size_t object, const char *path, bool is_accepted) {
     const struct scan_fault_object *of = &faults->objects[object];
     struct ts_report_fault *item = &faults->items[of->item];
@@ -107,7 +108,8 @@ void scan__faults_settle(struct scan_faults *faults) {
     faults->object_count = 0;
 }
 
-/* Of all names, the note has the first one, so that it does not depend on threads. */
+/* The note names the fault whose name is first in the order of bytes, so that the note does not depend on
+ * threads. */
 void scan__fault_accepted(struct scan_faults *faults, const char *name) {
     pthread_mutex_lock(&faults->lock);
     if (faults->accepted == 0 || faults->accepted_one == NULL || strcmp(name, faults->accepted_one) < 0)

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #define WINDOW_BYTES ((size_t)8 << 20)
-/* The memory for a file or folder besides its path: its entry in a list that grows by doubling and is then
- * copied, and the overhead of the arena. */
+/* The memory for a file or folder, not counting its path: its entry in a list that grows by doubling and is
+ * then copied, and the overhead of the arena. */
 #define ENTRY_BYTES  (3 * sizeof(char *) + 16)
 
 /* ---- the list ---- */
@@ -30,12 +30,12 @@ struct listing {
     bool is_full;
     uint64_t memory_left;
     struct scan_faults *faults;
-    char **folders; /* folders to list, relative to the given one */
+    char **folders; /* folders to list, relative to the scanned folder */
     size_t folder_count;
     size_t folder_capacity;
 };
 
-/* An empty folder gives just the name. The arena owns the result. */
+/* Returns below/name, or only the name if `below` is empty. The arena owns the result. */
 static char *join(struct ts_arena *arena, const char *below, const char *name) {
     size_t size = strlen(below) + strlen(name) + 2;
     char *path = ts_arena_take(arena, size);
@@ -154,7 +154,8 @@ void scan__files_release(struct scan_files *files) {
 #define WAIT_MS     100
 #define SMALL_BYTES ((size_t)64 << 10)
 
-/* Waits for input, because a pipe may never send anything. Returns false if the scan ends before input comes. */
+/* Waits for input, because a pipe may never send anything. Returns false if the scan ends before there is
+ * input. */
 static bool wait_for_input(struct scan_pass *pass, int fd) {
     struct pollfd asked = {.fd = fd, .events = POLLIN};
     while (!scan__is_over(pass)) {
@@ -165,7 +166,7 @@ static bool wait_for_input(struct scan_pass *pass, int fd) {
     return false;
 }
 
-/* Reads until the buffer is full, the input ends, or the scan is over. */
+/* Reads until the buffer is full, the input ends, or the scan ends. */
 static bool fill(struct scan_pass *pass, int fd, uint8_t *buffer, size_t size, size_t *ret_len,
                  bool *ret_at_end) {
     size_t len = 0;
@@ -198,7 +199,7 @@ static void count_bytes(struct scan_reader *reader, size_t len) {
                           memory_order_relaxed);
 }
 
-/* Scans in windows; the buffer already contains the first window. */
+/* Scans a content in windows. The buffer already contains the first window. */
 static bool read_windows(struct scan_reader *reader, const struct scan_content *content, int fd,
                          uint64_t *ret_bytes) {
     size_t overlap = scan__look_overlap(reader->look->options.profile);
@@ -236,8 +237,8 @@ static bool has_buffer(struct scan_reader *reader) {
     return reader->buffer != NULL;
 }
 
-/* Scans the whole content, which is in the buffer. A small content, such as the first lines of a pipe, is
- * scanned even if the scan was stopped while it was read; that takes only milliseconds. */
+/* Scans a whole content, which is in the buffer. If the scan was stopped while a small content was read, such
+ * as the first lines of a pipe, the content is scanned nevertheless: that takes only milliseconds. */
 static void look_at_buffer(struct scan_reader *reader, const struct scan_content *content, size_t len) {
     const atomic_bool *stop = reader->look->options.stop;
     if (len <= SMALL_BYTES && scan__is_over(reader->pass))
@@ -297,7 +298,7 @@ bool scan__read_fd(struct scan_reader *reader, const struct scan_content *conten
     return true;
 }
 
-/* The target of a link is at most as long as a path, so it always fits. */
+/* Scans the target of a link. The target is at most as long as a path, so it always fits into the buffer. */
 bool scan__read_link(struct scan_reader *reader, const struct scan_content *content, int folder,
                      const char *path, uint64_t *ret_bytes) {
     ssize_t len = has_buffer(reader) ? readlinkat(folder, path, (char *)reader->buffer, reader->size) : -1;

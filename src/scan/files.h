@@ -7,7 +7,7 @@
 #include "pass.h"
 
 struct scan_files {
-    /* Files and symbolic links, relative to the folder, sorted by bytes. Links are not followed. */
+    /* Paths of files and symbolic links, relative to the folder, sorted by bytes. Links are not followed. */
     char **paths;
     size_t count;
     size_t capacity;
@@ -20,13 +20,13 @@ struct scan_files_options {
     uint64_t memory_max; /* memory for the list; files that do not fit are a fault */
 };
 
-/* Folders that cannot be read are faults. Returns false when memory runs out or the folder itself cannot be
- * read: errno has the reason. */
+/* Lists the files below a folder. Folders that cannot be read are faults. Returns false when memory runs out,
+ * or when `folder` itself cannot be read: errno has the reason. */
 bool scan__files_list(struct scan_files *files, const char *folder, const struct scan_files_options *options,
                       struct scan_faults *faults);
 void scan__files_release(struct scan_files *files);
 
-/* The buffer of one thread. */
+/* Reads and scans the contents of one thread. */
 struct scan_reader {
     struct scan_pass *pass;
     struct scan_look *look;
@@ -36,15 +36,15 @@ struct scan_reader {
     size_t head_len;
 };
 
-/* Scans the content as a whole if it fits, otherwise in windows. Adds its size to *ret_bytes. Returns false
- * if it cannot be read: errno has the reason. */
+/* Scans a content from a descriptor: as a whole if it fits into the buffer, otherwise in windows. Adds the
+ * size of the content to *ret_bytes. Returns false if it cannot be read: errno has the reason. */
 bool scan__read_fd(struct scan_reader *reader, const struct scan_content *content, int fd,
                    uint64_t *ret_bytes);
 
-/* Reads a content from memory, without a copy. */
+/* Scans a content in memory, without copying it. */
 void scan__read_bytes(struct scan_reader *reader, const struct scan_content *content, struct ts_bytes bytes);
 
-/* The text of a symbolic link: its target path, as git stores it. */
+/* Scans the text of a symbolic link: its target path, as git stores it. */
 bool scan__read_link(struct scan_reader *reader, const struct scan_content *content, int folder,
                      const char *path, uint64_t *ret_bytes);
 

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The share of memory for listed occurrences, and the approximate size of one. */
+/* Listed occurrences may take 1/LISTED_SHARE of the memory. LISTED_BYTES is the approximate size of an
+ * occurrence. */
 #define LISTED_SHARE 4
 #define LISTED_BYTES 160u
 
@@ -139,8 +140,8 @@ static enum ts_confidence confidence_of(const struct scan_assembly *a, const str
     return scan__confidence_at(&a->pass->hits, hit, (const char *)scan__assembly_text(a, path).data);
 }
 
-/* Chooses one of the sightings at a location, which begin at `first`: the first one without a mark, if there
- * is one. */
+/* Chooses the sighting to show for a location, whose sightings begin at `first`: the first sighting without a
+ * mark, if any. */
 static const struct scan_sighting *shown_of(const struct scan_assembly *a, const struct scan_sighting *first,
                                             const struct scan_sighting *end) {
     const struct scan_hit *hits = scan__hits_items(&a->pass->hits);
@@ -171,7 +172,7 @@ static bool list_finding(struct scan_assembly *a, const struct scan_sighting *it
     return true;
 }
 
-/* If its confidence is too low, the finding is counted instead of listed. */
+/* Adds a finding to the report. If the confidence is too low, the finding is only counted. */
 static bool add_finding(struct scan_assembly *a, const struct scan_sighting *items, size_t count) {
     struct ts_report_finding finding = {.rule = NULL};
     const struct scan_hit *hit = &scan__hits_items(&a->pass->hits)[items[0].hit];
@@ -228,7 +229,7 @@ static bool join_pairs(struct scan_assembly *a) {
     return done;
 }
 
-/* Lists fewer occurrences of each finding if all of them would take too much memory. */
+/* Reduces the number of listed occurrences per finding if the list would take too much memory. */
 static void limit_listed(struct scan_assembly *a, const struct scan_sighting *items, size_t count,
                          size_t findings) {
     size_t room = (size_t)(a->pass->memory_bytes / LISTED_SHARE / LISTED_BYTES);

@@ -1,6 +1,6 @@
 /*
- * Targets other than repositories: the files of a folder, one file, standard input, bytes in memory. The
- * files of a work tree are scanned as a folder.
+ * Scans targets that are not repositories: the files of a folder, one file, standard input, bytes in memory.
+ * The files of a work tree are scanned as a folder.
  */
 #include "files.h"
 
@@ -14,10 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The share of memory for the list of files. */
+/* The list of files may take 1/LIST_SHARE of the memory. */
 #define LIST_SHARE 4
 
-/* Shared by the threads of a folder. */
+/* State that the threads of a folder share. */
 struct folder {
     struct scan_pass *pass;
     uint32_t target_index;
@@ -53,7 +53,7 @@ static void look_at_file(struct folder_worker *worker, const char *path) {
     int fd = openat(folder->root, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     bool is_link = fd < 0 && errno == ELOOP;
     if (fd < 0 && errno == ENOENT)
-        return; /* it was removed meanwhile */
+        return; /* the file was removed meanwhile */
     bool done = is_link ? scan__read_link(&worker->reader, &content, folder->root, path, &bytes)
                         : fd >= 0 && scan__read_fd(&worker->reader, &content, fd, &bytes);
     if (!done)
@@ -139,8 +139,9 @@ enum ts_scan_outcome scan__folder(struct scan_pass *pass, struct scan_target *ta
     return done ? TS_SCAN_DONE : scan__fail(ret_error, TS_SCAN_FAILED, "'%s': out of memory", shown);
 }
 
-/* Files of git that contain a whole compressed history, such as packs. To report such a file as clean would
- * be wrong. In folders they are scanned as ordinary files, because their repository is there, too. */
+/* Reports a file of git that contains a whole compressed history, such as a pack. To report such a file as
+ * clean would be wrong. In folders such files are scanned as ordinary files, because their repository is
+ * there, too. */
 static void tell_closed(const struct scan_reader *reader, const char *name) {
     struct ts_bytes head = ts_bytes_of(reader->head, reader->head_len);
     static const char *const bundles[] = {"# v2 git bundle\n", "# v3 git bundle\n"};

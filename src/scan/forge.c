@@ -25,7 +25,8 @@ static bool kind_of(const char *host, enum ts_forge *ret_kind) {
     return false;
 }
 
-/* Keeps the port only for http and https, because the web page is not at the port of another scheme. */
+/* Takes the host. Keeps its port only for http and https, because the web page is not at the port of another
+ * scheme. */
 static bool take_host(const char **at, bool is_page, char *ret_host, size_t size) {
     size_t len = strspn(*at, LETTERS ".-");
     size_t port = (*at)[len] == ':' ? 1 + strspn(*at + len + 1, "0123456789") : 0;
@@ -37,7 +38,8 @@ static bool take_host(const char **at, bool is_page, char *ret_host, size_t size
     return true;
 }
 
-/* Azure has another path for ssh: v3/ORGANIZATION/PROJECT/REPOSITORY. Returns a negative number for a path of another form. */
+/* Writes the page of a repository at Azure. For ssh, Azure has another form of path:
+ * v3/ORGANIZATION/PROJECT/REPOSITORY. Returns a negative number for a path of an unknown form. */
 static int put_azure(const char *host, const char *path, size_t len, char ret_page[static SCAN_FORGE_SIZE]) {
     const char *repository = memrchr(path, '/', len);
     if (memmem(path, len, "/_git/", strlen("/_git/")) != NULL)

@@ -62,7 +62,7 @@ static uint32_t join(uint32_t high, uint32_t low) {
 
 /* ---- decoders ---- */
 
-/* An encoded character. len 0: none. */
+/* An encoded character. If len is 0, there is no encoded character. */
 struct sign {
     size_t len;
     uint32_t value;
@@ -74,7 +74,8 @@ static bool has_byte(const struct scan_form *form, uint8_t byte) {
     return form->len > 0 && memchr(form->bytes, byte, form->len) != NULL;
 }
 
-/* Every encoded character begins with this mark. Most texts have no mark and need not be copied. */
+/* Decodes the encoded characters, which all begin with `mark`. Most texts have no mark and need not be
+ * copied. */
 static bool decode_signs(const struct scan_form *form, struct scan_form *to, uint8_t mark,
                          sign_reader *read) {
     bool is_other = false;
@@ -94,13 +95,13 @@ static bool decode_signs(const struct scan_form *form, struct scan_form *to, uin
     return is_other;
 }
 
-/* Two hexadecimal digits after a mark. */
+/* Reads two hexadecimal digits after a mark. */
 static struct sign read_hex_byte(const struct scan_form *form, size_t at) {
     uint32_t value;
     return number_at(form, at + 1, 2, 16, &value) == 2 ? (struct sign){3, value, true} : (struct sign){0};
 }
 
-/* \uNNNN, two of them for a surrogate pair, and \u{N}. */
+/* Reads \uNNNN, a surrogate pair of two of these, or \u{N}. */
 static struct sign read_unicode_escape(const struct scan_form *form, size_t at) {
     uint32_t value;
     uint32_t low;
@@ -117,7 +118,7 @@ static struct sign read_unicode_escape(const struct scan_form *form, size_t at) 
     return (struct sign){6, value, false};
 }
 
-/* Escapes as in JSON, C, Python and JavaScript, and \xNN as in this program's own messages. */
+/* Reads escapes as in JSON, C, Python and JavaScript, and \xNN as in this program's own messages. */
 static struct sign read_escape(const struct scan_form *form, size_t at) {
     static const char names[] = "bfnrt\"\\/'";
     static const char values[] = "\b\f\n\r\t\"\\/'";
@@ -136,7 +137,7 @@ static struct sign read_escape(const struct scan_form *form, size_t at) {
     return octal > 0 && value < 256 ? (struct sign){octal + 1, value, true} : (struct sign){0};
 }
 
-/* Entities as in HTML and XML. The ";" after a number may be missing. */
+/* Reads entities as in HTML and XML. The ";" after a number may be missing. */
 static struct sign read_entity(const struct scan_form *form, size_t at) {
     static const struct {
         struct ts_bytes text;
@@ -175,7 +176,7 @@ static bool decode_entities(const struct scan_form *form, struct scan_form *to) 
     return decode_signs(form, to, '&', read_entity);
 }
 
-/* Wide characters of any byte order and width, if they are ASCII. */
+/* Decodes wide characters of any byte order and width, if they are ASCII, by removing zeros. */
 static bool drop_zeros(const struct scan_form *form, struct scan_form *to) {
     if (!has_byte(form, 0))
         return false;
@@ -191,8 +192,8 @@ static uint32_t unit_at(const struct scan_form *form, size_t at, bool is_big) {
     return is_big ? first << 8 | second : second << 8 | first;
 }
 
-/* A line may begin inside a character, and a masked part may end inside one. So both possible alignments are
- * tried. */
+/* Decodes UTF-16 from `begin` on. A line may begin inside a character, and a masked part may end inside a
+ * character. So callers try both alignments. */
 static bool decode_utf16(const struct scan_form *form, struct scan_form *to, size_t begin, bool is_big) {
     if (!has_byte(form, 0))
         return false;
@@ -230,7 +231,7 @@ scan_decoder *const scan__decoders[SCAN_DECODER_COUNT] = {
 
 /* ---- codes ---- */
 
-/* The value of a character in either alphabet, plus 1; 0 for all others. */
+/* The value of a character in either alphabet of base64, plus 1; 0 for all other characters. */
 static const uint8_t base64_values[256] = {
     ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,
     ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16,

@@ -23,13 +23,13 @@ struct scan_form {
     size_t len;
 };
 
-/* The size of the buffer for the decoded form of a text of this length: two bytes of UTF-16 may be three of
- * UTF-8. */
+/* Returns the size of the buffer for the decoded form of a text of this length: two bytes of UTF-16 may be
+ * three of UTF-8. */
 static inline size_t scan__form_room(size_t len) {
     return len + len / 2 + 1;
 }
 
-/* Writes the decoded form to `to`, which is empty. Returns false if nothing is encoded. */
+/* Writes the decoded form to `to`, which is empty. Returns false if the text has nothing encoded. */
 typedef bool scan_decoder(const struct scan_form *form, struct scan_form *to);
 
 #define SCAN_DECODER_COUNT 9
@@ -37,7 +37,7 @@ extern scan_decoder *const scan__decoders[SCAN_DECODER_COUNT];
 
 struct scan_code {
     bool (*has)(uint8_t byte);
-    /* Decodes a run of its characters, without the characters of an incomplete group. */
+    /* Decodes a run of characters of this code. Ignores the characters of an incomplete group. */
     void (*decode)(const struct scan_form *form, struct ts_span run, struct scan_form *to);
     size_t group; /* characters of a group */
     size_t bytes; /* decoded bytes of a group */

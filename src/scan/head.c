@@ -5,7 +5,7 @@
 #include "before.h"
 #include "repository_impl.h"
 
-/* Looks at the objects, and places everything that has the findings. Returns STOPPED when memory runs out. */
+/* Scans the objects, and places those that have the findings. Returns STOPPED when memory runs out. */
 static enum ts_git_error look_at_head(struct scan_visit *visit, struct ts_git_graph *graph,
                                       struct scan_before *before, const struct ts_git_selection *head,
                                       struct ts_git_set *set, struct ts_git_fault *ret_fault) {
@@ -18,7 +18,7 @@ static enum ts_git_error look_at_head(struct scan_visit *visit, struct ts_git_gr
     atomic_store(&pass->progress->stage, TS_SCAN_STAGE_CONTENT);
     atomic_fetch_add(&pass->progress->objects_total, ts_git_set_count(set));
     enum ts_git_error error = scan__visit_set(visit, graph, set, ret_fault);
-    visit->target->row = row; /* the row counts only the selection */
+    visit->target->row = row; /* restored, because the row counts only the selection */
     if (error == TS_GIT_OK && !scan__before_update(before)) {
         pass->no_memory = true;
         error = TS_GIT_STOPPED;

@@ -54,7 +54,7 @@ struct ts_bytes scan__hits_text_at(const struct scan_hits *hits, uint32_t text) 
     return ts_bytes_of(at + sizeof len, len);
 }
 
-/* The key of a slot in a table. */
+/* Returns the key of the item at `place`. */
 typedef struct ts_bytes key_of(const struct scan_hits *hits, uint32_t place);
 
 static struct ts_bytes finding_key(const struct scan_hits *hits, uint32_t place) {
@@ -69,7 +69,7 @@ static uint32_t *find_slot(const struct scan_hits *hits, const struct scan_table
     return &table->slots[at];
 }
 
-/* Makes room for one more. */
+/* Makes room for another item in a table. Returns false when memory runs out. */
 static bool table_grow(const struct scan_hits *hits, struct scan_table *table, key_of *key) {
     if (table->count * 2 < table->slot_count)
         return true;
@@ -87,7 +87,7 @@ static bool table_grow(const struct scan_hits *hits, struct scan_table *table, k
     return true;
 }
 
-/* The size of a stored text: its length, its bytes, a zero, and the alignment. */
+/* Returns the size of a stored text: its length, its bytes, a zero, and the alignment. */
 static size_t text_size(size_t len) {
     return (sizeof(uint32_t) + len + 1 + TEXT_ALIGN - 1) & ~(size_t)(TEXT_ALIGN - 1);
 }
@@ -194,7 +194,7 @@ struct scan_hits_mark scan__hits_mark(const struct scan_hits *hits) {
                                    .is_over = hits->is_over};
 }
 
-/* Empties a table, to fill it again with the remaining items. */
+/* Empties a table, so that the caller can fill it again with the remaining items. */
 static void table_clear(struct scan_table *table) {
     if (table->slot_count > 0)
         memset(table->slots, 0xff, table->slot_count * sizeof *table->slots);

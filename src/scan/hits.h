@@ -33,8 +33,8 @@
 struct scan_hit {
     uint32_t finding;
     uint32_t around; /* text: source of the excerpt (show.h) */
-    uint32_t allows; /* text of uint32_t: entries of the configuration that allow it at some path */
-    uint32_t pragma; /* text: the mark that allows it */
+    uint32_t allows; /* text of uint32_t: entries of the configuration that allow the hit at some path */
+    uint32_t pragma; /* text: the mark that allows the hit */
     uint64_t line;
     uint64_t column;
     uint64_t end_line;
@@ -99,7 +99,7 @@ struct scan_hits {
     struct scan_table finding_table;
     struct scan_table text_table;
     atomic_uint_fast64_t finding_count;
-    bool no_memory; /* memory ran out, and something was lost */
+    bool no_memory; /* memory ran out, and results were lost */
     bool is_over;   /* there are more findings than findings_max */
 };
 
@@ -112,25 +112,28 @@ struct scan_hits_options {
 bool scan__hits_init(struct scan_hits *hits, const struct scan_hits_options *options);
 void scan__hits_release(struct scan_hits *hits);
 
-/* Any thread may call it. Returns SCAN_NO_TEXT for an empty text, or when memory runs out. */
+/* Stores a text, and returns its position. Returns SCAN_NO_TEXT for an empty text, or when memory runs out.
+ * Any thread may call it. */
 uint32_t scan__hits_text(struct scan_hits *hits, struct ts_bytes text);
 
-/* The finding with this id; created if it is new. Returns false if it cannot be kept. Any thread may call it. */
+/* A finding to be added. */
 struct scan_finding_new {
     struct ts_finding_id id;
     const struct ts_rule *rule;
     struct scan_print print;
     struct ts_bytes redacted;
-    struct ts_bytes secret; /* empty if it is not to be kept */
+    struct ts_bytes secret; /* empty if the secret is not to be kept */
 };
+/* Finds the finding with this id, or adds it if it is new. Returns false if it cannot be kept. Any thread may
+ * call it. */
 bool scan__hits_finding(struct scan_hits *hits, const struct scan_finding_new *finding, uint32_t *ret_index);
 
 /* Adds a content with its hits, sorted by position. Any thread may call it. */
 void scan__hits_add(struct scan_hits *hits, const struct scan_content *content, const struct scan_hit *items,
                     size_t count);
 
-/* A mark is the current length. scan__hits_cut truncates to the mark, and also clears losses that happened
- * after it. For one thread only. */
+/* The lengths of all lists at some moment. scan__hits_cut truncates the lists to a mark, and also clears
+ * losses that happened after the mark. For one thread only. */
 struct scan_hits_mark {
     size_t hits;
     size_t contents;
@@ -142,7 +145,7 @@ struct scan_hits_mark {
 struct scan_hits_mark scan__hits_mark(const struct scan_hits *hits);
 void scan__hits_cut(struct scan_hits *hits, const struct scan_hits_mark *mark);
 
-/* The functions below are for one thread, when all others are done. */
+/* Call the functions below from one thread, when all other threads are done. */
 struct ts_bytes scan__hits_text_at(const struct scan_hits *hits, uint32_t text);
 
 static inline const struct scan_content *scan__hits_contents(const struct scan_hits *hits,

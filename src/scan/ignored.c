@@ -15,8 +15,8 @@ static char *cut_last(char *text) {
     return colon + 1;
 }
 
-/* The id before the first colon, in SHA-1 or SHA-256. Returns the text after the id, or the whole text if
- * there is no id. */
+/* Takes the id before the first colon, in SHA-1 or SHA-256. Returns the text after the id, or the whole text
+ * if there is no id. */
 static char *take_commit(char *text, struct ts_git_oid *ret_commit) {
     char *colon = strchr(text, ':');
     struct ts_bytes hex = {(const uint8_t *)text, colon != NULL ? (size_t)(colon - text) : 0};
@@ -25,7 +25,7 @@ static char *take_commit(char *text, struct ts_git_oid *ret_commit) {
     return text;
 }
 
-/* Returns false if the line is not a fingerprint. The entry points into the line. */
+/* Parses a fingerprint. Returns false if the line is not a fingerprint. The entry points into the line. */
 static bool read_line(char *line, struct scan_ignored_entry *ret_entry) {
     struct scan_ignored_entry entry = {.at = 0};
     const char *number = cut_last(line);
@@ -66,7 +66,8 @@ static int compare(const void *left, const void *right) {
     return order != 0 ? order : (a->at > b->at) - (a->at < b->at);
 }
 
-/* The copy is cut into lines; zeros end a line, too. */
+/* Parses all lines. Ends each line of the copy with a zero; a zero in the text also ends a line. Returns
+ * false when memory runs out. */
 static bool read_lines(struct scan_ignored *ignored, size_t len) {
     unsigned at = 0;
     char *end = ignored->memory + len;

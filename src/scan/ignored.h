@@ -6,8 +6,8 @@
  *     # a comment
  *
  * The rules of gitleaks have other names than ours, so a fingerprint means a place: every secret that is
- * found there is ignored. It stays ignored in all versions of the file, because gitleaks reports a secret
- * only where its line was added.
+ * found at this place is ignored, in all versions of the file, because gitleaks reports a secret only where
+ * its line was added.
  */
 #ifndef TS_SCAN_IGNORED_H
 #define TS_SCAN_IGNORED_H
@@ -35,15 +35,15 @@ struct scan_ignored {
     size_t count;
     size_t capacity;
     size_t wrong;         /* lines that are not fingerprints */
-    unsigned first_wrong; /* line number of the first of them */
+    unsigned first_wrong; /* line number of the first of these lines */
     char *memory;
 };
 
-/* Returns false when memory runs out; then there is nothing to release. */
+/* Parses a .gitleaksignore. Returns false when memory runs out; then there is nothing to release. */
 bool scan__ignored_parse(struct ts_bytes text, struct scan_ignored *ret_ignored);
 void scan__ignored_release(struct scan_ignored *ignored);
 
-/* The first entry for this path, and how many there are. */
+/* Finds the entries for this path. *ret_first is the index of the first; returns their number. */
 size_t scan__ignored_at(const struct scan_ignored *ignored, const char *path, size_t *ret_first);
 
 #endif

@@ -76,7 +76,7 @@ const char *scan__content_name(const struct scan_pass *pass, const struct scan_c
     return ret_name;
 }
 
-/* The name that an unpacking program would give the file: "dump.sql" for "a/dump.sql.gz". */
+/* Returns the name that an unpacking program would give the file: "dump.sql" for "a/dump.sql.gz". */
 static struct ts_bytes unpacked_name(struct ts_bytes outer) {
     size_t from = outer.len;
     size_t to = outer.len;
@@ -118,7 +118,7 @@ static int compare_findings(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* Sorts the findings of the members, each once. */
+/* Sorts the findings of the members, and removes duplicates. */
 static void sort_inner(struct scan_look *look) {
     uint32_t *inner = look->inner + look->inner_first;
     size_t count = look->inner_count - look->inner_first;
@@ -199,7 +199,7 @@ static bool begin_member(void *ctx, struct ts_bytes name) {
     m->member.evidence = 0;
     m->len = 0;
     m->window = (struct scan_window){.at = 0};
-    m->look->inner_first = m->look->inner_count; /* it has no members so far */
+    m->look->inner_first = m->look->inner_count; /* the member has no members of its own so far */
     return true;
 }
 

@@ -39,14 +39,14 @@ struct scan_inside {
     atomic_uint_fast64_t lfs_missing;
 };
 
-/* The maximum depth of nested archives with these options; 0: archives are not opened. */
+/* Returns the maximum depth of nested archives with these options; 0: archives are not opened. */
 unsigned scan__inside_depth(const struct ts_scan_options *options);
 
 void scan__inside_init(struct scan_inside *inside, struct scan_pass *pass);
 void scan__inside_release(struct scan_inside *inside);
 
-/* Call it for each repository, whose LFS objects are below git_dir. NULL: the target has no LFS objects.
- * Returns false when memory runs out. */
+/* Sets the folder of LFS objects. Call it for each repository, whose LFS objects are below git_dir. NULL: the
+ * target has no LFS objects. Returns false when memory runs out. */
 bool scan__inside_begin(struct scan_inside *inside, const char *git_dir);
 
 /* Adds the counts to the row, and resets them to 0. */
@@ -61,8 +61,8 @@ struct scan_within {
     bool has_found;     /* the members have findings */
 };
 
-/* The kind of archive that the content is; NONE if it should not be opened. `start` and `is_all` are as in
- * scan__archive_kind. */
+/* Returns the kind of archive that the content is; NONE if it should not be opened. `start` and `is_all` are
+ * as in scan__archive_kind. */
 enum scan_archive_kind scan__inside_kind(struct scan_look *look, const struct scan_content *content,
                                          struct ts_bytes start, bool is_all);
 
@@ -71,12 +71,12 @@ enum scan_archive_kind scan__inside_kind(struct scan_look *look, const struct sc
 struct scan_within scan__inside_members(struct scan_look *look, const struct scan_content *content,
                                         enum scan_archive_kind kind, struct ts_bytes archive);
 
-/* Call it after the archive's own bytes were scanned. Afterwards look->is_whole and is_clean describe the
- * archive and its members together. */
+/* Ends the scan of an archive. Call it after the archive's own bytes were scanned. Afterwards look->is_whole
+ * and is_clean describe the archive and its members together. */
 void scan__inside_end(struct scan_look *look, const struct scan_within *within);
 
-/* Removes hits that the members of the content have, too. Adds the other hits to those of the archive around
- * it. Returns how many hits are left. */
+/* Removes hits that the members of the content have, too. If the content is inside an archive, adds the
+ * findings of the other hits to those of the members of that archive. Returns how many hits are left. */
 size_t scan__inside_settle(struct scan_look *look, struct scan_hit *hits, size_t count);
 
 /* Reports an archive that is scanned in windows, and is too large to be held until its end. */
@@ -84,7 +84,7 @@ void scan__inside_too_large(struct scan_look *look, const struct scan_content *c
 
 enum scan_pointer {
     SCAN_POINTER_NONE,
-    SCAN_POINTER_MISSING, /* a pointer whose object is missing; it is counted */
+    SCAN_POINTER_MISSING, /* a pointer whose object is missing, which is counted */
     SCAN_POINTER_READ,
 };
 
@@ -92,13 +92,13 @@ enum scan_pointer {
 enum scan_pointer scan__inside_pointer(struct scan_look *look, const struct scan_content *content,
                                        struct ts_bytes bytes);
 
-/* A name for messages: "object 1234…!/a/b", or a path. */
+/* Writes a name for messages: "object 1234…!/a/b", or a path. Returns ret_name. */
 #define SCAN_NAME_SIZE 400
 const char *scan__content_name(const struct scan_pass *pass, const struct scan_content *content,
                                char ret_name[static SCAN_NAME_SIZE]);
 
-/* The path of a content at `outer`; for a member, with the path inside the archive. "a/dump.sql.gz" and "!/"
- * give "a/dump.sql.gz!/dump.sql". Returns false when memory runs out. */
+/* Makes the path of a content at `outer`. For a member, `inner` is the path inside the archive:
+ * "a/dump.sql.gz" and "!/" give "a/dump.sql.gz!/dump.sql". Returns false when memory runs out. */
 bool scan__inside_path(struct ts_arena *arena, struct ts_bytes outer, struct ts_bytes inner,
                        struct ts_bytes *ret_path);
 

@@ -24,7 +24,7 @@ static int compare(const void *left, const void *right) {
     return order != 0 ? order : (a->finding > b->finding) - (a->finding < b->finding);
 }
 
-/* Secrets that are words have no print, so they have no kin. */
+/* Findings without a print have no kin: their secrets are words. */
 bool scan__kin_find(struct scan_kin *kin, const struct scan_hits *hits) {
     const struct scan_finding *findings = scan__hits_findings(hits);
     size_t total = hits->findings.len / sizeof *findings;

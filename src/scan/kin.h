@@ -2,7 +2,7 @@
  * Kin: findings of different generic rules with the same secret.
  *
  * Files of different kinds have different generic rules, so a password that moves from a program into a setting
- * has another rule, and so another finding. Both are about one secret.
+ * is found by another rule, which makes another finding. Both findings are about one secret.
  */
 #ifndef TS_SCAN_KIN_H
 #define TS_SCAN_KIN_H
@@ -16,8 +16,8 @@ struct scan_kin {
     size_t capacity;
 };
 
-/* Finds the kin of all findings so far. The first finding of a kin stays the first when findings are added.
- * Returns false when memory runs out; release it in any case. */
+/* Finds the kin of all findings so far. When findings are added later, the first finding of a kin remains the
+ * first. Returns false when memory runs out; release `kin` in any case. */
 bool scan__kin_find(struct scan_kin *kin, const struct scan_hits *hits);
 void scan__kin_release(struct scan_kin *kin);
 

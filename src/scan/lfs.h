@@ -17,15 +17,15 @@
 #define SCAN_LFS_PATH_SIZE 72 /* "4d/7a/4d7a2146…" */
 
 struct scan_lfs_pointer {
-    char path[SCAN_LFS_PATH_SIZE]; /* of the object, below lfs/objects */
+    char path[SCAN_LFS_PATH_SIZE]; /* path of the object, below lfs/objects */
     uint64_t size;
 };
 
 /* Returns true if the blob is a pointer. */
 bool scan__lfs_pointer(struct ts_bytes blob, struct scan_lfs_pointer *ret_pointer);
 
-/* Opens the object for reading. Returns -1 if it is missing, not a file, or of another size: a download may have been
- * interrupted. The caller closes it. */
+/* Opens the object for reading. Returns -1 if the object is missing, not a file, or of another size, because
+ * a download may have been interrupted. The caller closes the descriptor. */
 int scan__lfs_open(const char *folder, const struct scan_lfs_pointer *pointer);
 
 #endif

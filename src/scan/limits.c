@@ -7,12 +7,13 @@
 #include "git/repo.h"
 #include "os/clock.h"
 
-/* Scanning a byte costs about this many times as much as rebuilding it from deltas. */
+/* Scanning a byte costs about BUILT_PARTS times as much as rebuilding a byte from deltas. */
 #define BUILT_PARTS   16
 /* This many bytes are always allowed, even for a small repository, because they take only seconds. */
 #define WORK_LEAST    (UINT64_C(1) << 30)
 /* Placing findings may take this much CPU time after a signal: enough for the paths and commits of a hundred
- * findings. It is not clock time: on a busy machine the user waits longer, but findings keep their paths. */
+ * findings. The limit is not clock time: on a busy machine the user waits longer, but findings keep their
+ * paths. */
 #define STOP_GRACE_NS UINT64_C(40000000)
 
 void scan__limits_init(struct scan_pass *pass, uint64_t begin_ns) {
@@ -69,7 +70,8 @@ void scan__limits_cut(struct scan_pass *pass) {
     atomic_store(&pass->limits.is_late, true);
 }
 
-/* The size on disk is read only when it is needed, which is never for most repositories. */
+/* Computes the limit of work from the size on disk. That size is read only when it is needed, which is never
+ * for most repositories. */
 static void measure(struct scan_limits *limits) {
     pthread_mutex_lock(&limits->lock);
     if (!limits->is_measured && limits->repo != NULL) {

@@ -1,6 +1,6 @@
 /*
- * Decides when a scan ends early: after a signal, when the time is over, or when a target unpacks to an
- * enormous size.
+ * Decides when a scan ends early: after a signal, when the time limit is reached, or when a target unpacks
+ * to an enormous size.
  *
  *   0 ────────── scanning ─────────── 3/4 ─── placing ─── max_time
  *
@@ -25,7 +25,7 @@ struct scan_limits {
     uint64_t look_until_ns; /* 0: no limit */
     uint64_t end_ns;
     uint64_t ratio_max;
-    struct ts_git_repo *repo;        /* repository of the current target; NULL: it is not a repository */
+    struct ts_git_repo *repo;        /* repository of the current target; NULL: it is none */
     atomic_uint_fast64_t stopped_ns; /* CPU time when placing noticed the signal; 0: not yet */
     atomic_bool is_late;
     atomic_bool is_past_end; /* no time is left, not even for placing */
@@ -41,13 +41,13 @@ struct scan_limits {
 void scan__limits_init(struct scan_pass *pass, uint64_t begin_ns);
 void scan__limits_release(struct scan_limits *limits);
 
-/* Call it for each target; repo may be NULL. */
+/* Begins a target. Call it for each target; repo may be NULL. */
 void scan__limits_begin(struct scan_pass *pass, struct ts_git_repo *repo);
 
-/* Call it when the placing of findings begins. */
+/* Begins the placing of findings. */
 void scan__limits_place(struct scan_pass *pass);
 
-/* Reports why the target or the scan ended early. The end of the time is reported only once. */
+/* Reports why the target or the scan ended early. Reports the end of the time only once. */
 void scan__limits_tell(struct scan_pass *pass);
 /* Records that no time was left to mask parts of texts, so that whole texts are masked. scan__limits_tell
  * reports it. */

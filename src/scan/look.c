@@ -14,7 +14,7 @@
 /* The maximum memory that is kept for deltas: half a MiB for each held base, and an eighth of that for its
  * landmarks. */
 #define RAW_MAX         4096
-/* A stopped scan judges this many more matches of a content, which takes about a millisecond. */
+/* After a stop, the scan judges this many further matches of a content, which takes about a millisecond. */
 #define JUDGED_LATE     100
 
 struct scan_raw {
@@ -88,8 +88,8 @@ static void move_span(struct ts_span *span, const struct ts_git_copy *copy) {
     span->from = span->from - (size_t)copy->from + (size_t)copy->at;
 }
 
-/* Carries over the matches of the base that are unchanged in these bytes, at every position that they were
- * copied to. */
+/* Carries over the matches of the base that are unchanged in these bytes, at every position to which they
+ * were copied. */
 static void carry(struct scan_look *look, struct ts_bytes bytes, const struct scan_base *base) {
     for (size_t i = 0; base->raw != NULL && i < base->raw->count; i++) {
         for (size_t k = 0; k < base->copy_count; k++) {
@@ -107,8 +107,8 @@ static void carry(struct scan_look *look, struct ts_bytes bytes, const struct sc
     }
 }
 
-/* The first landmark that ends at `end` or later. The search begins near `last`, the result for the previous
- * copy, because most deltas copy from front to back. */
+/* Returns the first landmark that ends at `end` or later. The search begins near `last`, the result for the
+ * previous copy, because most deltas copy from front to back. */
 static size_t first_landmark(const struct ts_landmarks *landmarks, uint64_t end, size_t last) {
     size_t low = 0;
     size_t high = landmarks->count;
@@ -135,7 +135,8 @@ static size_t first_landmark(const struct ts_landmarks *landmarks, uint64_t end,
     return low;
 }
 
-/* The unchanged landmarks of the base in a content of this size. Unknown if there are too many. */
+/* Returns the unchanged landmarks of the base in a content of this size. They are unknown if there are too
+ * many. */
 static struct ts_landmarks carry_landmarks(struct scan_look *look, size_t size,
                                            const struct scan_base *base) {
     struct ts_landmarks none = {.are_known = base->raw == NULL};
@@ -171,8 +172,9 @@ static void add_changed(struct scan_look *look, size_t *count, struct ts_span sp
 
 /*
  * Finds all bytes outside the copies, and an empty span where two copies meet. A match may begin or end at
- * the start or end of the base only because the base has no more bytes there. So if that place is copied to
- * another position, one of its bytes counts as changed, too. Returns false when memory runs out.
+ * the start or end of the base only because the base has no further bytes there. So if the start or end of
+ * the base is copied to another position, one byte at this position counts as changed, too. Returns false
+ * when memory runs out.
  */
 static bool find_changed(struct scan_look *look, size_t size, const struct scan_base *base,
                          size_t *ret_count) {
@@ -180,7 +182,7 @@ static bool find_changed(struct scan_look *look, size_t size, const struct scan_
         return false;
     size_t count = 0;
     size_t end = 0;         /* end of the copies so far */
-    bool ends_base = false; /* the last of them ends at the end of the base */
+    bool ends_base = false; /* the last of these copies ends at the end of the base */
     for (size_t i = 0; i < base->copy_count; i++) {
         const struct ts_git_copy *copy = &base->copies[i];
         size_t from = end - ends_base;
@@ -245,7 +247,8 @@ void scan__raw_free(struct scan_raw *raw) {
         free(raw);
 }
 
-/* Secrets that are not encoded are not copied, because a delta contains their bytes. */
+/* Keeps the matches and landmarks for deltas. Secrets that are not encoded are not copied, because a delta
+ * contains their bytes. */
 static struct scan_raw *keep_raw(const struct scan_look *look) {
     const struct ts_landmarks *landmarks = &look->landmarks;
     if (look->raw_count == 0 && landmarks->count == 0)
@@ -286,7 +289,8 @@ static int compare_spans(const void *a, const void *b) {
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* The positions of secrets, settled or not, as runs that do not overlap. Returns their number. */
+/* Finds the positions of secrets, settled or not, as runs that do not overlap. Returns false when memory runs
+ * out. */
 static bool find_masks(struct scan_look *look, size_t *ret_count) {
     if (!TS_GROW(look->masks, look->mask_capacity, look->raw_count))
         return false;
@@ -324,7 +328,8 @@ static void choose_masks(const struct scan_look *look, struct scan_around *aroun
         around->secret_count++;
 }
 
-/* If matches were lost, every byte near this one may belong to a secret. */
+/* Stores the surroundings of a match. If matches were lost, no byte of the surroundings is shown, because
+ * every byte may belong to a secret. */
 static uint32_t around_of(struct scan_look *look, struct ts_bytes bytes, const struct ts_match *match) {
     char text[SCAN_AROUND_SIZE];
     struct scan_around around = {.content = bytes,
@@ -337,7 +342,7 @@ static uint32_t around_of(struct scan_look *look, struct ts_bytes bytes, const s
     return scan__hits_text(look->options.hits, ts_bytes_of(text, len));
 }
 
-/* Finds what may allow the match: entries of the configuration, or a mark in its lines. */
+/* Finds what may allow the match: entries of the configuration, or a mark in the lines of the match. */
 static void judge(struct scan_look *look, struct ts_bytes bytes, const struct ts_match *match,
                   const struct ts_finding_id *id, struct scan_hit *hit) {
     const struct scan_profile *profile = look->options.profile;

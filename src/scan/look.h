@@ -66,16 +66,16 @@ struct scan_look {
     bool is_pointed;                  /* the content is the object of an LFS pointer */
     uint64_t counted_bytes;           /* scanned bytes that limits.c has already counted */
     struct ts_scanner_work forgotten; /* counts of scans that are not reported */
-    bool no_memory;                   /* something was lost since the last check */
+    bool no_memory;                   /* results were lost since the last check */
     bool too_many;
     bool is_whole; /* all of the last content was scanned with every rule */
-    bool is_clean; /* is_whole, and nothing was found */
+    bool is_clean; /* is_whole, and nothing was found in the content */
 };
 
 bool scan__look_init(struct scan_look *look, const struct scan_look_options *options);
 void scan__look_release(struct scan_look *look);
 
-/* The results of a content that its deltas can reuse; NULL if it has no match and no landmark. */
+/* The results of a content that its deltas can reuse; NULL if the content has no match and no landmark. */
 struct scan_raw;
 void scan__raw_free(struct scan_raw *raw);
 
@@ -93,13 +93,13 @@ enum scan_look_result {
     SCAN_LOOK_NO_MEMORY,
 };
 
-/* Scans a whole content. If base is NULL, everything is scanned. ret_raw may be NULL; otherwise it is always
- * set. */
+/* Scans a whole content. If base is NULL, all bytes are scanned. ret_raw may be NULL; otherwise *ret_raw is
+ * always set. */
 enum scan_look_result scan__look_whole(struct scan_look *look, const struct scan_content *content,
                                        struct ts_bytes bytes, const struct scan_base *base,
                                        struct scan_raw **ret_raw);
 
-/* Returns true if every rule was tried on the whole content and found nothing. Counts nothing, and keeps no
+/* Returns true if every rule was tried on the whole content and found nothing. Adds no counts and no
  * findings. */
 bool scan__look_is_clean(struct scan_look *look, struct ts_bytes bytes);
 
@@ -113,15 +113,16 @@ struct scan_window {
     bool is_last;
 };
 
-/* *windows is NULL for the first window. */
+/* Scans a window. *windows is NULL for the first window. */
 enum scan_look_result scan__look_window(struct scan_look *look, const struct scan_content *content,
                                         const struct scan_window *window, struct scan_windows **windows);
 
-/* Call it after the last window, even if some windows are missing: if the scan was stopped, it reports the
- * findings so far. The name of the content must still exist. */
+/* Frees the windows. Call it after the last window, even if some windows are missing. If the scan was
+ * stopped, reports the findings so far. The name of the content must still exist. */
 void scan__windows_free(struct scan_windows *windows);
 
-/* The result of a content that was scanned in windows: its deltas are scanned completely. Do not free it. */
+/* Returns the result of a content that was scanned in windows: deltas of the content are scanned completely.
+ * Do not free the result. */
 struct scan_raw *scan__raw_unknown(void);
 
 #endif

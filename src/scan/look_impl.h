@@ -7,18 +7,18 @@
 /* Adds a match to look->raw. */
 ts_match_found scan__look_found;
 
-/* Call it when look->raw is complete, before judging. Returns false when memory runs out. */
+/* Prepares judging. Call it when look->raw is complete. Returns false when memory runs out. */
 bool scan__look_prepare(struct scan_look *look);
 
 /* Returns true if the scan was stopped, so that the end of the content may not have been scanned. */
 bool scan__look_is_cut(const struct scan_look *look);
 
-/* Returns true if one more match of the content should be judged. A stopped scan judges only a few: enough for
- * a report of what was just found. `late` counts those, from 0. */
+/* Returns true if another match of the content should be judged. After a stop, only a few matches are judged:
+ * enough for a report of what was just found. `late` counts these matches, from 0. */
 bool scan__look_judges_on(const struct scan_look *look, size_t *late);
 
-/* Makes a hit from a match in the bytes. Matches come in the order of their secrets. Returns false if it
- * cannot be kept. */
+/* Makes a hit from a match in the bytes. Matches must be passed in the order of their secrets. Returns false
+ * if the hit cannot be kept. */
 bool scan__look_judge(struct scan_look *look, struct ts_bytes bytes, const struct ts_match *match,
                       struct scan_lines *lines, struct scan_hit *ret_hit);
 

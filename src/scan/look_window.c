@@ -9,7 +9,7 @@
  * A match belongs to a window if the window has at least M bytes on either side of it, unless the content
  * begins or ends there. M is enough for judging: the lines around the match, and whole secrets that reach
  * into its excerpt. Windows overlap by 2 M plus the reach of a match, so each match belongs to at least one
- * of them. A match that belongs to two windows is found twice, and settling removes one of them.
+ * window. A match that belongs to two windows is found twice, and settling removes one of them.
  *
  * Matches are judged while their window is in memory, and settled when all are known. Until then, the field
  * `depends`, which only deltas need, holds the index of the match's hit. If the scan is stopped before the last window,
@@ -26,11 +26,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many bytes of an archive are held in memory; the rest is in a file. */
+/* This many bytes of an archive are held in memory; the rest is in a file. */
 #define ARCHIVE_HELD ((size_t)1 << 20)
 
 struct scan_windows {
-    struct scan_look_options options; /* those of the look, which may be in use when the windows are freed */
+    struct scan_look_options options; /* a copy: the look may be in use when windows are freed */
     struct scan_content content;
     struct ts_match *matches;
     size_t count;
@@ -41,7 +41,7 @@ struct scan_windows {
     uint64_t line;       /* number of the line at that position */
     uint64_t line_start; /* offset of that line in the content */
     enum scan_archive_kind kind;
-    struct scan_pile archive; /* the archive's bytes so far: members are read at the end. Unused for NONE */
+    struct scan_pile archive; /* bytes of the archive so far; members are read at the end. Unused for NONE */
     bool is_archive_lost;
     bool is_reported;
     bool too_many;
@@ -57,7 +57,7 @@ size_t scan__look_overlap(const struct scan_profile *profile) {
     return 2 * margin_of(profile) + ts_detector_reach(profile->rules->detector);
 }
 
-/* Settles the matches, and puts the hits of those that are left into ret_hits, which has room for all. */
+/* Settles the matches, and writes the hits of the remaining matches to ret_hits, which has room for all. */
 static size_t settle(struct scan_windows *windows, struct scan_hit *ret_hits) {
     size_t count = ts_matches_settle(&windows->options.profile->rules->set, windows->matches, windows->count);
     for (size_t i = 0; i < count; i++)
@@ -71,7 +71,8 @@ static bool was_stopped(const struct scan_windows *windows) {
            (options->inside != NULL && scan__was_stopped(options->inside->pass));
 }
 
-/* Contents that end early for another reason may be scanned again. */
+/* Reports the hits so far if the scan was stopped. Contents that end early for another reason may be scanned
+ * again. */
 static void report_stopped(struct scan_windows *windows) {
     if (windows->is_reported || windows->count == 0 || !was_stopped(windows))
         return;
@@ -107,7 +108,8 @@ static int compare_places(const void *a, const void *b) {
     return (x->secret_span.from > y->secret_span.from) - (x->secret_span.from < y->secret_span.from);
 }
 
-/* Settling needs the match's position in the content, but not its secret. */
+/* Keeps a match with its hit until settling, which needs the position of the match in the content, but not
+ * its secret. */
 static bool keep(struct scan_windows *windows, const struct ts_match *match, const struct scan_hit *hit,
                  uint64_t at) {
     if (windows->count >= SCAN_MATCHES_MAX) {

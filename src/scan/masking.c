@@ -13,8 +13,8 @@ struct scan_mark scan__mark(const struct scan_pass *pass) {
     return mark;
 }
 
-/* Skips findings without hits. Settling removed their hits in a content in windows, and the state does not
- * keep them. */
+/* Skips findings without hits. In a content in windows, settling may have removed all hits of a finding; the
+ * state does not keep such findings. */
 bool scan__masks_of(const struct scan_pass *pass, size_t first_content, struct scan_masks *ret_masks) {
     const struct scan_hits *hits = &pass->hits;
     const struct scan_finding *findings = scan__hits_findings(hits);
@@ -60,7 +60,7 @@ struct masking {
     struct known *names;
 };
 
-/* Adding a text may move the bytes, so they are copied first. */
+/* Masks a line. Adding a text may move the bytes of the line, so they are copied first. */
 static uint32_t mask_line(struct masking *masking, uint32_t text) {
     char around[SCAN_AROUND_SIZE];
     masking->masks.is_late = scan__is_past_end(masking->pass);

@@ -6,7 +6,7 @@
 
 #include "pass.h"
 
-/* The length of a pass's lists at some moment. */
+/* The lengths of a pass's lists at some moment. */
 struct scan_mark {
     size_t contents;
     size_t commits;
@@ -15,8 +15,8 @@ struct scan_mark {
 
 struct scan_mark scan__mark(const struct scan_pass *pass);
 
-/* Makes masks for the secrets of the contents, starting at the first one; no masks if secrets are shown.
- * Returns false when memory runs out. */
+/* Makes masks for the secrets of the contents from first_content on; no masks if secrets are shown. Returns
+ * false when memory runs out. */
 bool scan__masks_of(const struct scan_pass *pass, size_t first_content, struct scan_masks *ret_masks);
 
 /*

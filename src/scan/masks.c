@@ -10,10 +10,10 @@
  * lines of real repositories take a few thousand steps. */
 #define STEPS_MAX      16384
 #define STEPS_OF_BYTE  4
-/* This many bytes of a form count as one step, because they take about as long. */
+/* This many bytes of a form count as one step, because they take about as long as one step. */
 #define STEP_BYTES     64
-/* The limits when the time of the scan is over: for one text, and for all texts together, which then take about
- * 20 ms. */
+/* The limits when the time of the scan is over: for one text, and for all texts together, which may then take
+ * about 20 ms. */
 #define STEPS_MAX_LATE 1024
 #define STEPS_ALL_LATE ((uint64_t)1 << 16)
 /* Longer names are masked completely, because their forms would take many times as much memory. */
@@ -54,8 +54,8 @@ static bool is_control(uint8_t c) {
     return (c < 0x20 && !(c >= '\t' && c <= '\r') && c != 0) || c == 0x7f;
 }
 
-/* Most words are valid base64 but decode to random bytes. So only a result without control characters counts
- * as text. */
+/* Searches the decoded form of a code for texts. Most words are valid base64 but decode to random bytes. So
+ * only runs without control characters count as text. */
 static void search_texts(struct scan_masks *masks, const struct scan_form *form, size_t depth, bool *masked) {
     for (size_t from = 0; from < form->len && !is_spent(masks);) {
         size_t to = from;

@@ -23,7 +23,7 @@ struct refs {
     size_t count;
 };
 
-/* An archive and its members have the same id. */
+/* Compares ids only: an archive and its members have equal ids. */
 static int compare_refs(const void *a, const void *b) {
     return ts_git_oid_compare(&((const struct ref *)a)->oid, &((const struct ref *)b)->oid);
 }
@@ -49,7 +49,7 @@ static bool find_blobs(const struct scan_origins *origins, struct refs *ret_refs
     return true;
 }
 
-/* Finds the contents with this id: the first one, and their number, which may be 0. */
+/* Finds the contents with this id. Returns the first, and sets *ret_count to their number, which may be 0. */
 static struct ref *find_refs(const struct refs *refs, const struct ts_git_oid *oid, size_t *ret_count) {
     size_t low = 0;
     size_t high = refs->count;
@@ -77,8 +77,8 @@ static enum ts_git_error set_of(struct scan_origins *origins, const struct refs 
     return error;
 }
 
-/* Commits of notes, whose files are notes. NULL if there are none, or if a tip is missing. A missing tip is
- * already a fault; notes are then reported as files. */
+/* Finds the commits of notes, whose files are notes. *ret_notes is NULL if there are none, or if a tip is
+ * missing. A missing tip is already a fault; notes are then reported as files. */
 static enum ts_git_error find_notes(struct scan_origins *origins, struct ts_git_set **ret_notes,
                                     struct ts_git_fault *ret_fault) {
     static const char prefix[] = "refs/notes/";
@@ -146,7 +146,8 @@ static bool place_ref(struct scan_pass *pass, struct ref *ref, struct ts_bytes o
     return true;
 }
 
-/* Stops when the time is over, because paths of megabytes take long. */
+/* Places the contents at all found paths. Ends when the time is over, because paths of megabytes take
+ * long. */
 static bool place_all(const struct placing *placing, const struct ts_git_occurrences *found) {
     struct scan_pass *pass = placing->origins->pass;
     struct ts_git_watch watch = scan__watch(pass);
@@ -295,7 +296,7 @@ static bool is_old_tag(const struct scan_origins *origins, const struct ts_git_o
     return is_old;
 }
 
-/* When no time is left, the location has no commit. */
+/* Places a message. When no time is left, its location has no commit. */
 static void place_message(struct scan_origins *origins, size_t index, const struct scan_content *content) {
     struct ts_git_watch watch = scan__watch(origins->pass);
     struct scan_location location = {

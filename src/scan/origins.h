@@ -1,5 +1,5 @@
 /*
- * The paths and first commits of contents with hits.
+ * Finds the paths and first commits of contents with hits.
  */
 #ifndef TS_SCAN_ORIGINS_H
 #define TS_SCAN_ORIGINS_H
@@ -31,14 +31,15 @@ enum ts_git_error scan__origins(struct scan_origins *origins, struct ts_git_faul
 
 /* ---- steps of scan__origins, for continued.h ---- */
 
-/* The places of messages of commits and tags. */
+/* Places the messages of commits and tags. */
 void scan__origins_messages(struct scan_origins *origins);
 
-/* The path of a content: the path of its blob, or the path inside the archive that the blob is. Returns false
- * when memory runs out. */
+/* Makes the path of a content: the path of its blob or, for a member of an archive, the path of the archive
+ * and the path inside. Returns false when memory runs out. */
 bool scan__origins_path(struct scan_pass *pass, struct ts_bytes outer, uint32_t inner, uint32_t *ret_path);
 
-/* The commit as a report shows it. TS_REPORT_NONE if it cannot be read, which is a fault, or is not a commit. graph may be NULL. */
+/* Adds a commit as a report shows it, and returns its index. TS_REPORT_NONE if the object is not a commit, or
+ * cannot be read, which is a fault. graph may be NULL. */
 uint32_t scan__origins_commit(struct scan_pass *pass, struct ts_git_repo *repo, struct ts_git_graph *graph,
                               const struct ts_git_oid *oid);
 

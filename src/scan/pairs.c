@@ -7,7 +7,7 @@ static const struct ts_rule *rule_of(const struct scan_pairs *pairs, const struc
     return scan__hits_findings(pairs->hits)[hit->finding].rule;
 }
 
-/* Whether the first rule finds the key ids that belong to secrets of the second one. */
+/* Returns whether the rule `id` finds the key ids that belong to secrets of the rule `secret`. */
 static bool is_id_for(const struct ts_rule *id, const struct ts_rule *secret) {
     for (size_t i = 0; i < id->pair.count; i++)
         if (strcmp(id->pair.texts[i], secret->id) == 0)
@@ -38,7 +38,7 @@ void scan__pairs_begin(struct scan_pairs *pairs) {
     pairs->waiting_count = 0;
 }
 
-/* Only the first pair of a secret counts. */
+/* Records a and b as a pair, if they are one. Only the first pair of a secret counts. */
 static bool join(struct scan_pairs *pairs, const struct scan_hit *a, const struct scan_hit *b) {
     bool a_is_id = is_id_for(rule_of(pairs, a), rule_of(pairs, b));
     const struct scan_hit *id = a_is_id ? a : b;
@@ -50,7 +50,8 @@ static bool join(struct scan_pairs *pairs, const struct scan_hit *a, const struc
     return true;
 }
 
-/* After a pair, earlier hits can no longer be paired, because pairs do not enclose each other. */
+/* Pairs the hit with an earlier hit, or remembers it. After a pair, earlier hits can no longer be paired,
+ * because pairs do not enclose each other. */
 void scan__pairs_see(struct scan_pairs *pairs, const struct scan_hit *hit) {
     if (pairs->id_of == NULL)
         return;

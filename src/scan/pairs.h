@@ -15,7 +15,7 @@
 #include "detect/rule.h"
 
 #define SCAN_PAIR_NEAR 1024u
-/* Hits without a partner that are remembered in a content. */
+/* Maximum number of hits without a partner that are remembered in a content. */
 #define SCAN_PAIR_KEPT 16
 #define SCAN_PAIR_NONE UINT32_MAX
 
@@ -38,7 +38,7 @@ void scan__pairs_begin(struct scan_pairs *pairs);
 /* Call it for each reported hit of the content, in order. */
 void scan__pairs_see(struct scan_pairs *pairs, const struct scan_hit *hit);
 
-/* The finding of the key id that belongs to the secret, or SCAN_PAIR_NONE. */
+/* Returns the finding of the key id that belongs to the secret, or SCAN_PAIR_NONE. */
 uint32_t scan__pairs_id_of(const struct scan_pairs *pairs, uint32_t finding);
 
 #endif

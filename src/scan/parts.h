@@ -9,7 +9,7 @@
  *     contents          ──keep──> …     one part after the other
  *     report            ──────────>     ts_scan_report_end: tips for the next scan
  *
- * Every content is one of three:
+ * Every content belongs to one of three groups:
  *
  *     known    scanned completely with every rule, nothing found. Depends on the rules id alone.
  *     hits     scanned completely, has hits. Depends on the rules id and the judging id. A page has all that is
@@ -42,11 +42,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TS_SCAN_PART_MAX    ((size_t)1 << 20) /* the most bytes of `known`, and of `hits` */
+#define TS_SCAN_PART_MAX    ((size_t)1 << 20) /* maximum size of `known`, and of `hits`, in bytes */
 #define TS_SCAN_KEY_LEN     16
 #define TS_SCAN_REFS_DIGEST 32
 
-/* The inputs that the results of a scan depend on. */
+/* The inputs on which the results of a scan depend. */
 struct ts_scan_moment {
     /* Digest of everything that decides whether a content has findings: rules, program, libraries. */
     uint8_t rules[TS_SCAN_KEY_LEN];
@@ -54,7 +54,7 @@ struct ts_scan_moment {
     uint8_t judging[TS_SCAN_KEY_LEN];
     uint8_t refs[TS_SCAN_REFS_DIGEST]; /* digest of the names and ids of the selected refs, and of HEAD */
     size_t id_len;                     /* length of an object's id: 20 or 32 */
-    struct ts_bytes tips;              /* ids of the selected refs or commits: sorted, each once */
+    struct ts_bytes tips;              /* ids of the selected refs or commits: sorted, without duplicates */
 };
 
 enum ts_scan_parts_answer {
@@ -63,12 +63,12 @@ enum ts_scan_parts_answer {
     TS_SCAN_PARTS_STOP,
 };
 
-/* Borrowed for the call. Both may be empty. */
+/* A part. `known` and `hits` are borrowed for the call, and may be empty. */
 struct ts_scan_part {
-    struct ts_bytes known; /* ids: sorted, each once; TS_SCAN_PART_MAX at most */
-    struct ts_bytes hits;  /* a page: TS_SCAN_PART_MAX at most; opaque */
-    /* No further contents follow: all were scanned, or the scan is stopped. A caller that is about to finish
-     * may store this part when it finishes. */
+    struct ts_bytes known; /* ids: sorted, without duplicates; TS_SCAN_PART_MAX bytes at most */
+    struct ts_bytes hits;  /* a page, which is opaque; TS_SCAN_PART_MAX bytes at most */
+    /* No part with further contents follows: all contents were scanned, or the scan is stopped. A caller that
+     * is about to finish may store this part when it finishes. */
     bool is_rest;
 };
 
@@ -78,8 +78,8 @@ struct ts_scan_earlier;
 /* Adds the ids of `known` of an earlier part with the same rules id. */
 void ts_scan_earlier_known(struct ts_scan_earlier *earlier, struct ts_bytes ids);
 
-/* Adds a page of `hits` of an earlier part with the same rules id and judging id. Returns false if it is
- * damaged: then neither the page nor the tips are used. */
+/* Adds a page of `hits` of an earlier part with the same rules id and judging id. If the page is damaged,
+ * returns false; then neither the page nor the tips are used. */
 bool ts_scan_earlier_hits(struct ts_scan_earlier *earlier, struct ts_bytes page);
 
 /* Adds a page of `hits` of an earlier part with the same rules id but a different judging id. The scan reads
@@ -103,7 +103,8 @@ struct ts_scan_parts_ops {
 struct ts_scan_parts {
     const struct ts_scan_parts_ops *ops;
     void *ctx;
-    /* There are no parts and no tips: the scan reads messages together with the history, which is faster. */
+    /* There are no earlier parts and no tips, so the scan reads messages together with the history, which is
+     * faster. */
     bool is_empty;
     /* A part is passed to `keep` when there are part_bytes of new ids (0: 4 MiB), or part_ms after the previous
      * part. The last part follows at the end. */
@@ -114,7 +115,7 @@ struct ts_scan_parts {
 /* How a scan with parts ended. It lives as long as the report. */
 struct ts_scan_end {
     struct ts_scan_moment moment;
-    struct ts_bytes again; /* ids: sorted, each once */
+    struct ts_bytes again; /* ids of group `again`: sorted, without duplicates */
     /* Every content was read or recalled without faults, so the next scan can skip everything that the tips
      * reach. */
     bool is_whole;

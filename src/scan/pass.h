@@ -20,7 +20,7 @@
 
 #include "scan/scan.h"
 
-/* Secrets that the report shows must be kept. */
+/* Returns whether secrets are kept: by request, or because the report shows them. */
 static inline bool scan__keeps_secrets(const struct ts_scan_options *options) {
     return options->shows_secrets || options->keeps_secrets;
 }
@@ -31,15 +31,15 @@ struct scan_commit {
     int64_t time_s; /* committer's time: decides which commit is the first */
     int64_t author_time_s;
     int32_t author_zone_minutes;
-    uint32_t author_name; /* texts */
+    uint32_t author_name; /* position of a text, like author_mail */
     uint32_t author_mail;
 };
 
 /* The meaning of a location. */
 enum scan_role {
-    SCAN_FOUND,     /* the content is reported there */
-    SCAN_BEFORE,    /* in the base of a change: a finding here is not reported (before.h) */
-    SCAN_IN_HEAD,   /* HEAD has the content there */
+    SCAN_FOUND,     /* the content is reported at the location */
+    SCAN_BEFORE,    /* the base of a change has the content; its findings are not reported (before.h) */
+    SCAN_IN_HEAD,   /* HEAD has the content at the location */
     SCAN_REF,       /* `path` is a branch or tag that reaches the finding of `hit` */
     SCAN_REF_COUNT, /* `path` is the total number of such refs, as digits; only some of them are listed */
 };
@@ -59,11 +59,11 @@ struct scan_target {
     struct ts_report_target row;
     struct scan_profile *profile;
     enum ts_git_hash hash;
-    bool has_head; /* it is a repository, and HEAD names a commit */
+    bool has_head; /* the target is a repository, and HEAD names a commit */
     struct ts_git_oid head;
     char forge[SCAN_FORGE_SIZE]; /* the row points to this text */
-    uint64_t faults_before;      /* faults of all targets when this one began */
-    uint64_t lasting_before;     /* lasting faults of all targets when this one began */
+    uint64_t faults_before;      /* number of faults of all targets when this target began */
+    uint64_t lasting_before;     /* number of lasting faults of all targets when this target began */
 };
 
 /* The result of ts_scan_report_end, with its memory. */
@@ -86,13 +86,13 @@ struct scan_pass {
     struct scan_inside inside;
     struct scan_pile locations;
     struct ts_siphash_key print_key;
-    struct scan_masks masks; /* masks for everything that was found; made together with the report */
+    struct scan_masks masks; /* masks for all secrets that were found; made together with the report */
     struct scan_pile commits;
     struct scan_target *targets;
     size_t target_count; /* targets that were started */
     struct scan_profile **profiles;
     size_t profile_count;
-    struct scan_profile *plain; /* for targets without a configuration; one of profiles, or NULL */
+    struct scan_profile *plain; /* profile of targets without a configuration; one of profiles, or NULL */
     struct scan_state_warning state_warning;
     struct scan_parts_end parts_end;
     uint64_t limits_hit;
@@ -100,14 +100,14 @@ struct scan_pass {
     bool no_memory;
 };
 
-/* Ends the pass's use of the profile. */
+/* Ends the use of a profile by a pass. Frees the profile unless the caller keeps it. */
 void scan__pass_drop_profile(struct scan_profile *profile);
 
 /* Fills in the error, and returns the outcome. */
 __attribute__((format(printf, 3, 4))) enum ts_scan_outcome
 scan__fail(struct ts_scan_error *ret_error, enum ts_scan_outcome outcome, const char *format, ...);
 
-/* TS_REPORT_NONE when memory runs out. */
+/* Adds a commit, and returns its index; TS_REPORT_NONE when memory runs out. */
 uint32_t scan__pass_commit(struct scan_pass *pass, const struct scan_commit *commit);
 void scan__pass_location(struct scan_pass *pass, const struct scan_location *location);
 
@@ -121,13 +121,15 @@ struct scan_looks {
 };
 bool scan__looks_init(struct scan_looks *looks, struct scan_pass *pass, const struct scan_profile *profile);
 
-/* Adds their counts to the target's row, and releases them. */
+/* Adds the counts of the looks to the target's row, and releases the looks. */
 void scan__looks_finish(struct scan_looks *looks, struct scan_pass *pass, struct ts_report_target *row);
 
-/* The largest object that is read by its id and held whole: its delta and its base are held with it. */
+/* Returns the maximum size of an object that is read by its id and held whole: its delta and its base are
+ * held with it. */
 size_t scan__pass_object_max(const struct scan_pass *pass);
 
-/* The memory for a visit. It decides the size of windows, and which objects are scanned in windows. */
+/* Returns the memory for a visit, which decides the size of windows, and which objects are scanned in
+ * windows. */
 uint64_t scan__pass_visit_memory(const struct scan_pass *pass, uint64_t taken);
 
 /* ---- kinds of targets; each fills in its row ---- */
@@ -148,7 +150,7 @@ enum ts_scan_outcome scan__input(struct scan_pass *pass, struct scan_target *tar
 
 /* ---- the end ---- */
 
-/* Returns false when memory runs out. On success the report owns the pass's texts. */
+/* Makes the report. Returns false when memory runs out. On success the report owns the pass's texts. */
 bool scan__assemble(struct scan_pass *pass, struct ts_arena *arena, struct ts_report *ret_report);
 
 #endif

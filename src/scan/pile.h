@@ -1,6 +1,6 @@
 /*
- * An array without a size limit: in memory up to a limit, then in an unlinked mapped file, so that there can
- * be more findings than memory. It moves when it grows: use positions in it, not pointers.
+ * A pile is an array without a size limit: in memory up to a limit, then in an unlinked mapped file, so that
+ * findings may take more than the memory. A pile moves when it grows: use positions in it, not pointers.
  */
 #ifndef TS_SCAN_PILE_H
 #define TS_SCAN_PILE_H
@@ -15,18 +15,18 @@ struct scan_pile {
     size_t capacity;
     size_t held_max;
     const char *spill_dir;
-    int fd; /* -1 while it is in memory */
+    int fd; /* -1 while the pile is in memory */
 };
 
-/* Beyond held_max bytes the pile moves to a file in spill_dir. The text spill_dir must stay valid as long as
- * the pile. */
+/* Makes an empty pile. Beyond held_max bytes, it moves to a file in spill_dir. The text spill_dir must stay
+ * valid as long as the pile exists. */
 void scan__pile_init(struct scan_pile *pile, size_t held_max, const char *spill_dir);
 void scan__pile_release(struct scan_pile *pile);
 
-/* Adds size zeroed bytes at its end. Returns false when memory and disk run out. */
+/* Adds size zeroed bytes at the end of the pile. Returns false when memory and disk run out. */
 bool scan__pile_grow(struct scan_pile *pile, size_t size);
 
-/* Truncates it to len bytes. */
+/* Truncates the pile to len bytes. */
 void scan__pile_cut(struct scan_pile *pile, size_t len);
 
 #endif

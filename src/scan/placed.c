@@ -2,7 +2,8 @@
 
 #include "detect/model.h"
 
-/* No password is this long, so a secret that begins this many bytes before another cannot overlap it. */
+/* No password is this long, so a secret that begins this many bytes before another secret cannot
+ * overlap it. */
 enum { LONGEST = 1024 };
 
 static const struct ts_rule *rule_of(const struct scan_hits *hits, const struct scan_hit *hit) {
@@ -19,7 +20,7 @@ static bool overlap(const struct scan_hit *a, const struct scan_hit *b) {
     return a->at < b->at + b->len && b->at < a->at + a->len;
 }
 
-/* Whether `other` counts instead of `hit`. The rule of `hit` applies at the path. */
+/* Returns whether `other` counts instead of `hit` at the path. The rule of `hit` must apply at the path. */
 static bool stands_for(const struct scan_hits *hits, const struct scan_hit *other, const struct scan_hit *hit,
                        const char *path) {
     const struct ts_rule *rule = rule_of(hits, hit);

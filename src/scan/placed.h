@@ -1,16 +1,17 @@
 /*
- * Which hits of a content count at a path.
+ * Decides which hits of a content count at a path.
  *
  * Paths are known after contents were scanned, so a content keeps the hits of all rules. At a path, hits of
  * rules for other paths do not count. If a rule for this path and a generic rule found the same secret, only
- * one hit counts: the one with the higher confidence; if both are equal, the one of the rule for this path.
+ * the hit with the higher confidence counts. If both have the same confidence, only the hit of the rule for
+ * this path counts.
  */
 #ifndef TS_SCAN_PLACED_H
 #define TS_SCAN_PLACED_H
 
 #include "hits.h"
 
-/* The confidence of a hit depends on the path. */
+/* Returns the confidence of a hit at a path. Different paths may give different confidences. */
 enum ts_confidence scan__confidence_at(const struct scan_hits *hits, const struct scan_hit *hit,
                                        const char *path);
 

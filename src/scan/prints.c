@@ -31,7 +31,7 @@ void scan__prints_release(struct scan_prints *prints) {
 
 /* ---- adding ---- */
 
-/* Returns the print's slot, or a free one. */
+/* Returns the slot of a print, or the free slot for it. */
 static struct scan_print *find_slot(const struct scan_prints *prints, uint64_t hash, uint32_t len) {
     size_t at = (size_t)hash & (prints->slot_count - 1);
     while (prints->slots[at].len != 0 && (prints->slots[at].hash != hash || prints->slots[at].len != len))
@@ -39,7 +39,7 @@ static struct scan_print *find_slot(const struct scan_prints *prints, uint64_t h
     return &prints->slots[at];
 }
 
-/* Makes room for one more print. */
+/* Makes room for another print. Returns false when memory runs out. */
 static bool grow(struct scan_prints *prints) {
     if (prints->count * 2 < prints->slot_count)
         return true;
@@ -83,7 +83,7 @@ bool scan__prints_add(struct scan_prints *prints, const struct scan_print *print
     return true;
 }
 
-/* Sorts by head, then by length. */
+/* Compares by head, then by length. */
 static int compare_shapes(const void *a, const void *b) {
     const struct scan_print_shape *x = a;
     const struct scan_print_shape *y = b;
@@ -107,7 +107,7 @@ static bool has(const struct scan_prints *prints, struct ts_siphash_prefixes *pr
     return find_slot(prints, ts_siphash_prefix(prefixes, len), (uint32_t)len)->len != 0;
 }
 
-/* The first shape of this head or of a later one. */
+/* Returns the index of the first shape with this head or a later one. */
 static size_t first_shape(const struct scan_prints *prints, uint32_t head) {
     size_t low = 0;
     size_t high = prints->shape_count;

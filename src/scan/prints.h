@@ -26,11 +26,11 @@
 struct scan_print {
     uint64_t hash;
     uint32_t len;                      /* 0: no print */
-    uint8_t head[SCAN_PRINT_HEAD_LEN]; /* zeros below SCAN_PRINT_HEAD_MIN */
+    uint8_t head[SCAN_PRINT_HEAD_LEN]; /* zeros for secrets shorter than SCAN_PRINT_HEAD_MIN */
 };
 
-/* A word, such as "postgres", has no print. Otherwise it would be masked in every path and line that contains
- * it. Readers cannot tell that such a word is a password anyway. */
+/* Makes the print of a secret. A word, such as "postgres", has no print. Otherwise the word would be masked
+ * in every path and line that contains it. Readers cannot tell that such a word is a password anyway. */
 struct scan_print scan__print_of(const struct ts_siphash_key *key, struct ts_bytes secret);
 
 /* A head and a length that occur together in prints. */
@@ -42,11 +42,11 @@ struct scan_print_shape {
 /* Prints of a scan. {.key = …} is empty. */
 struct scan_prints {
     struct ts_siphash_key key;
-    struct scan_print *slots; /* free ones have len 0 */
+    struct scan_print *slots; /* hash table; free slots have len 0 */
     size_t slot_count;        /* power of two */
     size_t count;
     uint32_t short_lens;             /* bit n: there are prints of length n, below SCAN_PRINT_HEAD_MIN */
-    struct scan_print_shape *shapes; /* shapes of the other prints, sorted, each once */
+    struct scan_print_shape *shapes; /* shapes of the other prints, sorted, without duplicates */
     size_t shape_count;
     size_t shape_capacity;
     uint8_t heads[(1 << 16) / 8]; /* a bit for each head that a shape has */
@@ -57,11 +57,11 @@ void scan__prints_release(struct scan_prints *prints);
 /* Adds a print made with the same key. Returns false when memory runs out. */
 bool scan__prints_add(struct scan_prints *prints, const struct scan_print *print);
 
-/* Call it when all are added, before the first search. */
+/* Sorts the shapes. Call it when all prints are added, before the first search. */
 void scan__prints_sort(struct scan_prints *prints);
 
-/* The length of the longest secret at the beginning of the bytes; 0 if there is none. Adds one step for each
- * length of a secret with the same head. */
+/* Returns the length of the longest secret at the beginning of the bytes; 0 if no secret is there. Adds one
+ * step for each length of a secret with the same head. */
 size_t scan__prints_match(const struct scan_prints *prints, struct ts_bytes bytes, uint64_t *steps);
 
 #endif

@@ -106,7 +106,7 @@ static bool read_own(struct scan_profile *profile, const struct scan_profile_sou
     return true;
 }
 
-/* Lines that are not fingerprints have no effect, and do not prevent the scan. */
+/* Reads .gitleaksignore. Lines that are not fingerprints have no effect, and do not prevent the scan. */
 static bool read_ignored(struct scan_profile *profile, const struct scan_profile_source *source,
                          struct ts_scan_error *ret_error) {
     struct scan_profile_file file;
@@ -146,7 +146,7 @@ static bool read_config(struct scan_profile *profile, const struct ts_scan_optio
     return source->file == NULL || read_own(profile, source, ret_error);
 }
 
-/* Shares the rules of a known profile if they come from the same texts. */
+/* Returns the rules: those of a known profile if they come from the same texts, otherwise new rules. */
 static struct scan_rules *find_rules(const struct scan_profile_context *context,
                                      const struct scan_rules_options *options,
                                      struct ts_scan_error *ret_error) {
@@ -178,7 +178,8 @@ static bool names_findings(const struct ts_detect_config *config) {
     return false;
 }
 
-/* Precedence of salts: the baseline's own salt, the project's salt, the random salt of a new baseline. */
+/* Chooses the keys of finding ids. Precedence of salts: the baseline's salt, the project's salt, the random
+ * salt of a new baseline. */
 static void choose_keys(struct scan_profile *profile, const struct ts_scan_options *options) {
     struct ts_bytes own = profile->has_config ? profile->config.salt : (struct ts_bytes){NULL, 0};
     struct ts_bytes salt = options->salt.len > 0 ? options->salt : own.len > 0 ? own : options->new_salt;

@@ -22,9 +22,9 @@ struct scan_profile {
     bool has_config;
     struct scan_ignored ignored; /* entries of .gitleaksignore */
     struct ts_finding_key key;
-    bool is_kept; /* the caller owns it and reuses it for later scans: the pass does not free it */
+    bool is_kept; /* the caller owns the profile and reuses it for later scans: the pass does not free it */
     bool has_public_salt;
-    struct ts_finding_key project_key; /* the key without a baseline */
+    struct ts_finding_key project_key; /* the key that applies without a baseline */
     /* project_key differs from the key, and allow entries name findings. An id in an entry may be made with
      * either key. */
     bool has_project_key;
@@ -37,7 +37,7 @@ struct scan_profile {
     struct ts_arena arena;
 };
 
-/* A file of the target, by its path from the top. The caller frees bytes. */
+/* The content of a file of the target. The caller frees bytes. */
 struct scan_profile_file {
     uint8_t *bytes;
     size_t len;
@@ -50,8 +50,8 @@ struct scan_profile_source {
     const char *name;          /* the target's name in messages */
     scan_profile_reader *read; /* NULL: the target has no configuration of its own */
     void *ctx;
-    const char *file; /* the name of its configuration; NULL: none */
-    bool has_ignored; /* it has a .gitleaksignore */
+    const char *file; /* the name of the target's configuration; NULL: none */
+    bool has_ignored; /* the target has a .gitleaksignore */
 };
 
 #define SCAN_CONFIG_NAME  ".turnstone.yml"
@@ -61,7 +61,7 @@ struct scan_profile_source {
 struct scan_profile_context {
     const struct ts_scan_options *options;
     struct scan_profile_source source;
-    struct scan_profile *const *known; /* profiles of the same options: rules may be shared with them */
+    struct scan_profile *const *known; /* profiles of the same options, whose rules may be shared */
     size_t known_count;
 };
 
@@ -72,7 +72,7 @@ __attribute__((format(printf, 2, 3))) bool scan__refuse(struct ts_scan_error *re
 /* Like scan__refuse, for memory that ran out: os_error is ENOMEM, because no configuration is to blame. */
 bool scan__refuse_memory(struct ts_scan_error *ret_error);
 
-/* On failure returns false, and the error has one line of text. */
+/* Makes a profile. On failure returns false, and the error has one line of text. */
 bool scan__profile_init(struct scan_profile *profile, const struct scan_profile_context *context,
                         struct ts_scan_error *ret_error);
 void scan__profile_release(struct scan_profile *profile);

@@ -1,5 +1,5 @@
 /*
- * turnstone/scan.h over the scan of this folder: options with owned texts, a run, and its results.
+ * Implements turnstone/scan.h with the scan of this folder: options with owned texts, a run, and its results.
  */
 #include "public.h"
 
@@ -51,8 +51,8 @@ static void release_report(struct ts_scan *scan) {
     scan->has_report = false;
 }
 
-/* Findings point to the rules, and the report to the baseline, so the report is released first. The salt of
- * the baseline is part of the profile. */
+/* Releases profile and baseline. Findings point to the rules, and the report to the baseline, so the report
+ * is released first. The salt of the baseline is part of the profile. */
 static void forget_profile(struct ts_scan *scan) {
     release_report(scan);
     ts_baseline_release(&scan->baseline);
@@ -117,7 +117,7 @@ enum ts_scan_result ts_scan_add_bytes(struct ts_scan *scan, const char *name, st
 }
 
 void ts_scan_clear_targets(struct ts_scan *scan) {
-    release_report(scan); /* its targets point to the paths */
+    release_report(scan); /* the targets of the report point to the paths */
     for (size_t i = 0; i < scan->target_count; i++)
         free((char *)(uintptr_t)scan->targets[i].path);
     free(scan->targets);
@@ -141,7 +141,7 @@ enum ts_scan_result ts_scan_set_limit(struct ts_scan *scan, enum ts_scan_limit l
         options->memory_bytes = value;
         return succeed(scan);
     case TS_SCAN_LIMIT_TIME_MS:
-        if (value > UINT64_MAX / 2000000) /* it is added to a clock in ns */
+        if (value > UINT64_MAX / 2000000) /* the value is added to a clock in ns */
             return end_with(scan, TS_SCAN_RESULT_BAD_USAGE, "the time is too long; 0 means no limit");
         options->max_time_ms = value;
         return succeed(scan);
@@ -276,7 +276,7 @@ enum ts_scan_result ts_scan_set_min_confidence(struct ts_scan *scan, enum ts_sca
 
 /* ---- a run ---- */
 
-/* The arrays may have moved since the last run. */
+/* Sets the pointers of the options, because the arrays may have moved since the last run. */
 static void point_to_texts(struct ts_scan *scan) {
     struct ts_scan_options *options = &scan->options;
     options->targets = scan->targets;
@@ -348,7 +348,7 @@ static enum ts_scan_result apply_baseline(struct ts_scan *scan) {
     return TS_SCAN_RESULT_OK;
 }
 
-/* Takes over the report of a run, with its counts. On failure there is no report. */
+/* Takes over the report of a run, with its counts. On failure the scan has no report. */
 static enum ts_scan_result take_report(struct ts_scan *scan) {
     scan->has_report = true;
     enum ts_scan_result result = apply_baseline(scan);
@@ -366,8 +366,8 @@ static enum ts_scan_result take_report(struct ts_scan *scan) {
     return TS_SCAN_RESULT_OK;
 }
 
-/* Passes every finding that is not in the baseline to the callback. Returns false if the callback stopped
- * it. */
+/* Passes every finding that is not in the baseline to the callback. Returns false if the callback
+ * ended this. */
 static bool tell_findings(const struct ts_scan *scan, ts_scan_on_finding *on_finding, void *context) {
     for (size_t i = 0; on_finding != NULL && i < scan->report.finding_count; i++)
         if (scan->findings[i].row->is_new && !on_finding(context, &scan->findings[i]))

@@ -24,13 +24,13 @@ struct ts_scan_occurrence {
 struct ts_scan_finding {
     const struct ts_report *report;
     const struct ts_report_finding *row;
-    struct ts_scan_occurrence head;         /* row is NULL if there is none */
-    struct ts_scan_occurrence *occurrences; /* row->listed_count of them */
+    struct ts_scan_occurrence head;         /* the occurrence in HEAD; its row is NULL: none */
+    struct ts_scan_occurrence *occurrences; /* row->listed_count occurrences */
     const struct ts_scan_finding *pair;     /* NULL: none */
 };
 
 struct ts_scan {
-    struct ts_scan_options options; /* pointers to texts are set when it runs */
+    struct ts_scan_options options; /* pointers to texts are set at each run */
     struct ts_scan_progress progress;
     struct ts_scan_target *targets;
     size_t target_count;
@@ -52,7 +52,7 @@ struct ts_scan {
     atomic_uint_fast64_t faults; /* number of faults in the report; any thread may read it */
     atomic_uint_fast64_t suppressed;
     atomic_uint_fast64_t known;
-    struct ts_scan_finding *findings; /* findings of the report; their pairs are after them */
+    struct ts_scan_finding *findings; /* findings of the report, followed by their pairs */
     struct ts_scan_occurrence *occurrences;
     struct ts_scan_error error;
 };

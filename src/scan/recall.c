@@ -19,8 +19,8 @@
 #define MERGED_BYTES  ((size_t)1 << 20)
 #define HITS_PAGE_MAX ((size_t)4 << 20)
 #define CONTENTS_MAX  4096
-/* The number of descriptors that a scan needs besides two for each thread: spill files, and files and folders
- * of the repository. */
+/* The number of descriptors that a scan needs for spill files, and for files and folders of the repository.
+ * Each thread needs two in addition. */
 #define FILES_OF_SCAN 24
 
 /* ---- keys ---- */
@@ -103,7 +103,7 @@ bool scan__recall_init(struct scan_recall *recall, struct scan_pass *pass, struc
     *recall = (struct scan_recall){
         .pass = pass, .target = (uint32_t)(target - pass->targets), .repo = repo, .before = scan__mark(pass)};
     pthread_mutex_init(&recall->lock, NULL);
-    /* Scans for comparison must not reuse anything. */
+    /* `full` and `ungated` are for comparison: such scans must not reuse anything. */
     if (options->full || options->ungated)
         return true;
     if (options->parts != NULL)
@@ -189,7 +189,8 @@ static void count_known(const struct taking *taking, const struct scan_known *kn
     }
 }
 
-/* Returns false if the object is not wanted (not selected, or already taken) or has changed since. */
+/* Takes the hits of an object. Returns false if the object is not wanted (not selected, or already taken), or
+ * has changed since its record was stored. */
 static bool take_hits(void *ctx, const struct scan_known *known) {
     const struct taking *taking = ctx;
     struct scan_known now = *known;
@@ -251,7 +252,7 @@ static void take_known(struct scan_recall *recall, const struct scan_recall_want
 
 /* ---- writing ---- */
 
-/* Writes items of known objects, with the packs of this scan. The caller holds the lock. */
+/* Writes a page of known objects, with the packs of this scan. The caller holds the lock. */
 static void put_known(struct scan_recall *recall, const struct scan_buffer *items) {
     struct scan_buffer page = {.data = NULL};
     struct scan_known_page known = {.hash = ts_git_repo_hash(recall->repo),
@@ -266,8 +267,8 @@ static void put_known(struct scan_recall *recall, const struct scan_buffer *item
     scan__buffer_release(&page);
 }
 
-/* The caller holds the lock. If the contents do not fit into a page, splits them in halves. A content that
- * does not fit alone is not stored, so the next scan reads it again. */
+/* Writes a page of contents with hits. If they do not fit into a page, splits them in halves. A content that
+ * does not fit alone is not stored, so the next scan reads it again. The caller holds the lock. */
 static void put_hits(struct scan_recall *recall, const uint32_t *contents, size_t count) {
     if (count == 0)
         return;
@@ -310,8 +311,8 @@ static bool is_content_touched(struct scan_recall *recall, const struct scan_con
     return touched;
 }
 
-/* Writes the contents of this target with hits; the next target begins after them. The caller holds the
- * lock. */
+/* Writes the contents of this target that have hits, from index `from` on. The next target begins after them.
+ * The caller holds the lock. */
 static void put_hits_from(struct scan_recall *recall, size_t from) {
     uint32_t contents[CONTENTS_MAX];
     size_t total;
@@ -359,7 +360,7 @@ bool scan__recall_is_default(const struct ts_scan_options *options) {
 struct merging {
     struct scan_recall *recall;
     struct scan_buffer items;
-    struct ts_git_set *left; /* objects without a record so far: only the latest record of each is kept */
+    struct ts_git_set *left; /* objects whose record was not seen yet: only the latest is kept */
 };
 
 static bool merge_page(void *ctx, struct ts_bytes bytes) {
@@ -385,7 +386,7 @@ static bool merge_page(void *ctx, struct ts_bytes bytes) {
     return true;
 }
 
-/* The caller holds the lock. */
+/* Merges pages of known objects into larger pages, if they are in many files. The caller holds the lock. */
 static void merge_known(struct scan_recall *recall) {
     struct ts_git_fault fault;
     struct merging merging = {.recall = recall};
@@ -412,9 +413,10 @@ static bool is_kept_touched(struct scan_recall *recall) {
     return false;
 }
 
-/* The caller holds the lock, and all contents of the target were scanned. After a scan of all refs, the pass
- * has all contents. After other selections, contents outside the selection are dropped if something must be
- * removed. */
+/* Writes the contents with hits, when all contents of the target were scanned. If stored texts contain a
+ * secret, removes all stored hits, and writes the hits of the pass again. After a scan of all refs, the pass
+ * has all contents. After other selections, contents outside the selection are lost. The caller holds the
+ * lock. */
 static void flush_hits(struct scan_recall *recall) {
     struct scan_pass *pass = recall->pass;
     if (!recall->has_hits)
@@ -453,7 +455,7 @@ static void flush(struct scan_recall *recall) {
     pthread_mutex_unlock(&recall->lock);
 }
 
-/* Nothing to do: the pass has the hits, and an object without a record is not known to later scans. */
+/* Does nothing: the pass has the hits, and an object without a record is not known to later scans. */
 static void note(struct scan_recall *recall, unsigned worker, const struct ts_git_oid *oid) {
     (void)recall;
     (void)worker;

@@ -6,8 +6,8 @@
  *                       their hits are reused                               only new ones are read
  *
  * Known objects depend on the rules and this program; hits also on the configuration, the salt and the key of
- * prints. So after a change of the allow-list or the salt, only the objects with hits are read again. The
- * same applies to a scan that shows secrets, because secrets are not stored.
+ * prints. So after a change of the allow-list or the salt, only the objects with hits are read again. A scan
+ * that shows secrets also reads the objects with hits again, because secrets are not stored.
  *
  * Contents with hits are stored at the end, when all secrets are known. A content is not stored, and is read
  * again, if one of its texts contains a secret that was found elsewhere. So the state contains no secret, and
@@ -32,10 +32,10 @@
 /* Objects that one thread has scanned and that are not written yet. */
 struct scan_recall_worker {
     struct scan_buffer known;
-    uint64_t written_ns; /* time of its last write */
+    uint64_t written_ns; /* time when this thread last wrote */
 };
 
-/* Remembers whether a text contains a secret: lines and paths repeat. */
+/* Remembers whether a text contains a secret, because lines and paths repeat. */
 #define SCAN_RECALL_TOUCHES 1024
 struct scan_recall_touch {
     uint32_t text; /* SCAN_NO_TEXT: free */
@@ -43,10 +43,10 @@ struct scan_recall_touch {
     bool is_touched;
 };
 
-/* A commit that need not be visited. */
+/* Called for a commit that need not be visited. */
 typedef void scan_recall_commit(void *ctx, const struct ts_git_oid *commit);
 
-/* The objects to visit; those that are known are removed. */
+/* The objects to visit. Known objects are removed from the set. */
 struct scan_recall_wanted {
     struct ts_git_set *set;
     struct ts_git_graph *graph;
@@ -57,8 +57,8 @@ struct scan_recall_wanted {
 struct scan_recall;
 
 /*
- * Where results are reused from and kept: the state folder (recall.c) or the caller's parts (recall_parts.c).
- * The functions below with the same names call these.
+ * The operations of a place that keeps results: the state folder (recall.c) or the caller's parts
+ * (recall_parts.c). The scan__recall_… functions below call the operations with the same names.
  */
 struct scan_recall_ops {
     bool (*all)(struct scan_recall *recall);
@@ -91,26 +91,26 @@ struct scan_recall {
     bool has_fingerprint;
     uint64_t faults_before;
     uint64_t lasting_before;
-    struct scan_mark before; /* the pass at the start of this target */
+    struct scan_mark before; /* the lengths of the pass's lists at the start of this target */
     struct scan_recall_worker *workers;
     unsigned worker_count;
     /* Guards the following fields, and the state while threads scan. Locked before the lock of hits. */
     pthread_mutex_t lock;
-    size_t contents_kept; /* earlier contents are written, or belong to another target */
+    size_t contents_kept; /* contents before this index are written, or belong to another target */
     /* Made when all contents were scanned, because a secret of one content may be in a text of another. */
     struct scan_masks masks;
     bool has_masks;
-    struct scan_recall_touch touches[SCAN_RECALL_TOUCHES]; /* indexed by the lowest bits of their positions */
+    struct scan_recall_touch touches[SCAN_RECALL_TOUCHES]; /* indexed by the lowest bits of text */
 };
 
-/* Also works without state. Returns false only if there are parts, and memory for them runs out. Other
- * processes may change the repository meanwhile. Always release it. */
+/* Begins the reuse for a target. Also works without state. Returns false only if there are parts, and memory
+ * for them runs out. Other processes may change the repository meanwhile. Always release the recall. */
 bool scan__recall_init(struct scan_recall *recall, struct scan_pass *pass, struct scan_target *target,
                        struct ts_git_repo *repo, const struct ts_git_selection *selection);
 void scan__recall_release(struct scan_recall *recall);
 
-/* Returns true if nothing has changed since a scan of the same refs. The target is then done; if there is
- * state, its hits, locations and row are filled in. */
+/* Returns true if nothing has changed since a scan of the same refs. Then the scan of the target is complete.
+ * If there is state, its hits, locations and row are filled in. */
 static inline bool scan__recall_all(struct scan_recall *recall) {
     return recall->ops != NULL && recall->ops->all(recall);
 }
@@ -120,14 +120,14 @@ static inline bool scan__recall_is_empty(const struct scan_recall *recall) {
     return recall->ops == NULL || recall->ops->is_empty(recall);
 }
 
-/* Call it when the repository is listed, before the following functions. Only objects in packs that contain
- * an object of `only` are kept; NULL: all. */
+/* Prepares the recall. Call it when the repository is listed, before the following functions. If `only` is
+ * not NULL, keeps only objects in packs that contain an object of `only`. */
 static inline void scan__recall_begin(struct scan_recall *recall, const struct ts_git_set *only) {
     if (recall->ops != NULL)
         recall->ops->begin(recall, only);
 }
 
-/* The memory that the recall takes during the scan, in bytes. */
+/* Returns the memory that the recall takes during the scan, in bytes. */
 static inline uint64_t scan__recall_bytes(const struct scan_recall *recall) {
     return recall->ops != NULL ? recall->ops->bytes(recall) : 0;
 }
@@ -138,15 +138,15 @@ static inline void scan__recall_known(struct scan_recall *recall, const struct s
         recall->ops->known(recall, wanted);
 }
 
-/* The evidence of the object; 0 if it will not be kept. Any thread may call it. */
+/* Returns the evidence of the object; 0 if the object will not be kept. Any thread may call it. */
 static inline uint64_t scan__recall_evidence(struct scan_recall *recall, const struct ts_git_object *object,
                                              uint32_t *ret_pack) {
     *ret_pack = 0;
     return recall->ops != NULL ? recall->ops->evidence(recall, object, ret_pack) : 0;
 }
 
-/* Keeps an object in which nothing was found; known->pack comes from scan__recall_evidence. Any thread may
- * call it, each with its own worker number. */
+/* Keeps an object in which nothing was found. known->pack comes from scan__recall_evidence. Any thread may
+ * call it, with its worker number. */
 static inline void scan__recall_keep(struct scan_recall *recall, unsigned worker,
                                      const struct scan_known *known) {
     if (recall->ops != NULL)
@@ -160,13 +160,13 @@ static inline void scan__recall_note(struct scan_recall *recall, unsigned worker
         recall->ops->note(recall, worker, oid);
 }
 
-/* Call it after the visit: writes the remaining objects. */
+/* Writes the remaining objects. Call it after the visit. */
 static inline void scan__recall_flush(struct scan_recall *recall) {
     if (recall->ops != NULL)
         recall->ops->flush(recall);
 }
 
-/* Call it when the row is complete and the texts are masked. */
+/* Keeps the result of the target. Call it when the row is complete and the texts are masked. */
 static inline void scan__recall_finish(struct scan_recall *recall, const struct scan_masked *masked) {
     if (recall->ops != NULL)
         recall->ops->finish(recall, masked);
@@ -174,14 +174,16 @@ static inline void scan__recall_finish(struct scan_recall *recall, const struct 
 
 /* ---- shared by state folder and parts ---- */
 
-/* Digests of everything that decides whether an object has findings, and of everything that decides what is
- * reported about them. The latter includes the key of prints, because prints of another key match nothing. */
+/* Make digests of everything that decides whether an object has findings (rules), and of everything that
+ * decides what is reported about findings (judging). The judging digest includes the key of prints, because
+ * prints of another key match nothing. */
 void scan__recall_rules(const struct scan_profile *profile, unsigned depth_max,
                         uint8_t ret_id[static SCAN_STATE_ID_LEN]);
 void scan__recall_judging(const struct scan_profile *profile, const struct ts_siphash_key *print_key,
                           uint8_t ret_id[static SCAN_STATE_ID_LEN]);
 
-/* Uses the parts of the options. Returns false when memory runs out, or refs cannot be read. */
+/* Makes the recall use the parts of the options. Returns false when memory runs out, or refs cannot be
+ * read. */
 bool scan__recall_parts_open(struct scan_recall *recall, struct scan_target *target,
                              const struct ts_git_selection *selection);
 
@@ -199,7 +201,8 @@ static inline struct ts_report_target *scan__recall_row(const struct scan_recall
     return &recall->pass->targets[recall->target].row;
 }
 
-/* Snapshots are only for all refs: other selections are many, and rarely repeated. */
+/* Returns whether the scan has snapshots. Only scans of all refs have them: there are many other selections,
+ * which are rarely repeated. */
 bool scan__recall_is_default(const struct ts_scan_options *options);
 
 bool scan__snapshot_all(struct scan_recall *recall);
@@ -219,15 +222,16 @@ struct scan_recall_snapshot {
     struct ts_bytes past;
     struct ts_bytes rest; /* rest of the page: faults and material */
     struct ts_report_target row;
-    bool was_masked; /* a text was changed; no path was */
+    bool was_masked; /* masking has changed a text, but no path */
 };
 
-/* Returns false if there is none; then there is nothing to release. */
+/* Reads the latest snapshot of this repository. Returns false if there is no snapshot; then there is nothing
+ * to release. */
 bool scan__recall_earlier(struct scan_recall *recall, struct scan_recall_snapshot *ret_snapshot);
 void scan__recall_snapshot_release(struct scan_recall_snapshot *snapshot);
 
-/* Adds its contents, places and faults to the pass, and sets the row. On failure nothing is changed, except
- * that the pass may lack memory. */
+/* Adds the contents, places and faults of a snapshot to the pass, and sets the row. On failure nothing is
+ * changed, except that the pass may lack memory. */
 bool scan__recall_use(struct scan_recall *recall, const struct scan_recall_snapshot *snapshot);
 
 #endif

@@ -47,7 +47,7 @@ struct scan_recall_parts {
     size_t first;     /* the first content of this scan */
     struct oids kept; /* contents whose hits were passed to the caller */
     /* Guarded by the lock of the recall. */
-    struct scan_buffer known; /* ids of all threads */
+    struct scan_buffer known; /* ids that the threads have shared */
     struct oids noted;        /* visited objects that are not known: they have hits, or must be read again */
     bool no_memory;           /* an object could not be recorded */
 };
@@ -89,7 +89,7 @@ static bool has_oid(const struct oids *oids, const struct ts_git_oid *oid) {
            bsearch(oid, oids->items, oids->count, sizeof *oids->items, compare_oids) != NULL;
 }
 
-/* Sorted, each once. NULL when memory runs out. */
+/* Returns the ids, sorted and without duplicates, from malloc; NULL when memory runs out. */
 static uint8_t *ids_of(struct oids *oids, enum ts_git_hash hash, size_t *ret_len) {
     size_t len = ts_git_hash_len(hash);
     uint8_t *bytes = malloc(oids->count * len + 1);
@@ -112,8 +112,9 @@ static void digest_ref(struct ts_blake3 *hasher, const struct ts_git_ref *ref, s
     ts_blake3_update(hasher, ts_bytes_of(ref->oid.bytes, id_len));
 }
 
-/* Names matter, because a blob of refs/notes is a note. HEAD matters, because findings say whether HEAD has
- * them. */
+/* Computes the tips and the digest of the refs. The digest has names, because a blob of refs/notes is a note.
+ * It has HEAD, because findings say whether they are in HEAD. Returns false when memory runs out, or refs
+ * cannot be read. */
 static bool find_tips(struct scan_recall *recall, const struct ts_git_selection *selection) {
     struct scan_recall_parts *parts = recall->parts;
     struct scan_parts_end *end = &recall->pass->parts_end;
@@ -143,8 +144,9 @@ static bool find_tips(struct scan_recall *recall, const struct ts_git_selection 
     return done && end->tips != NULL;
 }
 
-/* Parents that a shallow clone omits, or that grafts and replacements change, may become visible later. Then
- * the tips reach objects that were never scanned. */
+/* Returns whether later scans may skip what the tips reach. Parents that a shallow clone omits, or that
+ * grafts and replacements change, may become visible later. Then the tips would reach objects that were never
+ * scanned. */
 static bool can_skip(struct ts_git_repo *repo) {
     struct ts_git_substitutes found;
     return !ts_git_repo_is_shallow(repo) && ts_git_repo_substitutes(repo, &found, NULL) == TS_GIT_OK &&
@@ -192,9 +194,9 @@ struct ts_scan_earlier {
     struct scan_recall *recall;
     const struct scan_recall_wanted *wanted;
     struct oids tips;
-    struct oids again; /* read even if tips reach them */
+    struct oids again; /* objects to read even if tips reach them */
     bool has_tips;
-    bool is_bad; /* tips cannot be used */
+    bool is_bad; /* the tips cannot be used */
 };
 
 static void take_ids(struct oids *oids, enum ts_git_hash hash, struct ts_bytes ids, bool *is_bad) {
@@ -263,7 +265,7 @@ static bool has_all_tips(const struct ts_scan_earlier *earlier, struct ts_git_re
     return has_all;
 }
 
-/* Removes objects that the tips reach from wanted. An object that is missing there is not a fault, because
+/* Removes from wanted the objects that the tips reach. A missing object among these is not a fault, because
  * the current refs may not need it. */
 static void skip_past(const struct ts_scan_earlier *earlier) {
     struct scan_faults *faults = &earlier->recall->pass->faults;
@@ -312,7 +314,7 @@ static bool hand_over(struct scan_recall *recall, const struct ts_scan_part *par
     return done;
 }
 
-/* Passes ids and a page to the caller, or a part of the ids without a page. */
+/* Passes a page to the caller, with as many ids as fit into a part. Without a page, passes only ids. */
 static bool hand_over_ids(struct scan_recall *recall, struct ts_bytes *ids, struct ts_bytes hits) {
     size_t len = ts_git_hash_len(recall->parts->hash);
     size_t most = TS_SCAN_PART_MAX / len * len;
@@ -322,8 +324,8 @@ static bool hand_over_ids(struct scan_recall *recall, struct ts_bytes *ids, stru
     return hand_over(recall, &part);
 }
 
-/* If the contents do not fit into a page, splits them in halves. A content that does not fit alone is read
- * again by the next scan. */
+/* Passes a page of contents to the caller. If they do not fit into a page, splits them in halves. A content
+ * that does not fit alone is read again by the next scan. */
 static bool hand_over_hits(struct scan_recall *recall, const uint32_t *contents, size_t count,
                            struct ts_bytes *ids) {
     struct scan_recall_parts *parts = recall->parts;
@@ -337,7 +339,7 @@ static bool hand_over_hits(struct scan_recall *recall, const uint32_t *contents,
     size_t unused;
     for (size_t i = 0; fits && i < count; i++)
         if (!add_oid(&parts->kept, &scan__hits_contents(hits, &unused)[contents[i]].oid))
-            break; /* it is read again */
+            break; /* the next scan reads the content again */
     pthread_mutex_unlock(&hits->lock);
     bool done = !fits || hand_over_ids(recall, ids, scan__buffer_bytes(&page));
     scan__buffer_release(&page);
@@ -352,7 +354,8 @@ struct picked {
     size_t count;
 };
 
-/* The next contents for a page: with or without a name. */
+/* Chooses the next contents for a page. With masks, only contents with a name, which must not contain a
+ * secret; without masks, only contents without a name. */
 static void pick(struct scan_recall *recall, struct scan_masks *masks, size_t *next, struct picked *picked) {
     struct scan_hits *hits = &recall->pass->hits;
     uint64_t hit_count = 0;
@@ -372,7 +375,8 @@ static void pick(struct scan_recall *recall, struct scan_masks *masks, size_t *n
     pthread_mutex_unlock(&hits->lock);
 }
 
-/* The caller holds `handing`. */
+/* Passes all shared ids, and all new contents with hits and without a name, to the caller. This thread holds
+ * `handing`. */
 static bool hand_over_all(struct scan_recall *recall) {
     struct scan_recall_parts *parts = recall->parts;
     pthread_mutex_lock(&recall->lock);
@@ -403,7 +407,7 @@ static bool is_due(const struct scan_recall_parts *parts, size_t held, uint64_t 
            (given->part_ms != 0 && now_ns - atomic_load(&parts->handed_ns) >= given->part_ms * MS);
 }
 
-/* Returns false if another thread is passing a part to the caller. */
+/* Locks `handing`. Unless `waits`, returns false if another thread is passing a part to the caller. */
 static bool begin_handing_and_lock(struct scan_recall_parts *parts, bool waits) {
     if (!waits)
         return pthread_mutex_trylock(&parts->handing) == 0;
@@ -441,7 +445,7 @@ static uint64_t evidence_of(struct scan_recall *recall, const struct ts_git_obje
     (void)recall;
     (void)object;
     *ret_pack = 0;
-    return 1; /* the id of the object is enough */
+    return 1; /* with parts, the id of the object is enough evidence */
 }
 
 static void keep_known(struct scan_recall *recall, unsigned worker, const struct scan_known *known) {
@@ -493,7 +497,8 @@ static void flush(struct scan_recall *recall) {
     pthread_mutex_unlock(&parts->handing);
 }
 
-/* Recorded objects whose hits were not passed to the caller must be read again. */
+/* Describes the end of the scan. Recorded objects whose hits were not passed to the caller must be read
+ * again. */
 static void finish(struct scan_recall *recall, const struct scan_masked *masked) {
     (void)masked;
     struct scan_recall_parts *parts = recall->parts;

@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The share of memory for marks. */
+/* Marks may take 1/MARKS_SHARE of the memory. */
 #define MARKS_SHARE 16
 
 /* A finding of the repository and its kin. */
 struct group {
-    uint32_t content; /* a content with the finding, and its hit there */
-    uint32_t hit;
+    uint32_t content;               /* a content with the finding */
+    uint32_t hit;                   /* the finding's hit in that content */
     uint32_t names[SCAN_REFS_KEPT]; /* positions of texts */
     uint64_t count;
 };

@@ -1,16 +1,16 @@
 /*
- * Finds the branches and tags that reach a finding: those that reach a commit that added it.
+ * Finds the branches and tags that reach a finding: those that reach a commit that added the finding.
  */
 #ifndef TS_SCAN_REFS_H
 #define TS_SCAN_REFS_H
 
 #include "origins.h"
 
-/* How many names of refs are kept for each finding. Further refs are only counted. */
+/* Maximum number of names of refs that are kept for each finding. Further refs are only counted. */
 #define SCAN_REFS_KEPT 5
 
-/* The locations from `first` on belong to one repository. Adds locations of REF and REF_COUNT for them. If
- * memory runs out, it adds none, and a note says so. */
+/* Adds locations of REF and REF_COUNT for the locations from `first` on, which belong to one repository. If
+ * memory runs out, adds none, and a note says so. */
 enum ts_git_error scan__place_refs(struct scan_origins *origins, size_t first,
                                    struct ts_git_fault *ret_fault);
 

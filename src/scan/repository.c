@@ -24,7 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The share of memory for the graph, and for trees while it is read. */
+/* The graph may take 1/GRAPH_SHARE of the memory; trees, while the graph is read, 1/TREES_SHARE. */
 #define GRAPH_SHARE 3
 #define TREES_SHARE 8
 
@@ -63,7 +63,7 @@ static void release_result(void *ctx, void *result) {
         scan__raw_free(result);
 }
 
-/* ret_pack is an input of keep_clean. */
+/* Makes the content of an object. *ret_pack is an argument for keep_clean. */
 static struct scan_content content_of(struct scan_visit *visit, const struct ts_git_object *object,
                                       enum scan_content_kind kind, uint32_t *ret_pack) {
     *ret_pack = 0;
@@ -109,7 +109,7 @@ static void keep_clean(struct scan_visit *visit, unsigned worker, const struct s
     scan__recall_keep(&visit->recall, worker, &known);
 }
 
-/* Called after the content was scanned. */
+/* Keeps a content that was scanned, with or without findings. */
 static void keep(struct scan_visit *visit, unsigned worker, const struct scan_content *content,
                  uint32_t pack) {
     if (visit->looks.items[worker].is_clean)
@@ -162,7 +162,8 @@ static void remember_lost(void *ctx, const struct ts_git_oid *commit) {
     pthread_mutex_unlock(&visit->lock);
 }
 
-/* A message that comes in windows is not scanned, but the commit's or tag's targets are. */
+/* Reports a message that is too large to be held whole: it is not scanned. The objects that the commit or tag
+ * names are scanned. */
 static void note_large_message(struct scan_visit *visit, const struct ts_git_object *object) {
     char hex[TS_GIT_OID_HEX_SIZE];
     if (object->content_at > 0)
@@ -210,8 +211,8 @@ static void look_at_message(struct scan_visit *visit, unsigned worker, const str
 
 /* ---- messages, while the graph is read ---- */
 
-/* Loose objects are scanned by the visit, because their evidence needs the file, which is no longer available
- * here. */
+/* Scans a message while the graph is read. Messages of loose objects are scanned by the visit: their evidence
+ * needs the file, which is not available here. */
 static void look_early(void *ctx, unsigned worker, const struct ts_git_object *object,
                        struct ts_bytes message) {
     struct scan_visit *visit = ctx;
@@ -229,8 +230,8 @@ static void look_early(void *ctx, unsigned worker, const struct ts_git_object *o
             .kind = object->type == TS_GIT_COMMIT ? SCAN_CONTENT_COMMIT : SCAN_CONTENT_TAG};
 }
 
-/* Used if probably every commit is wanted, and earlier scans left nothing to reuse. Scans for comparison do
- * not use it. */
+/* Returns whether messages are scanned while the graph is read: if probably every commit is wanted, and
+ * earlier scans left nothing to reuse. Scans for comparison do not do this. */
 static bool is_looked_at_early(const struct scan_visit *visit, const struct ts_git_selection *selection) {
     const struct ts_scan_options *options = visit->pass->options;
     return selection->all_refs && !selection->has_since && !options->unreachable && !options->full &&
@@ -248,7 +249,7 @@ static void keep_early(struct scan_visit *visit, const struct clean_message *mes
     atomic_fetch_add(&visit->pass->progress->bytes, message->size);
 }
 
-/* Removes commits and tags from wanted that need not be visited. */
+/* Removes from wanted the commits and tags whose messages were scanned early and had no findings. */
 static void take_early(struct scan_visit *visit, struct ts_git_set *wanted) {
     for (unsigned i = 0; visit->clean != NULL && i < visit->looks.count; i++) {
         struct clean_messages *clean = &visit->clean[i];
@@ -309,7 +310,8 @@ static enum ts_git_error visit_all(struct scan_visit *visit, const struct ts_git
 
 /* ---- the whole scan ---- */
 
-/* Computes the objects to visit. If unreachable objects are scanned, too, also computes the reachable ones. */
+/* Computes the objects to visit. If unreachable objects are scanned, too, also computes the reachable
+ * objects. */
 static enum ts_git_error find_wanted(struct scan_visit *visit, struct ts_git_graph *graph,
                                      const struct ts_git_selection *selection,
                                      struct ts_git_reach_stats *ret_stats, struct ts_git_set **ret_wanted,
@@ -345,14 +347,14 @@ static enum ts_git_error find_wanted(struct scan_visit *visit, struct ts_git_gra
     /* If HEAD is not selected, head.c looks at it when there are findings. */
     row->knows_head = visit->target->has_head && ts_git_set_has(wanted, &visit->target->head);
     if (visit->target->has_head && !row->knows_head)
-        (void)ts_git_set_new(visit->repo, &visit->looked, NULL); /* without it, HEAD is scanned twice */
+        (void)ts_git_set_new(visit->repo, &visit->looked, NULL); /* without this set, HEAD is scanned twice */
     *ret_stats = stats;
     *ret_wanted = wanted;
     *ret_reached = reached;
     return TS_GIT_OK;
 }
 
-/* If an object is missing without a fault, the user named its id: a wrong one, or one that this clone lacks. */
+/* Reports a missing object that the user named by its id: the id is wrong, or this clone lacks the object. */
 static enum ts_scan_outcome refuse_id(struct scan_visit *visit, const struct ts_git_oid *oid,
                                       struct ts_scan_error *ret_error) {
     char hex[TS_GIT_OID_HEX_SIZE];
@@ -378,7 +380,8 @@ static enum ts_scan_outcome git_failure(struct scan_visit *visit, const struct t
     return TS_SCAN_FAILED;
 }
 
-/* Parts have ids without kinds, so every selected blob that was not visited counts as known. */
+/* Counts the known blobs of a scan with parts. Parts have ids without kinds, so every selected blob that was
+ * not visited counts as known. */
 static void count_recalled(struct scan_visit *visit) {
     uint64_t visited = atomic_load(&visit->blobs);
     if (visit->selected_blobs > visited) {
@@ -435,7 +438,7 @@ static enum ts_git_error scan_graph(struct scan_visit *visit, struct ts_git_grap
     enum ts_git_error error =
         find_wanted(visit, graph, &chosen->selection, &stats, &wanted, &reached, ret_fault);
     visit->reached = reached;
-    /* Not done if the attempt will be repeated, because the next attempt finds everything again. */
+    /* Skipped if the attempt will be repeated, because the next attempt finds everything again. */
     if (error == TS_GIT_OK && !scan__attempt_is_stale(pass) && !scan__change_is_cut(visit, chosen, &stats)) {
         struct ts_git_set *all = ts_git_set_copy(wanted);
         scan__recall_begin(&visit->recall, NULL);
@@ -462,8 +465,7 @@ static enum ts_git_error scan_graph(struct scan_visit *visit, struct ts_git_grap
     return error;
 }
 
-/* If the history is too large for memory, all objects in the repository are scanned, and paths remain
- * unknown. */
+/* Scans all objects in the repository, without paths, because the history is too large for memory. */
 static enum ts_git_error scan_without_graph(struct scan_visit *visit, const struct scan_chosen *chosen,
                                             struct ts_git_fault *ret_fault) {
     struct scan_pass *pass = visit->pass;
@@ -489,7 +491,7 @@ static void finish(struct scan_visit *visit, size_t first_content, bool was_mask
     struct scan_masked masked;
     const struct scan_profile *profile = visit->target->profile;
     bool has_allows = profile->has_config && profile->config.allow_count > 0;
-    scan__looks_finish(&visit->looks, pass, &visit->target->row); /* adds its counts to the result */
+    scan__looks_finish(&visit->looks, pass, &visit->target->row); /* adds the counts of the looks */
     if (!scan__mask_since(pass, &visit->before, first_content, &masked)) {
         pass->no_memory = true;
         return;
@@ -499,8 +501,8 @@ static void finish(struct scan_visit *visit, size_t first_content, bool was_mask
         scan__recall_finish(&visit->recall, &masked);
 }
 
-/* Undoes findings and counts, because the whole history is scanned next. If there is no memory for new looks,
- * that scan fails. */
+/* Undoes the findings and counts of the news, because the whole history is scanned next. If there is no
+ * memory for new looks, the scan of the history fails. */
 static void undo_news(struct scan_visit *visit, struct scan_continued *continued) {
     struct scan_pass *pass = visit->pass;
     uint64_t limits_hit = pass->limits_hit;
@@ -525,7 +527,7 @@ static bool scan_news(struct scan_visit *visit, const struct ts_git_graph_option
     bool done =
         visit_all(visit, continued.news.added, scan__pass_visit_memory(pass, held), &fault) == TS_GIT_OK;
     atomic_store(&pass->progress->stage, TS_SCAN_STAGE_ORIGINS);
-    done = done && pass->faults.object_count == 0 && /* only a whole scan knows all of their paths */
+    done = done && pass->faults.object_count == 0 && /* only a whole scan knows all paths of such objects */
            scan__continued_place(&continued, atomic_load(&visit->blobs));
     if (done) {
         visit->target->row.knows_head = true;
@@ -547,7 +549,7 @@ static enum ts_scan_outcome scan_whole(struct scan_visit *visit, const struct sc
     struct ts_git_graph *graph = NULL;
     struct ts_git_fault fault;
     if (is_looked_at_early(visit, &chosen->selection)) {
-        visit->clean = calloc(visit->looks.count, sizeof *visit->clean); /* without it, the scan is slower */
+        visit->clean = calloc(visit->looks.count, sizeof *visit->clean); /* if NULL, the scan is slower */
         options->message = visit->clean != NULL ? look_early : NULL;
         options->message_ctx = visit;
     }

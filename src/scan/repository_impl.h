@@ -22,11 +22,11 @@ struct scan_visit {
     struct scan_looks looks;
     struct scan_recall recall;
     struct clean_messages *clean; /* one for each thread; NULL: messages are scanned by the visit */
-    /* Objects that refs reach; NULL unless unreachable objects are scanned, too. */
+    /* Objects that refs reach, if unreachable objects are scanned, too; otherwise NULL. */
     const struct ts_git_set *reached;
     struct scan_mark before;   /* mark of the pass before this target */
     struct ts_git_set *moved;  /* blobs that a change only moves or copies; NULL without a change */
-    struct ts_git_set *looked; /* objects that were looked at, or are known; NULL: it is not recorded */
+    struct ts_git_set *looked; /* scanned or known objects; NULL: they are not recorded */
     pthread_mutex_t lock;      /* guards lost; no other lock is held with it */
     struct ts_git_oid *lost;   /* unreachable commits */
     size_t lost_count;
@@ -36,7 +36,7 @@ struct scan_visit {
     atomic_uint_fast64_t bytes;
 };
 
-/* Visits all objects of the set except those that are known. Changes the set. */
+/* Visits the wanted objects, except known ones. Changes the set. */
 enum ts_git_error scan__visit_set(struct scan_visit *visit, struct ts_git_graph *graph,
                                   struct ts_git_set *wanted, struct ts_git_fault *ret_fault);
 
@@ -60,7 +60,8 @@ enum ts_git_error scan__change_add_moved(struct scan_visit *visit, struct ts_git
                                          const struct ts_git_selection *selection, struct ts_git_set *wanted,
                                          struct ts_git_set **ret_moved, struct ts_git_fault *ret_fault);
 
-/* Finds the paths and commits of the findings of a change, and which of them its base has. */
+/* Finds the paths and commits of the findings of a change, and finds out which of these findings its base
+ * has. */
 enum ts_git_error scan__change_place(struct scan_visit *visit, struct ts_git_graph *graph,
                                      const struct ts_git_selection *selection,
                                      struct ts_git_fault *ret_fault);
@@ -72,7 +73,8 @@ enum ts_git_error scan__head_place_selected(struct scan_visit *visit, struct ts_
                                             const struct ts_git_selection *selection,
                                             struct ts_git_fault *ret_fault);
 
-/* Finds where HEAD has the findings of the change, if HEAD is not selected. Looks at all files of HEAD that were not looked at. */
+/* Finds where HEAD has the findings of the change, if HEAD is not selected. Scans all files of HEAD that were
+ * not scanned before. */
 enum ts_git_error scan__head_place(struct scan_visit *visit, struct ts_git_graph *graph,
                                    struct scan_before *before, struct ts_git_fault *ret_fault);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A rule, and its row. */
+/* A changed rule, and the index of its row. */
 struct changed {
     const char *id;
     size_t row;
@@ -25,7 +25,7 @@ struct changes {
 
 /* ---- rows ---- */
 
-/* Returns the row that equals this one; creates it if there is none. */
+/* Returns the index of the row for this change, which is added if it is new. */
 static size_t row_of(struct changes *changes, const struct ts_report_rule_change *wanted) {
     struct scan_profile *profile = changes->profile;
     size_t row = 0;
@@ -84,7 +84,8 @@ static bool fill(struct changes *changes) {
 
 /* ---- comparing ---- */
 
-/* The built-in rules come first, and a replacement is in the place of its rule. */
+/* Compares the merged rules with the built-in rules, which come first. A replacement is in the place of its
+ * rule. */
 static void compare_merged(struct changes *changes) {
     const struct scan_profile *profile = changes->profile;
     for (size_t i = 0; i < profile->rules->set.count; i++) {

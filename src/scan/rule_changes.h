@@ -7,8 +7,8 @@
 
 #include "profile.h"
 
-/* Call it when all rules are added. Fills in rule_changes and note. On failure returns false, with one line
- * of text. */
+/* Fills in rule_changes and note of the profile. Call it when all rules are added. On failure returns false,
+ * and the error has one line of text. */
 bool scan__rule_changes_find(struct scan_profile *profile, const struct ts_scan_options *options,
                              struct ts_scan_error *ret_error);
 

@@ -86,7 +86,7 @@ static void hash_bytes(struct ts_blake3 *hasher, struct ts_bytes bytes) {
     ts_blake3_update(hasher, bytes);
 }
 
-/* Only these texts differ between targets; the other files are the same for all. */
+/* Hashes the texts that differ between targets. All other rule files are the same for all targets. */
 void scan__rules_sources(const struct scan_rules_options *options, uint8_t ret_sources[static 32]) {
     struct ts_blake3 hasher;
     ts_blake3_init_derive_key(&hasher, TS_BYTES("turnstone 2026 what rules are read from"));
@@ -123,7 +123,7 @@ static bool add_own_files(struct scan_rules *rules, const struct scan_rule_files
     return true;
 }
 
-/* The rule files of a user's configuration are relative to it. */
+/* Adds the rule files of the user's configuration. Their paths are relative to that configuration. */
 static bool add_given_files(struct scan_rules *rules, const struct scan_rules_options *options,
                             struct ts_scan_error *ret_error) {
     const char *config_path = options->scan->config_file;

@@ -19,7 +19,7 @@ struct scan_rules {
     struct ts_ruleset left_out; /* the built-in rules if they are omitted, otherwise empty */
     struct ts_detector *detector;
     uint8_t sources[32];      /* digest of those texts of the set that differ between targets */
-    atomic_size_t user_count; /* number of profiles that use it, in any thread */
+    atomic_size_t user_count; /* number of profiles that use the rules, in any thread */
 };
 
 /* The rule files that a target's own configuration names, with their content. */
@@ -28,8 +28,8 @@ struct scan_rule_files {
     size_t count;
 };
 
-/* Reads the files. `config` must stay valid until the release. On failure there is nothing to release, and a
- * line says what is wrong. */
+/* Reads the files. `config` must stay valid until the release. On failure returns false with one line of
+ * text, and there is nothing to release. */
 bool scan__rule_files_init(struct scan_rule_files *files, const struct ts_detect_config *config,
                            const struct scan_profile_source *source, struct ts_scan_error *ret_error);
 void scan__rule_files_release(struct scan_rule_files *files);
@@ -37,17 +37,17 @@ void scan__rule_files_release(struct scan_rule_files *files);
 struct scan_rules_options {
     const struct ts_scan_options *scan;
     const struct ts_detect_config *config; /* NULL: none */
-    /* Rule files of the target; empty when the configuration is not its own. */
+    /* Rule files of the target; empty when `config` is not the target's own. */
     const struct scan_rule_files *own;
 };
 
-/* The value that `sources` of rules with these options would have. */
+/* Computes the value of `sources` for rules with these options. */
 void scan__rules_sources(const struct scan_rules_options *options, uint8_t ret_sources[static 32]);
 
 /* Makes rules with one user. On failure returns NULL, and the error says what is wrong. */
 struct scan_rules *scan__rules_new(const struct scan_rules_options *options, struct ts_scan_error *ret_error);
 
-/* Add and remove a user; the last one frees the rules. Both accept NULL. */
+/* Add and remove a user. Removing the last user frees the rules. Both accept NULL. */
 struct scan_rules *scan__rules_share(struct scan_rules *rules);
 void scan__rules_drop(struct scan_rules *rules);
 

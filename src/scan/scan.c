@@ -26,12 +26,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Shares of memory: for findings, and for each thread in addition to the visit. */
+/* Findings may take 1/HITS_SHARE of the memory. FIXED_BYTES, and THREAD_BYTES for each thread, are needed in
+ * addition to the memory of a visit. */
 #define HITS_SHARE    8
 #define FIXED_BYTES   (UINT64_C(24) << 20)
 #define THREAD_BYTES  (UINT64_C(2) << 20)
 #define FINDING_BYTES 1024                 /* memory for each finding that may be kept */
-#define THREAD_SHARE  (UINT64_C(16) << 20) /* memory for each thread */
+#define THREAD_SHARE  (UINT64_C(16) << 20) /* memory that allows a further thread */
 #define OBJECT_SHARE  16
 #define OBJECT_MAX    ((size_t)64 << 20)
 
@@ -202,7 +203,8 @@ void scan__pass_drop_profile(struct scan_profile *profile) {
         ts_scan_profile_free(profile);
 }
 
-/* Where the caller keeps the profile of targets without a configuration; NULL: nowhere. */
+/* Returns where the caller keeps the profile of targets without a configuration; NULL: the caller does not
+ * keep this profile. */
 static struct scan_profile **kept_profile(struct scan_pass *pass, const struct scan_profile_source *source) {
     return source->read == NULL ? pass->options->profile : NULL;
 }
@@ -223,7 +225,7 @@ static struct scan_profile *make_profile(struct scan_pass *pass, const struct sc
     return profile;
 }
 
-/* The profile for a target; the pass owns it. Returns NULL with one line of text. */
+/* Returns the profile for a target, which the pass owns. On failure returns NULL with one line of text. */
 static struct scan_profile *pass_profile(struct scan_pass *pass, const struct scan_profile_source *source,
                                          struct ts_scan_error *ret_error) {
     if (pass->plain != NULL && source->read == NULL)
@@ -245,7 +247,7 @@ static struct scan_profile *pass_profile(struct scan_pass *pass, const struct sc
 
 /* ---- targets ---- */
 
-/* Returns whether the target has a configuration of its own. If it is damaged, that is a fault, and
+/* Returns whether the target has a configuration of its own. A damaged configuration is a fault, and
  * everything is scanned without it. */
 static bool has_config(struct scan_pass *pass, struct scan_tree *tree, const char *name) {
     struct ts_git_fault fault;
@@ -295,8 +297,8 @@ static enum ts_scan_outcome with_profile(struct scan_pass *pass, struct scan_tar
     return ret_error->os_error == ENOMEM ? TS_SCAN_FAILED : TS_SCAN_BAD_CONFIG;
 }
 
-/* Reports objects that a partial clone omits, because they should have been scanned, too. One line for all of
- * them: there may be millions. */
+/* Reports objects that a partial clone omits, because they should have been scanned, too. Reports them in one
+ * line, because there may be millions. */
 static void judge_missing(struct scan_pass *pass, const struct scan_target *target) {
     uint64_t missing = target->row.missing_by_design;
     if (missing > 0 && !pass->options->allow_missing)
@@ -306,7 +308,7 @@ static void judge_missing(struct scan_pass *pass, const struct scan_target *targ
                     (unsigned long long)missing, missing == 1 ? "" : "s");
 }
 
-/* Stores only the page, because the URL may contain a password. */
+/* Finds the web page of the repository. Stores only the page, because the URL may contain a password. */
 static void find_forge(struct scan_target *target, struct ts_git_repo *repo) {
     char url[1024];
     if (ts_git_repo_remote_url(repo, "origin", url, sizeof url) &&
@@ -314,7 +316,7 @@ static void find_forge(struct scan_target *target, struct ts_git_repo *repo) {
         target->row.forge = target->forge;
 }
 
-/* The first option that selects a part of a repository; NULL: there is none. */
+/* Returns the first option that selects a part of a repository; NULL: none. */
 static const char *find_history_selection(const struct ts_scan_options *options) {
     return options->ref_count + options->pattern_count > 0 || options->default_branch ? SCAN_OPTION_REF
            : options->branch_count > 0                                                ? SCAN_OPTION_BRANCH
@@ -344,7 +346,8 @@ static void judge_one(struct scan_pass *pass, uint64_t count, const char *one, c
                     count == 1 ? one : many, what);
 }
 
-/* With --strict, reports faults for everything that is otherwise only counted. */
+/* With --strict, reports faults for submodules, encrypted archives and missing LFS objects, which are
+ * otherwise only counted. */
 static void judge_closed(struct scan_pass *pass, const struct scan_target *target) {
     const struct ts_report_target *row = &target->row;
     if (!pass->options->strict)
@@ -390,7 +393,7 @@ static enum ts_scan_outcome scan_repository(struct scan_pass *pass, struct scan_
     return outcome;
 }
 
-/* The .git file of a work tree stands for its repository. */
+/* Returns whether the path is the .git file of a work tree, which stands for its repository. */
 static bool is_git_file(const char *path) {
     const char *slash = strrchr(path, '/');
     return strcmp(slash != NULL ? slash + 1 : path, ".git") == 0;
@@ -502,8 +505,8 @@ static enum ts_report_target_outcome outcome_of(enum ts_scan_outcome outcome) {
     ts_unreachable("every outcome is one of a target");
 }
 
-/* Scans the targets one after the other, independently. Returns DONE, or the error of the first one if none
- * could be scanned. */
+/* Scans the targets one after the other, independently. If no target could be scanned, returns the error of
+ * the first target; otherwise DONE. */
 static enum ts_scan_outcome scan_targets(struct scan_pass *pass, struct ts_scan_error *ret_error) {
     const struct ts_scan_options *options = pass->options;
     enum ts_scan_outcome first = TS_SCAN_DONE;
@@ -532,7 +535,7 @@ static enum ts_scan_outcome scan_targets(struct scan_pass *pass, struct ts_scan_
 
 /* ---- the whole scan ---- */
 
-/* If two options contradict each other, one of them would be ignored, and its secrets missed. */
+/* Refuses options that contradict each other: one of them would be ignored, and its secrets missed. */
 static enum ts_scan_outcome check_options(const struct ts_scan_options *options,
                                           struct ts_scan_error *ret_error) {
     const char *selection = find_history_selection(options);
@@ -548,8 +551,8 @@ static enum ts_scan_outcome check_options(const struct ts_scan_options *options,
     return TS_SCAN_DONE;
 }
 
-/* Checked before anything is scanned, because scanning may take long. A selection that does not apply to a
- * target would otherwise be ignored. */
+/* Refuses a selection that does not apply to a target, because the selection would otherwise be ignored.
+ * Called before anything is scanned, because scanning may take long. */
 static enum ts_scan_outcome check_selection(const struct ts_scan_options *options,
                                             struct ts_scan_error *ret_error) {
     const char *selection = find_selection(options);
@@ -574,8 +577,9 @@ static enum ts_scan_outcome check_selection(const struct ts_scan_options *option
     return TS_SCAN_DONE;
 }
 
-/* The state keeps prints, so prints use the key of the state folder. If it has no key yet, a random key is
- * made. Parts keep prints for scans on any machine, so their key is derived from the salt. */
+/* Chooses the key of prints. The state keeps prints, so prints use the key of the state folder. If the folder
+ * has no key yet, a random key is made. Parts keep prints for scans on any machine, so their key is derived
+ * from the salt. */
 static void choose_print_key(struct scan_pass *pass) {
     const char *folder = pass->options->state_folder;
     uint8_t drawn[TS_SIPHASH_KEY_LEN];
@@ -649,8 +653,8 @@ static void name_options(const struct ts_scan_options *options, struct ts_scan_e
     *error = named;
 }
 
-/* The error may contain a secret that was found before the failure, so it is masked. If memory for that runs
- * out, the error says so. */
+/* Masks the text of an error, because it may contain a secret that was found before the failure. If memory
+ * for the masks runs out, the error says so. */
 static void mask_error(struct scan_pass *pass, struct ts_arena *arena, struct ts_scan_error *error) {
     struct scan_masks masks = {.capacity = 0};
     struct ts_bytes text =
@@ -671,7 +675,8 @@ static bool is_useless(const struct scan_pass *pass) {
     return pass->options->parts != NULL && atomic_load(&pass->progress->stop);
 }
 
-/* Parts need exactly one repository, and a selection of what refs or commits reach. */
+/* Returns whether the options are allowed with parts: exactly one repository, and a selection of what refs or
+ * commits reach. */
 static bool has_usual_parts(const struct ts_scan_options *options) {
     return options->target_count == 1 && options->targets[0].kind == TS_SCAN_TARGET_REPOSITORY &&
            options->extent == TS_SCAN_HISTORY && options->commit_count == 0 && options->range == NULL &&

@@ -1,7 +1,7 @@
 /*
  * A scan takes targets and options, and makes a report.
  *
- * In a repository, every selected blob and message is scanned once, and only the changed bytes of deltas.
+ * In a repository, every selected blob and message is scanned once; of deltas, only the changed bytes.
  * Paths and commits are computed afterwards, for contents with findings. Reports of the same target are equal
  * for any number of threads, with and without `full`.
  */
@@ -28,7 +28,7 @@
 #define TS_SCAN_ARCHIVE_MAX_DEFAULT (UINT64_C(1) << 30)
 
 enum ts_scan_target_kind {
-    TS_SCAN_TARGET_ANY, /* a repository, or if it is not one, a file */
+    TS_SCAN_TARGET_ANY, /* a repository; if the path is not a repository, a file */
     TS_SCAN_TARGET_REPOSITORY,
     TS_SCAN_TARGET_FOLDER, /* the files of a folder, even if it is a repository */
     TS_SCAN_TARGET_INPUT,  /* standard input */
@@ -43,14 +43,14 @@ struct ts_scan_target {
     enum ts_scan_target_kind kind;
 };
 
-/* What to scan of a repository. */
+/* The part of a repository to scan. */
 enum ts_scan_extent {
     TS_SCAN_HISTORY,      /* everything that refs reach */
     TS_SCAN_STAGED,       /* staged files that differ from HEAD; also a change */
     TS_SCAN_WORKING_TREE, /* the files of the work tree as they are */
 };
 
-/* Any thread reads and writes it while the scan runs. Starts as {0}. */
+/* The progress of a scan. Any thread reads and writes it while the scan runs. Starts as {0}. */
 struct ts_scan_progress {
     atomic_uint_fast64_t objects;       /* scanned blobs, messages and files */
     atomic_uint_fast64_t objects_total; /* 0 if unknown */
@@ -74,14 +74,14 @@ void ts_scan_profile_free(struct scan_profile *profile); /* accepts NULL */
 struct ts_scan_options;
 struct ts_scan_error;
 
-/* Makes a profile for the option `profile` below. Several scans in different threads may use it at the same
- * time. Only the rules, configuration, salt and cache of the options count. Returns NULL with one line of
- * text. */
+/* Makes a profile for the option `profile` below. Several scans in different threads may use the profile at
+ * the same time. It depends only on the rules, configuration, salt and cache of the options. Returns NULL
+ * with one line of text. */
 struct scan_profile *ts_scan_profile_new(const struct ts_scan_options *options,
                                          struct ts_scan_error *ret_error);
 
-/* The rules id and the judging id of scans with this profile, these options and parts. They do not apply to a
- * target with its own rules (parts.h). */
+/* Returns the rules id and the judging id of scans with this profile, these options and parts. They do not
+ * apply to a target with its own rules (parts.h). */
 void ts_scan_profile_ids(const struct scan_profile *profile, const struct ts_scan_options *options,
                          uint8_t ret_rules[static TS_SCAN_KEY_LEN],
                          uint8_t ret_judging[static TS_SCAN_KEY_LEN]);
@@ -90,14 +90,14 @@ struct ts_scan_options {
     const struct ts_scan_target *targets;
     size_t target_count;
 
-    const char *const *refs; /* as users write them; none: all refs */
+    const char *const *refs; /* refs as users write them; none: all refs */
     size_t ref_count;
     const char *const *branches; /* names below refs/heads or refs/remotes */
     size_t branch_count;
     /* Full names of refs, in which * stands for any characters; a name without refs/ is a branch. A name without * must exist. */
     const char *const *patterns;
     size_t pattern_count;
-    /* The following options select a change: only findings that are new in it are reported (before.h). */
+    /* The following options select a change: only findings that the change adds are reported (before.h). */
     const char *const *commits; /* only these commits */
     size_t commit_count;
     const char *range; /* A..B, A...B or A^!; NULL: none */
@@ -134,7 +134,7 @@ struct ts_scan_options {
     /* The folder of the state of earlier scans, which this scan uses and adds to; created if it does not
      * exist. NULL: no state. Scans with full or ungated do not use it. */
     const char *state_folder;
-    /* Used instead of the state folder; needs a salt (parts.h). NULL: none. */
+    /* Parts, which are used instead of the state folder, and need a salt (parts.h). NULL: none. */
     const struct ts_scan_parts *parts;
     size_t occurrences_max;            /* listed occurrences of each finding; 0 means 100 */
     enum ts_confidence min_confidence; /* findings below this confidence are counted, but not listed */
@@ -142,7 +142,7 @@ struct ts_scan_options {
 
     enum ts_scan_extent extent;
     unsigned jobs;       /* threads; 0: one for each processor */
-    bool default_branch; /* scan what HEAD names; nothing if it does not exist yet */
+    bool default_branch; /* scan only what HEAD names; nothing if that does not exist yet */
     bool lists_allowed;  /* also list occurrences that marks in the source allow */
     bool has_since;
     bool allow_missing; /* objects that a partial clone omits are not faults */
@@ -150,7 +150,7 @@ struct ts_scan_options {
     bool unreachable;   /* also scan objects that no ref reaches */
     bool search_upward; /* a folder in a work tree means its repository; ceilings limit the search */
     bool full;          /* scan every byte of every blob */
-    bool ungated;       /* every rule at every offset: slow, for comparison */
+    bool ungated;       /* try every rule at every offset: slow, for comparison */
     bool no_repo_config;
     bool no_builtin_rules;
     bool shows_secrets;
@@ -168,15 +168,15 @@ enum ts_scan_outcome {
 
 struct ts_scan_error {
     char text[600]; /* one line: what happened, why, and the fix; safe to print */
-    /* With FAILED: the error of the repository, for callers that must not print names; TS_GIT_OK: memory or
-     * threads were missing. */
+    /* With FAILED: the error of the repository, for callers that must not print names. TS_GIT_OK means that
+     * memory or threads were missing. */
     enum ts_git_error git;
     int os_error; /* errno with TS_GIT_IO; ENOMEM if memory for the rules was missing */
 };
 
-/* With DONE the caller releases the report with ts_scan_report_release. If a target cannot be scanned, that
- * is a fault of the report, and the others are scanned. It is the outcome only if no target can be scanned.
- * Lack of memory for a report is an outcome, too. */
+/* Scans the targets. With DONE the caller releases the report with ts_scan_report_release. If a target cannot
+ * be scanned, that is a fault of the report, and the other targets are scanned. The outcome is an error only
+ * if no target can be scanned, or if there is no memory for a report. */
 enum ts_scan_outcome ts_scan_report_make(const struct ts_scan_options *options, struct ts_report *ret_report,
                                          struct ts_scan_error *ret_error);
 void ts_scan_report_release(struct ts_report *report);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /*
- * The header: offset, length, field.
+ * The header of a file. The columns are offset, length and field.
  *
  *      0  16  "turnstone state\n"
  *     16   4  format
@@ -65,8 +65,8 @@ static bool decode_head(const uint8_t bytes[static SCAN_SEGMENT_HEAD_LEN], struc
     return true;
 }
 
-/* The checksum of a page depends on its file and position, so that blocks of another file or position do not
- * match. */
+/* Returns the checksum of a page. It depends on file and position, so that blocks of another file or position
+ * do not match. */
 static uint64_t sum_of_page(uint64_t head_sum, uint64_t at, struct ts_bytes page) {
     uint8_t all[24];
     ts_le64_store(head_sum, all);
@@ -77,7 +77,8 @@ static uint64_t sum_of_page(uint64_t head_sum, uint64_t at, struct ts_bytes page
 
 /* ---- reading ---- */
 
-/* Returns false on an error, or if there are fewer bytes. If there are fewer bytes, errno is 0. */
+/* Reads len bytes at an offset. Returns false on an error, or if the file has fewer bytes; then errno
+ * is 0. */
 static bool read_at(int fd, uint64_t at, uint8_t *bytes, size_t len) {
     while (len > 0) {
         ssize_t got = pread(fd, bytes, len, (off_t)at);

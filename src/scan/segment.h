@@ -17,9 +17,9 @@
 #define SCAN_SALT_LEN          32
 #define SCAN_FINGERPRINT_LEN   32
 #define SCAN_SEGMENT_HEAD_LEN  136
-#define SCAN_SEGMENT_FRAME_LEN 12 /* bytes that a page takes besides its content */
+#define SCAN_SEGMENT_FRAME_LEN 12 /* bytes that a page takes in addition to its content */
 
-/* The first letters of file names. */
+/* The kinds of files. Their values are the first letters of the file names. */
 enum scan_segment_kind {
     SCAN_SEGMENT_ABOUT = 'a',
     SCAN_SEGMENT_HITS = 'h',
@@ -34,7 +34,7 @@ struct scan_segment_head {
     uint8_t repo[SCAN_STATE_ID_LEN];
     uint8_t rules[SCAN_STATE_ID_LEN];
     uint8_t judging[SCAN_STATE_ID_LEN];
-    uint8_t salt_mark[SCAN_STATE_ID_LEN]; /* a hash of the salt that its pages use */
+    uint8_t salt_mark[SCAN_STATE_ID_LEN]; /* a hash of the salt that the pages of the file use */
     uint8_t fingerprint[SCAN_FINGERPRINT_LEN];
 };
 
@@ -42,7 +42,7 @@ struct scan_segment_head {
 
 struct scan_segment {
     int fd;
-    uint64_t size; /* size at opening: another process may be adding to it */
+    uint64_t size; /* size at opening: another process may be adding pages */
     uint64_t at;
     uint64_t sum; /* checksum of the head */
     struct scan_segment_head head;
@@ -50,8 +50,8 @@ struct scan_segment {
     bool is_damaged; /* a complete page has a wrong checksum, or cannot be read */
 };
 
-/* Takes ownership of fd, even on failure. Returns false if the file has no valid head; errno is 0 unless
- * reading failed. */
+/* Opens a file for reading. Takes ownership of fd, even on failure. Returns false if the file has no valid
+ * head; errno is 0 unless reading failed. */
 bool scan__segment_open(struct scan_segment *segment, int fd);
 void scan__segment_close(struct scan_segment *segment);
 
@@ -66,7 +66,7 @@ struct scan_segment_writer {
     uint64_t sum;
 };
 
-/* These return 0 or the errno of the failure; nothing may be added after a failure. */
+/* Each of these functions returns 0 or the errno of the failure. Nothing may be added after a failure. */
 int scan__segment_begin(struct scan_segment_writer *writer, int fd, const struct scan_segment_head *head);
 int scan__segment_add(struct scan_segment_writer *writer, struct ts_bytes page);
 int scan__segment_end(struct scan_segment_writer *writer);

@@ -11,7 +11,7 @@
 
 #define SIDE_MAX  4
 #define SIDE_PART 6
-#define SHAPE_MIN 6 /* the shape of a shorter secret would say too much */
+#define SHAPE_MIN 6 /* a shorter secret has no shape, which would say too much */
 /* Shorter secrets are masked only where they were found. */
 #define SAME_MIN  4
 /* A line with this many short secrets is not shown: searching for each of them takes too long. */
@@ -90,7 +90,7 @@ const char *scan__redact_block(struct ts_bytes secret, const struct ts_finding_i
 
 #define BINARY "·"
 
-/* The length of the character that begins here; 0 if it cannot be shown. */
+/* Returns the length of the character that begins here; 0 if the character cannot be shown. */
 static size_t text_at(struct ts_bytes bytes) {
     if (bytes.data[0] == '\t' || (bytes.data[0] >= 0x20 && bytes.data[0] < 0x7f))
         return 1;
@@ -105,7 +105,8 @@ static bool is_wide(struct ts_bytes text) {
     return zeros >= 4 && zeros >= text.len / 4;
 }
 
-/* Works in place: the text never becomes longer, since a mark of two bytes replaces at least two. */
+/* Replaces runs of bytes that are not text. Works in place: the text never becomes longer, because a mark of
+ * two bytes replaces at least two bytes. */
 static size_t drop_binary(char *text, size_t len) {
     struct ts_bytes rest = ts_bytes_of(text, len);
     bool wide = is_wide(rest);
@@ -151,7 +152,7 @@ struct head {
 #define CUT_BEFORE 1
 #define CUT_BEHIND 2
 
-/* The part of the line that is near enough to the secret. */
+/* Returns the part of the line that is near enough to the secret. */
 static struct ts_span near_part(struct ts_bytes content, struct ts_span at) {
     size_t from = at.from;
     while (from > 0 && at.from - from < SCAN_EXCERPT_BEFORE && content.data[from - 1] != '\n')
@@ -189,7 +190,7 @@ static void find_masked(const struct scan_around *around, struct ts_span part, b
         mask_span(masked, part, around->secrets[i]);
 }
 
-/* Searches only for short secrets here; prints find the longer ones. */
+/* Finds hidden bytes. Searches only for `same` and for short secrets; prints find longer secrets. */
 static void find_hidden(const struct scan_around *around, struct ts_span part, bool *hidden) {
     struct ts_bytes bytes = ts_bytes_slice(around->content, part);
     size_t short_count = 0;
@@ -204,8 +205,8 @@ static void find_hidden(const struct scan_around *around, struct ts_span part, b
         memset(hidden, true, part.len);
 }
 
-/* Omits masked bytes. Hidden bytes that are not masked stay, because they may be part of a longer secret. The
- * numbers of the head are positions in bytes. */
+/* Writes the encoding of the surroundings, without masked bytes. Hidden bytes that are not masked are kept,
+ * because they may be part of a longer secret. The numbers of the head are positions in bytes. */
 static size_t pack(const struct head *places, struct ts_bytes bytes, const bool *masked, const bool *hidden,
                    char *ret_text) {
     struct head head = *places;
@@ -327,15 +328,16 @@ static bool is_inside_character(uint8_t byte) {
     return (byte & 0xc0) == 0x80;
 }
 
-/* The width of a byte in the output. A run of masked bytes is one mask, whose width counts at its last byte. */
+/* Returns the width of a byte in the output. A run of masked bytes is shown as one mask, whose width counts
+ * at the last byte of the run. */
 static size_t width_at(const struct line *line, size_t i) {
     if (!line->masked[i])
         return 1;
     return i + 1 == line->len || !line->masked[i + 1] ? sizeof MASK - 1 : 0;
 }
 
-/* The part of the line that is shown. A mask is shown completely or not at all: its width counts at its last
- * byte. */
+/* Returns the part of the line that is shown. A mask is shown completely or not at all, because its width
+ * counts at its last byte. */
 static struct ts_span shown_part(const struct line *line) {
     const struct head *head = &line->head;
     size_t from = head->at;
@@ -383,8 +385,8 @@ void scan__lines_init(struct scan_lines *lines, struct ts_bytes content) {
     *lines = (struct scan_lines){.content = content, .line = 1};
 }
 
-/* Counts line breaks. Most bytes of a file with a finding are only counted. The compiler vectorises the inner
- * loop; the sums fit into bytes for STEPS steps. */
+/* Counts line breaks, fast, because most bytes of a file with a finding are only counted. The compiler
+ * vectorises the inner loop. The sums fit into bytes for STEPS steps. */
 static uint64_t count_breaks(const uint8_t *bytes, size_t len) {
     enum { LANES = 32, STEPS = 255 };
     uint64_t count = 0;

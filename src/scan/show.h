@@ -13,20 +13,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Room for a redacted secret: four characters on each side, escaped, and the part between. */
+/* Size of a buffer for a redacted secret: four characters on each side, escaped, and the part between. */
 #define SCAN_REDACTED_SIZE 64
 
-/* "ghp_…9f3a": at most four bytes on each side, at most a sixth of the secret. "Xxxx99!" for a short one: the
- * kind of each character, and no character itself; "[5 bytes]" for a very short one. Printable, with a
- * terminator. Returns ret_text. */
+/* Writes a redacted secret. "ghp_…9f3a": at most four bytes on each side, and at most a sixth of the secret.
+ * "Xxxx99!" for a short secret: the kind of each character, and no character itself. "[5 bytes]" for a very
+ * short secret. The text is printable, with a terminator. Returns ret_text. */
 const char *scan__redact(struct ts_bytes secret, char ret_text[static SCAN_REDACTED_SIZE]);
 
-/* The whole of a value that is not secret, such as the id of a client; redacted if it is too long. Printable,
- * with a terminator. Returns ret_text. */
+/* Writes the whole of a value that is not secret, such as the id of a client; redacted if it is too long. The
+ * text is printable, with a terminator. Returns ret_text. */
 const char *scan__show_whole(struct ts_bytes value, char ret_text[static SCAN_REDACTED_SIZE]);
 
-/* "RSA PRIVATE KEY (51a0e1e7)" for a block between lines of dashes, whose ends are always the same: its
- * label, and the beginning of its finding's id, which is keyed. Returns NULL if it is not such a block. */
+/* Writes "RSA PRIVATE KEY (51a0e1e7)" for a block between lines of dashes, whose ends are always the same:
+ * the label, and the beginning of the finding's id, which is keyed. Returns NULL if the secret is not such a
+ * block. */
 const char *scan__redact_block(struct ts_bytes secret, const struct ts_finding_id *id,
                                char ret_text[static SCAN_REDACTED_SIZE]);
 
@@ -62,13 +63,13 @@ struct scan_around {
     bool shown;
     bool is_hidden;
 };
-/* The bytes for scan__excerpt. Returns their number. */
+/* Writes the bytes for scan__excerpt. Returns their number. */
 size_t scan__around(const struct scan_around *around, char ret_text[static SCAN_AROUND_SIZE]);
 
 /*
- * The line, cut, with TS_REPORT_MASK for each run that was left out or that the masks find; masks may be
- * NULL. Zeros between characters (UTF-16) are dropped, and each run of other bytes that are not text is one
- * "·". No terminator. Returns the number of bytes.
+ * Writes the line, cut, with TS_REPORT_MASK for each run that was left out or that the masks find; masks may
+ * be NULL. Drops zeros between characters (UTF-16), and writes each run of other bytes that are not text as
+ * one "·". No terminator. Returns the number of bytes.
  */
 size_t scan__excerpt(struct ts_bytes around, struct scan_masks *masks,
                      char ret_text[static SCAN_EXCERPT_SIZE]);
@@ -76,19 +77,21 @@ size_t scan__excerpt(struct ts_bytes around, struct scan_masks *masks,
 /* Returns true if a part of the line is hidden, or the masks find a secret. Such a line must not be kept. */
 bool scan__around_touched(struct ts_bytes around, struct scan_masks *masks);
 
-/* Writes `around` without hidden bytes, and without those that the masks find. Returns the number of bytes; 0
- * if it is unchanged. */
+/* Writes `around` without hidden bytes, and without bytes that the masks find. Returns the number of bytes,
+ * or 0 if nothing changes. */
 size_t scan__around_mask(struct ts_bytes around, struct scan_masks *masks,
                          char ret_text[static SCAN_AROUND_SIZE]);
 
-/* Returns true if scan__around can have written the bytes. */
+/* Returns true if `around` has the form that scan__around writes. */
 bool scan__around_is_sound(struct ts_bytes around);
 
-/* Lines and columns of positions, which must be requested in ascending order. To look ahead, use a copy. */
+/* Computes lines and columns of positions, which must be requested in ascending order. To look ahead, use a
+ * copy. */
 struct scan_lines {
     struct ts_bytes content;
     uint64_t line; /* line of the position `at`, from 1 */
-    /* Bytes of this line before the content, if the content is a window without a line start so far. */
+    /* Number of bytes of this line before the content, if the content is a window in which no line has
+     * started so far. */
     uint64_t bytes_before;
     size_t at;
     size_t line_start; /* offset in the content; 0 while bytes_before is in use */

@@ -9,16 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The share of memory for each side: a small number of trees can describe an enormous number of files. */
+/* Each side may take 1/SIDE_SHARE of the memory: a small number of trees can describe an enormous number of
+ * files. */
 #define SIDE_SHARE  8
-/* The memory for a file or folder besides its path: its row in a list that grows by doubling and is then
- * copied, and the overhead of the arena. */
+/* The memory for a file or folder, not counting its path: its row in a list that grows by doubling and is
+ * then copied, and the overhead of the arena. */
 #define ENTRY_BYTES (3 * sizeof(struct folder) + 16)
 
 struct folder {
     struct ts_bytes path; /* "" or ending with a slash */
     struct ts_git_oid tree;
-    bool is_in_head; /* in the index: HEAD has the same folder */
+    bool is_in_head; /* for a folder of the index: HEAD has the same folder */
 };
 
 struct folders {
@@ -36,8 +37,8 @@ struct lister {
     struct ts_git_repo *repo;
     struct folders sparse;       /* folders of the index, by path */
     struct folders pending;      /* trees to list */
-    struct scan_side submodules; /* those of the parents */
-    struct scan_side *side;      /* the side that receives their files */
+    struct scan_side submodules; /* submodules of the parents */
+    struct scan_side *side;      /* the side that receives the files of the pending trees */
     uint64_t memory_left;        /* memory left for that side */
 };
 
@@ -83,7 +84,8 @@ static bool add_folder(struct folders *folders, const struct folder *folder) {
 
 /* ---- trees ---- */
 
-/* Returns true if the index has the same folder with the same tree. Records that in the index's folder. */
+/* Returns true if the index has the same folder with the same tree. Records this in the folder of the
+ * index. */
 static bool is_sparse_and_same(struct lister *l, const struct folder *folder) {
     struct folder *found = l->sparse.count == 0 ? NULL
                                                 : bsearch(folder, l->sparse.items, l->sparse.count,
@@ -174,7 +176,7 @@ static enum listing list_all(struct lister *l, struct scan_side *side, const str
 
 /* ---- the sides ---- */
 
-/* Returns false if the object is not a commit, or cannot be read. */
+/* Finds the tree of a commit. Returns false if the object is not a commit, or cannot be read. */
 static bool tree_of(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t object_max,
                     struct ts_git_oid *ret_tree) {
     struct ts_git_content content;
@@ -208,7 +210,7 @@ static enum listing list_index(struct lister *l, const struct ts_git_staged *ind
     return LISTED;
 }
 
-/* Omits and reports files that do not fit into memory. */
+/* Lists the files of one side. Omits and reports files that do not fit into memory. */
 static enum listing list_side(struct lister *l, struct scan_side *side, const struct folder *top) {
     enum listing listing = list_all(l, side, top);
     if (listing != LISTED_TOO_MUCH)
@@ -226,7 +228,7 @@ static void sort(struct scan_side *side) {
         qsort(side->items, side->count, sizeof *side->items, compare_files);
 }
 
-/* HEAD comes first; before the first commit there are no parents. */
+/* Lists the files of the parents. HEAD is the first parent. Before the first commit there are no parents. */
 static enum listing list_parents(struct lister *l, struct folder *top) {
     struct scan_sides *sides = l->sides;
     enum listing listing = LISTED;

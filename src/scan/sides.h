@@ -33,9 +33,9 @@ struct scan_sides {
     size_t parent_count;
 };
 
-/* Neither side has intent-to-add entries or commits of submodules. Unreadable parts of HEAD are omitted, and
- * so count as changed: scanning too much is safer. Unreadable parts of the index are faults. The sides must
- * be released, also on failure. */
+/* Lists the sides, without intent-to-add entries and commits of submodules. Unreadable parts of HEAD are
+ * omitted, and so count as changed: scanning too much is safer. Unreadable parts of the index are faults. The
+ * sides must be released, also on failure. */
 enum ts_scan_outcome scan__sides_list(struct scan_sides *sides, struct scan_pass *pass,
                                       struct scan_target *target, struct ts_git_repo *repo,
                                       const struct ts_git_staged *index, struct ts_scan_error *ret_error);

@@ -1,6 +1,6 @@
 /*
- * Sightings: hits at locations where they are reported. A hit is no sighting if it does not count at the
- * location, is allowed, or is in the base of a change, too.
+ * Finds sightings: hits at locations where they are reported. A hit is not reported at a location if it does
+ * not count there, is allowed, or is also in the base of a change.
  */
 #include "assemble_impl.h"
 #include "option_names.h"
@@ -16,7 +16,8 @@ static int order_of(uint64_t a, uint64_t b) {
     return (a > b) - (a < b);
 }
 
-/* The earliest commit first; locations without a commit last; then by place, path and object. */
+/* Compares locations: the earliest commit is first, locations without a commit are last; then by place, path
+ * and object. */
 static int compare_locations(const void *x, const void *y, void *ctx) {
     const struct scan_assembly *a = ctx;
     const struct scan_location *s = x;
@@ -43,7 +44,8 @@ static int compare_locations(const void *x, const void *y, void *ctx) {
     return order != 0 ? order : order_of(s->hit, t->hit);
 }
 
-/* Whether a hit of the content counts at the path: its rule applies there, and no other hit outranks it. */
+/* Returns whether a hit of the content counts at the path: its rule applies there, and no other hit outranks
+ * it. */
 static bool counts_at(struct scan_assembly *a, const struct scan_content *content, uint32_t index,
                       uint32_t path) {
     uint32_t finding = scan__hits_items(&a->pass->hits)[content->first_hit + index].finding;
@@ -52,7 +54,7 @@ static bool counts_at(struct scan_assembly *a, const struct scan_content *conten
                                (const char *)scan__assembly_text(a, path).data);
 }
 
-/* 1 + the confidence of a hit at a location. */
+/* Returns 1 + the confidence of a hit at a location. */
 static uint8_t level_at(const struct scan_assembly *a, const struct scan_hit *hit,
                         const struct scan_location *location) {
     const char *path = (const char *)scan__assembly_text(a, location->real_path).data;
@@ -77,7 +79,7 @@ static bool note_before(struct scan_assembly *a, const struct scan_location *loc
     return a->before != NULL;
 }
 
-/* Returns whether the base of the change has the finding, with this or a higher confidence. */
+/* Returns whether the base of the change has the finding with the same or a higher confidence. */
 static bool was_before(const struct scan_assembly *a, const struct scan_hit *hit,
                        const struct scan_location *location) {
     uint8_t before = a->before != NULL ? a->before[a->kin.of[hit->finding]] : 0;
@@ -109,8 +111,9 @@ static bool see(struct scan_assembly *a, uint32_t location_index) {
     return !a->suppressed.no_memory;
 }
 
-/* Groups sightings by finding; within a finding they stay ordered by location, then by hit. They may fill the
- * memory limit, so the sort must not allocate: each sighting is moved to its place in a second pile. */
+/* Groups sightings by finding. Within a finding, they keep their order by location, then by hit. Sightings
+ * may fill the memory limit, so the sort must not allocate: each sighting is moved to its place in a second
+ * pile. */
 static bool sort_by_finding(struct scan_assembly *a) {
     size_t count;
     const struct scan_sighting *items = scan__assembly_sightings(a, &count);
@@ -139,7 +142,7 @@ static struct scan_whereabouts *whereabouts_of(struct scan_assembly *a, uint64_t
     return &a->whereabouts[a->kin.of[scan__hits_items(&a->pass->hits)[hit].finding]];
 }
 
-/* Whether the location is the message of HEAD itself. */
+/* Returns whether the location is the message of the commit that HEAD names. */
 static bool is_head_message(const struct scan_assembly *a, const struct scan_location *location) {
     const struct scan_target *target = &a->pass->targets[a->contents[location->content].target];
     return location->role == SCAN_FOUND && location->place == TS_PLACE_COMMIT_MESSAGE &&
@@ -194,8 +197,8 @@ static uint32_t target_of(const struct scan_assembly *a, size_t location) {
     return a->contents[a->locations[location].content].target;
 }
 
-/* Takes all fingerprints of .gitleaksignore first: one may be about an earlier version of a file than the
- * first sighting. */
+/* Applies all fingerprints of .gitleaksignore before sightings are made: a fingerprint may be about an
+ * earlier version of a file than the first sighting. */
 static void ignore_all(struct scan_assembly *a, size_t from, size_t end) {
     scan__suppressed_clear(&a->suppressed);
     if (from == end || a->pass->targets[target_of(a, from)].profile->ignored.count == 0)

@@ -1,4 +1,4 @@
-/* The result of a whole scan of all refs, in the state. */
+/* Stores the result of a whole scan of all refs in the state, and restores it. */
 #include "recall.h"
 
 #include "git/repo.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define SNAPSHOT_MAX ((size_t)40 << 20)
-#define FAULT_SIZE   1024 /* size of a line */
+#define FAULT_SIZE   1024 /* size of the line of a fault */
 
 static void put_row(struct scan_buffer *buffer, const struct ts_report_target *row,
                     const struct scan_masked *masked) {
@@ -24,7 +24,7 @@ static void put_row(struct scan_buffer *buffer, const struct ts_report_target *r
     scan__buffer_put_number(buffer, masked->any);
 }
 
-/* Returns false if a line is not kept, or contains a secret. */
+/* Writes the faults. Returns false if the line of a fault is not kept, or contains a secret. */
 static bool put_faults(struct scan_recall *recall, struct scan_buffer *buffer) {
     const struct scan_faults *faults = &recall->pass->faults;
     uint64_t count = faults->lasting - recall->lasting_before;
@@ -64,7 +64,8 @@ static bool take_faults(struct scan_recall *recall, struct ts_bytes *rest) {
     return true;
 }
 
-/* LFS objects may appear and disappear without changing the fingerprint. */
+/* Returns whether the result depends on LFS objects, which may appear and disappear without changing the
+ * fingerprint. */
 static bool has_pointers(const struct scan_recall *recall) {
     return scan__recall_row(recall)->lfs_objects + scan__recall_row(recall)->lfs_missing > 0;
 }
@@ -81,7 +82,7 @@ void scan__snapshot_finish(struct scan_recall *recall, const struct scan_masked 
     struct scan_pass *pass = recall->pass;
     uint8_t now[32];
     struct ts_git_fault fault;
-    /* Rules, allow entries and .gitleaksignore name real paths. */
+    /* If paths are masked, there is no snapshot: rules, allow entries and .gitleaksignore name real paths. */
     if (masked->paths || recall->evidence == NULL || !recall->has_hits ||
         !scan__recall_is_default(pass->options) || !is_lasting(recall) || has_pointers(recall) ||
         !recall->has_fingerprint || ts_git_repo_fingerprint(recall->repo, now, &fault) != TS_GIT_OK ||
@@ -136,7 +137,7 @@ bool scan__recall_use(struct scan_recall *recall, const struct scan_recall_snaps
     return true;
 }
 
-/* Reads the numbers before the faults. */
+/* Reads the numbers of the row, which are before the faults. */
 static bool decode_row(struct scan_recall *recall, struct ts_bytes page,
                        struct scan_recall_snapshot *snapshot) {
     struct ts_report_target *row = &snapshot->row;

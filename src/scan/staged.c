@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The share of memory for the entries of the index. */
+/* The entries of the index may take 1/INDEX_SHARE of the memory. */
 #define INDEX_SHARE    2
-#define BLOB_BYTES_MAX ((size_t)16 << 20) /* larger ones come in windows */
+#define BLOB_BYTES_MAX ((size_t)16 << 20) /* larger blobs are scanned in windows */
 
 /* ---- blobs ---- */
 
@@ -24,11 +24,11 @@ static void note_outcome(struct scan_staged *s, enum scan_look_result outcome, c
         scan__pass_outcome(s->pass, outcome, ts_git_oid_format(s->target->hash, oid, hex));
 }
 
-/* Contents in windows. */
+/* The state of scanning large blobs in windows. */
 struct large {
     struct scan_staged *s;
     struct scan_look *look;
-    struct scan_content content; /* its id is set for each object */
+    struct scan_content content; /* the id is set for each object */
 };
 
 static bool visit_window(void *ctx, unsigned worker, const struct ts_git_object *object, void **result) {

@@ -16,10 +16,10 @@ struct scan_staged {
     struct scan_sides sides;
     struct scan_named *named; /* files that the user named, by path */
     size_t named_count;
-    size_t blob_max; /* larger ones come in windows */
+    size_t blob_max; /* larger blobs are scanned in windows */
 };
 
-/* The options for visiting wanted blobs; large ones come in windows. */
+/* Returns the options for visiting the wanted blobs, large blobs in windows. */
 struct ts_git_visit_options scan__staged_visit(const struct scan_staged *staged, unsigned threads,
                                                const struct ts_git_set *wanted);
 

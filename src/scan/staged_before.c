@@ -16,7 +16,7 @@ struct looking {
     struct scan_staged *s;
     struct scan_looks looks;
     struct ts_git_set *seen;    /* blobs that were scanned, or will be */
-    struct ts_git_oid *missing; /* blobs of the base that the repository lacks; may repeat */
+    struct ts_git_oid *missing; /* blobs of the base that the repository lacks; may occur several times */
     size_t missing_count;
     size_t missing_capacity;
 };
@@ -61,7 +61,7 @@ static int compare_ids(const void *a, const void *b) {
     return ts_git_oid_compare(a, b);
 }
 
-/* Reports the missing blobs: without them it is unknown whether the base has the findings. */
+/* Reports the missing blobs: without these blobs it is unknown whether the base has the findings. */
 static void tell_missing(struct looking *l) {
     struct scan_staged *s = l->s;
     struct ts_git_fault fault;
@@ -81,7 +81,7 @@ static void tell_missing(struct looking *l) {
     }
 }
 
-/* Scans files of a side: either those that are staged unchanged, or the others. */
+/* Scans files of a side. are_staged: only those that are staged unchanged; otherwise only the other files. */
 static void look_at_side(struct looking *l, const struct scan_side *side, bool are_staged) {
     struct scan_staged *s = l->s;
     struct ts_git_set *wanted = NULL;
@@ -186,8 +186,8 @@ static size_t content_count(const struct scan_staged *s) {
     return count;
 }
 
-/* Scans the sides in this order until every finding of the change was found in the base. Returns false when
- * memory runs out. */
+/* Scans the sides one after the other, until every finding of the change was found in the base. Returns false
+ * when memory runs out. */
 static bool look_at_all(struct looking *l, struct scan_before *before) {
     struct scan_sides *sides = &l->s->sides;
     for (size_t i = 0; i < sides->parent_count; i++)

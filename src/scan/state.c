@@ -17,12 +17,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The files are merged if there are more than FILES_MAX, or if all but the largest have together more than
- * SCATTERED_MIN bytes. */
+/* The files of a kind are merged if there are more than FILES_MAX, or if all files except the largest have
+ * together more than SCATTERED_MIN bytes. */
 #define FILES_MAX     16
 #define SCATTERED_MIN ((uint64_t)256 << 10)
 
-/* The files of one kind, KNOWN or HITS. */
+/* The files of one kind: KNOWN or HITS. */
 struct log {
     struct scan_segment_writer writer;
     bool is_damaged;
@@ -33,8 +33,8 @@ struct scan_state {
     struct scan_state_place place;
     struct scan_state_warning *warning;
     struct scan_state_name folder_name;
-    int all_fd;  /* folder of all repositories; -1: missing */
-    int fd;      /* descriptor of this folder; -1: it is missing */
+    int all_fd;  /* descriptor of the folder of all repositories; -1: it is missing */
+    int fd;      /* descriptor of the repository's folder; -1: it is missing */
     int lock_fd; /* -1: nothing can be written */
     bool has_salt;
     bool has_noted_use;
@@ -71,7 +71,7 @@ static const char *cure_of(int error) {
     }
 }
 
-/* Keeps only the first warning: later ones follow from it. */
+/* Sets the warning. Keeps only the first warning, because later warnings follow from it. */
 static void warn(const struct scan_state *state, const char *what, const char *reason, const char *cure) {
     char shown[300];
     if (state->warning->text[0] != '\0')
@@ -82,7 +82,7 @@ static void warn(const struct scan_state *state, const char *what, const char *r
              cure);
 }
 
-/* Stops writing. */
+/* Stops writing after an error, with a warning. */
 static void give_up(struct scan_state *state, int error) {
     warn(state, "cannot be kept", strerror(error), cure_of(error));
     (void)scan__segment_end(&state->known.writer);
@@ -94,9 +94,9 @@ static void give_up(struct scan_state *state, int error) {
 
 /* ---- opening ---- */
 
-/* Leaves enough descriptors for the scan itself. */
-#define OWN_FILES 8
+#define OWN_FILES 8 /* descriptors that the state needs */
 
+/* Returns whether `count` descriptors are left for the scan, besides those of the state. */
 static bool has_files_left(unsigned count) {
     unsigned wanted = count + OWN_FILES;
     unsigned made = 0;
@@ -114,7 +114,7 @@ static bool has_files_left(unsigned count) {
     return made == wanted;
 }
 
-/* Refuses a folder of another user, who could have put anything into it. */
+/* Returns false, with a warning, for a folder to which other users may have written. */
 static bool is_ours(struct scan_state *state) {
     struct stat status;
     bool is_own = fstat(state->fd, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 022) == 0;
@@ -140,7 +140,8 @@ static void read_about(struct scan_state *state) {
         set_salt(state, about.salt);
 }
 
-/* Returns false if something exists that cannot be used. */
+/* Opens the folder of the repository. Returns true if the folder is missing. Returns false if it exists, but
+ * cannot be used. */
 static bool open_folder(struct scan_state *state) {
     state->fd =
         openat(state->all_fd, state->folder_name.text, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -266,8 +267,8 @@ static int write_about(const struct scan_state *state, const uint8_t salt[static
     return error;
 }
 
-/* Creates the file if another scan has not created it meanwhile. The path is added when it is known to
- * contain no secret. The caller holds the lock. */
+/* Creates the file "about", unless another scan has created it meanwhile. The path of the repository is added
+ * later, when it is known to contain no secret. The caller holds the lock. */
 static int make_about(struct scan_state *state) {
     read_about(state);
     if (state->has_salt)
@@ -328,7 +329,7 @@ static void read_file(struct scan_state *state, enum scan_segment_kind kind, con
     struct scan_segment_head head = head_of(state, kind);
     int fd = scan__state_open_file(state->fd, name);
     if (fd < 0) {
-        if (errno != ENOENT) /* another scan may have rewritten it */
+        if (errno != ENOENT) /* another scan may have replaced the file */
             warn(state, "cannot be read", strerror(errno), cure_of(errno));
         return;
     }
@@ -395,8 +396,8 @@ bool scan__state_has(const struct scan_state *state, enum scan_segment_kind kind
 
 /* ---- writing ---- */
 
-/* Before the first page, records which repository this is, so that the state can be removed when the
- * repository is gone. */
+/* Records the use of the state before the first page, and removes old entries and the state of deleted
+ * repositories. */
 static int note_use(struct scan_state *state) {
     if (state->has_noted_use)
         return 0;
@@ -409,7 +410,7 @@ static int note_use(struct scan_state *state) {
     return error;
 }
 
-/* Makes the next unused name. */
+/* Returns the next unused name. */
 static struct scan_state_name next_name(const struct scan_state_name *prefix,
                                         const struct scan_state_names *names) {
     struct scan_state_name name;
@@ -421,7 +422,8 @@ static struct scan_state_name next_name(const struct scan_state_name *prefix,
     return name;
 }
 
-/* Each scan writes a separate file, because a file of another process may end with an incomplete page. */
+/* Opens the file that this scan writes. Each scan writes a separate file, because a file of another process
+ * may end with an incomplete page. */
 static int open_log(struct scan_state *state, enum scan_segment_kind kind, struct log *log) {
     struct scan_state_names names;
     struct scan_state_name prefix = scan__state_name((char)kind, &state->place.use);
@@ -529,7 +531,8 @@ bool scan__state_rewrite_begin(struct scan_state *state, enum scan_segment_kind 
     return error == 0;
 }
 
-/* The new file has the next number, so that it is the latest one even if some of the others remain. */
+/* Puts the merged file in place. It has the next number, so that it is the latest file even if some of the
+ * old files remain. */
 void scan__state_rewrite_end(struct scan_state *state, enum scan_segment_kind kind) {
     struct log *log = log_of(state, kind);
     struct scan_state_names names;

@@ -25,7 +25,7 @@ void scan__buffer_put(struct scan_buffer *buffer, struct ts_bytes bytes) {
     buffer->len += bytes.len;
 }
 
-/* Writes seven bits per byte, the lowest first; all bytes but the last have the highest bit set. */
+/* Writes seven bits per byte, the lowest first. All bytes but the last have the highest bit set. */
 void scan__buffer_put_number(struct scan_buffer *buffer, uint64_t number) {
     uint8_t bytes[10];
     size_t len = 0;
@@ -35,7 +35,7 @@ void scan__buffer_put_number(struct scan_buffer *buffer, uint64_t number) {
     scan__buffer_put(buffer, ts_bytes_of(bytes, len));
 }
 
-/* Encodes signed numbers so that small ones of either sign are short. */
+/* Writes a signed number, so that small numbers of either sign are short. */
 static void put_signed(struct scan_buffer *buffer, int64_t number) {
     uint64_t twice = (uint64_t)number << 1;
     scan__buffer_put_number(buffer, number < 0 ? ~twice : twice);
@@ -95,8 +95,8 @@ static uint64_t take_below(struct reader *reader, uint64_t limit) {
     return reader->is_bad ? 0 : number;
 }
 
-/* Reads the number of following items. Each takes at least this many bytes, which limits the memory for
- * them. */
+/* Reads the number of following items. Each item takes at least this many bytes, which limits the memory for
+ * the items. */
 static size_t take_count(struct reader *reader, size_t least_len) {
     size_t most = reader->rest.len / least_len;
     return (size_t)take_below(reader, (uint64_t)most + 1);
@@ -169,7 +169,8 @@ struct scan_known scan__known_page_at(const struct scan_known_page *page, size_t
 
 /* ---- writing material ---- */
 
-/* Positions of texts or findings, sorted, each once. The index of a position is its number in the page. */
+/* Positions of texts or findings, sorted, without duplicates. The index of a position is its number in the
+ * page. */
 struct places {
     uint32_t *items;
     size_t count;
@@ -378,7 +379,7 @@ void scan__material_encode(const struct scan_material *material, struct scan_buf
 /* ---- reading material ---- */
 
 #define NOT_YET       UINT32_MAX
-/* A number takes at least one byte. */
+/* The minimum lengths of a hit and a print in a page, where a number takes at least one byte. */
 #define HIT_LEN_MIN   (12 + TS_ENCODING_DEPTH)
 #define PRINT_LEN_MIN (8 + SCAN_PRINT_HEAD_LEN)
 
@@ -394,7 +395,7 @@ struct known_finding {
 
 struct loader {
     const struct scan_material_sink *sink;
-    bool is_taking; /* this is the second pass */
+    bool is_taking; /* the page is read in the second pass */
     enum ts_git_hash hash;
     const struct ts_ruleset *rules;
     struct reader reader;
@@ -402,7 +403,7 @@ struct loader {
     size_t text_count;
     struct known_finding *findings;
     size_t finding_count;
-    uint32_t *contents; /* their positions in the pass; NOT_YET if not taken */
+    uint32_t *contents; /* positions of the contents in the pass; NOT_YET if not taken */
     size_t content_count;
     uint32_t *commits;
     size_t commit_count;
@@ -472,7 +473,7 @@ static void take_tables(struct loader *loader) {
     }
 }
 
-/* Returns false if the finding cannot be kept. */
+/* Reads a hit. Returns false if its finding cannot be kept. */
 static bool take_hit(struct loader *loader, bool is_wanted, struct scan_hit *hit) {
     struct reader *reader = &loader->reader;
     size_t number = (size_t)take_below(reader, loader->finding_count);

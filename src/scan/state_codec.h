@@ -18,7 +18,7 @@ struct scan_buffer {
     uint8_t *data;
     size_t len;
     size_t capacity;
-    bool no_memory; /* something was not added */
+    bool no_memory; /* some bytes were not added */
 };
 
 static inline struct ts_bytes scan__buffer_bytes(const struct scan_buffer *buffer) {
@@ -29,7 +29,7 @@ void scan__buffer_release(struct scan_buffer *buffer);
 void scan__buffer_put(struct scan_buffer *buffer, struct ts_bytes bytes);
 void scan__buffer_put_number(struct scan_buffer *buffer, uint64_t number);
 
-/* Removes a number from the front of bytes. Returns false if there is none. */
+/* Removes a number from the front of bytes. Returns false if the bytes do not begin with a valid number. */
 bool scan__number_decode(struct ts_bytes *bytes, uint64_t *ret_number);
 
 /* ---- ids ---- */
@@ -39,11 +39,11 @@ struct scan_known {
     struct ts_git_oid oid;
     uint64_t size;
     enum scan_content_kind kind; /* BLOB, COMMIT or TAG */
-    uint64_t evidence;           /* evidence of its stored bytes; never 0 */
-    uint32_t pack;               /* index of its pack in the page's packs, plus 1; 0: no pack */
+    uint64_t evidence;           /* evidence of the object's stored bytes; never 0 */
+    uint32_t pack;               /* index of the object's pack in the page's packs, plus 1; 0: no pack */
 };
 
-/* Larger objects are not stored: they are read again. */
+/* Larger objects are not stored, but read again. */
 #define SCAN_KNOWN_SIZE_MAX  ((UINT64_C(1) << 38) - 1)
 
 /* More packs than this are not distinguished. */
@@ -65,7 +65,7 @@ struct scan_known_page {
 
 void scan__known_page_encode(const struct scan_known_page *page, struct scan_buffer *buffer);
 
-/* Borrows bytes. Returns false if they are not valid. */
+/* Decodes a page of known objects, which borrows the bytes. Returns false if they are not valid. */
 bool scan__known_page_decode(struct ts_bytes bytes, enum ts_git_hash hash, struct scan_known_page *ret_page);
 size_t scan__known_page_count(const struct scan_known_page *page);
 struct scan_known scan__known_page_at(const struct scan_known_page *page, size_t index);
@@ -92,14 +92,14 @@ void scan__material_encode(const struct scan_material *material, struct scan_buf
 struct scan_material_sink {
     struct scan_pass *pass;
     uint32_t target;
-    /* Decides whether to take a content; NULL takes all. Called once for each content, in the second
+    /* Decides whether to take a content; NULL takes all contents. Called once for each content, in the second
      * pass. */
     bool (*wants)(void *ctx, const struct scan_known *known);
     void *ctx;
 };
 
-/* Returns false if the page is not valid; then nothing was taken. If memory runs out, the pass's hits report
- * it. */
+/* Adds the material of a page to the sink. Returns false if the page is not valid; then nothing was added. If
+ * memory runs out, the pass's hits report that. */
 bool scan__material_decode(struct ts_bytes page, const struct scan_material_sink *sink);
 
 #endif

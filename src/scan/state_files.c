@@ -111,7 +111,7 @@ void scan__state_names_release(struct scan_state_names *names) {
     *names = (struct scan_state_names){.items = NULL};
 }
 
-/* O_NONBLOCK: must not wait for a pipe in place of the file. */
+/* O_NONBLOCK: if there is a pipe in place of the file, the open must not wait. */
 int scan__state_open_file(int folder, const char *name) {
     return openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
@@ -185,8 +185,8 @@ bool scan__state_print_key_read(const char *state_folder, struct ts_siphash_key 
     return is_read;
 }
 
-/* If several scans make the key at the same time, each may use its own key. The last key stays, and contents
- * with hits of the other scans are read again. */
+/* If several scans make the key at the same time, each may use its own key. The last stored key remains, and
+ * contents with hits of the other scans are read again. */
 int scan__state_print_key_keep(int all, const struct ts_siphash_key *key) {
     struct ts_siphash_key kept;
     uint8_t bytes[TS_SIPHASH_KEY_LEN];
@@ -196,7 +196,7 @@ int scan__state_print_key_keep(int all, const struct ts_siphash_key *key) {
     ts_siphash_key_store(key, bytes);
     struct ts_bytes page = ts_bytes_of(bytes, sizeof bytes);
     int error = scan__state_replace(all, SCAN_STATE_PRINT_KEY, &head, &page, 1);
-    return error == EEXIST || error == ENOENT ? 0 : error; /* another scan is making it */
+    return error == EEXIST || error == ENOENT ? 0 : error; /* another scan is making the key */
 }
 
 /* ---- about ---- */

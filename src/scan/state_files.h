@@ -17,16 +17,17 @@ struct scan_state_name {
     char text[SCAN_STATE_NAME_SIZE];
 };
 
-/* "k-RULES-", "h-RULES-JUDGING-", "s-RULES-JUDGING" or "u-RULES-JUDGING". */
+/* Returns a name of the state: "k-RULES-", "h-RULES-JUDGING-", "s-RULES-JUDGING" or "u-RULES-JUDGING". */
 struct scan_state_name scan__state_name(char letter, const struct scan_use *use);
-/* The folder of a repository. */
+/* Returns the name of the folder of a repository. */
 struct scan_state_name scan__state_folder_name(const struct scan_use *use);
 
-/* Parses any file name of the state. ret_use has the rules and judging of the name; zeros if it has none. */
+/* Parses any file name of the state. ret_use has the rules and judging of the name; zeros for those that the
+ * name does not have. Returns false for other names. */
 bool scan__state_name_parse(const char *name, char *ret_letter, struct scan_use *ret_use);
 
-/* Names in a folder, sorted; empty if it cannot be listed. With a prefix, only state files that begin with
- * it. */
+/* Names in a folder, sorted; empty if the folder cannot be listed. With a prefix, only state files whose
+ * names begin with the prefix. */
 struct scan_state_names {
     char (*items)[SCAN_STATE_NAME_SIZE];
     size_t count;
@@ -44,22 +45,24 @@ int scan__state_make_folders(const char *path);
 /* Creates a new file for writing. Returns -1, and errno, on failure. */
 int scan__state_open_new(int folder, const char *name);
 
-/* Replaces a file by one with these pages, completely or not at all. Empty pages are omitted. Returns 0 or an
- * errno. */
+/* Replaces a file by a file with these pages, completely or not at all. Empty pages are omitted. Returns 0 or
+ * an errno. */
 int scan__state_replace(int folder, const char *name, const struct scan_segment_head *head,
                         const struct ts_bytes *pages, size_t count);
 
-/* The key of prints of a state folder. Returns false if it has none. */
+/* Reads the key of prints of a state folder. Returns false if the folder has no key. */
 bool scan__state_print_key_read(const char *state_folder, struct ts_siphash_key *ret_key);
-/* Stores the key if there is none yet. `all` is the folder of all repositories. Returns 0 or an errno. */
+/* Stores the key if the folder has no key yet. `all` is the folder of all repositories. Returns 0 or an
+ * errno. */
 int scan__state_print_key_keep(int all, const struct ts_siphash_key *key);
 
-/* The contents of a file "about": returns false if it is not valid. */
+/* The content of a file "about". */
 struct scan_state_about {
     uint8_t repo[SCAN_STATE_ID_LEN];
     uint8_t salt[SCAN_SALT_LEN];
     char path[4096];
 };
+/* Reads the file "about" in a folder. Returns false if the file is not valid. */
 bool scan__state_about_read(int folder, struct scan_state_about *ret_about);
 
 #endif

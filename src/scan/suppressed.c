@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A record that an entry or mark allowed a finding, and how often. When there are many records, equal ones
+/* Records that an entry or mark allowed a finding, and how often. When there are many records, equal records
  * are merged, so that the list does not become larger than the result. */
 struct scan_suppressed_item {
     uint32_t profile; /* number of the profile; MARK for marks */
@@ -16,7 +16,7 @@ struct scan_suppressed_item {
     uint64_t times;
 };
 
-/* A fingerprint ignores the finding in every version of the file. */
+/* A finding at a path that a fingerprint ignores, in every version of the file. */
 struct scan_suppressed_pair {
     uint32_t finding;
     uint32_t path;
@@ -95,7 +95,7 @@ static const struct scan_suppressed_pair *find_pair(const struct scan_suppressed
     return low < suppressed->pair_count && pair->finding == finding && pair->path == path ? pair : NULL;
 }
 
-/* Drops duplicates, because versions of a file have the same pairs again and again. */
+/* Adds a pair. Drops duplicates, because versions of a file have the same pairs again and again. */
 static bool add_pair(struct scan_suppressed *suppressed, struct scan_suppressed_pair pair) {
     if (suppressed->pair_count == suppressed->pair_capacity) {
         scan__suppressed_sort(suppressed);
@@ -237,7 +237,7 @@ size_t scan__suppressed_unmet(const struct scan_suppressed *suppressed, const st
     return count;
 }
 
-/* Returns NULL when memory runs out. */
+/* Returns both texts, one after the other, in the arena; NULL when memory runs out. */
 static const char *join(struct ts_arena *arena, const char *first, const char *second) {
     size_t size = strlen(first) + strlen(second) + 1;
     char *text = ts_arena_take(arena, size);
@@ -246,7 +246,7 @@ static const char *join(struct ts_arena *arena, const char *first, const char *s
     return text;
 }
 
-/* "FILE:LINE". */
+/* Returns "FILE:LINE" in the arena; NULL when memory runs out. */
 static const char *place_text(struct ts_arena *arena, const char *file, unsigned line) {
     char number[32];
     snprintf(number, sizeof number, ":%u", line);
@@ -274,7 +274,7 @@ static bool is_mark(const struct scan_suppressed_item *item) {
     return item->profile == MARK;
 }
 
-/* Entries are already sorted; marks are sorted by their texts, because their numbers have no meaning. */
+/* Sorts rows of marks by their texts, because their numbers have no meaning. Entries are already sorted. */
 static void sort_marks(struct ts_report_suppression *rows, size_t count) {
     for (size_t i = 1; i < count; i++)
         for (size_t k = i; k > 0 && strcmp(rows[k - 1].source, rows[k].source) > 0; k--) {

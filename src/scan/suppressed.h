@@ -12,8 +12,8 @@ struct scan_suppressed {
     const struct scan_hits *hits;
     struct scan_profile *const *profiles;
     size_t profile_count;
-    bool **met; /* indexed by profile and entry: whether it allows a finding at some path */
-    struct scan_suppressed_pair *pairs; /* findings that fingerprints ignore, and at which paths */
+    bool **met; /* indexed by profile and entry: whether the entry allows a finding at some path */
+    struct scan_suppressed_pair *pairs; /* findings that fingerprints ignore, with the paths */
     size_t pair_count;
     size_t pair_capacity;
     struct scan_suppressed_item *items;
@@ -40,27 +40,27 @@ bool scan__suppressed_would(const struct scan_suppressed *suppressed, const stru
 bool scan__is_allowed(const struct scan_hits *hits, const struct scan_profile *profile,
                       const struct scan_hit *hit, const char *path);
 
-/* For a target with a .gitleaksignore; call it before scan__suppressed_take. Remembers which findings its
- * fingerprints ignore, and at which paths. `clear` drops the pairs of the last target; call `sort` after the
- * last place. */
+/* A place of a content in a target with a .gitleaksignore. Before scan__suppressed_take, pass each place to
+ * `ignore`, which remembers the findings that fingerprints ignore there. `clear` drops the pairs of the last
+ * target. Call `sort` after the last place. */
 struct scan_suppressed_place {
     const struct scan_profile *profile;
     const struct scan_content *content;
     const struct ts_git_oid *commit; /* NULL: none */
     uint32_t path;                   /* position of a text */
-    bool is_before;                  /* in the base of a change: any earlier commit may have added it */
+    bool is_before;                  /* in the base of a change: an earlier commit may have added the secret */
 };
 void scan__suppressed_clear(struct scan_suppressed *suppressed);
 void scan__suppressed_ignore(struct scan_suppressed *suppressed, const struct scan_suppressed_place *place);
 void scan__suppressed_sort(struct scan_suppressed *suppressed);
 
-/* Counts the entries of the profile that name findings but matched none, and gives the line of the first of
- * them. */
+/* Counts the entries of the profile that name findings but matched no finding. *ret_line is the line of the
+ * first such entry. */
 size_t scan__suppressed_unmet(const struct scan_suppressed *suppressed, const struct scan_profile *profile,
                               unsigned *ret_line);
 
-/* A row for each entry and mark that allowed something: configurations by line, then marks. Returns false
- * when memory runs out. */
+/* Makes a row for each entry and mark that allowed a finding: configurations by line, then marks. Returns
+ * false when memory runs out. */
 bool scan__suppressed_rows(struct scan_suppressed *suppressed, struct ts_arena *arena,
                            struct ts_report_suppression **ret_rows, size_t *ret_count);
 

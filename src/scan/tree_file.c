@@ -80,7 +80,7 @@ static bool find_entry(enum ts_git_hash hash, struct ts_bytes tree, struct ts_by
     return false;
 }
 
-/* The root tree of HEAD. */
+/* Finds the root tree of HEAD. */
 static enum scan_tree_has head_tree(const struct scan_tree *tree, struct ts_git_oid *ret_tree,
                                     struct ts_git_fault *ret_fault) {
     struct ts_git_content content;
@@ -99,7 +99,7 @@ static enum scan_tree_has head_tree(const struct scan_tree *tree, struct ts_git_
     return done ? SCAN_TREE_HAS : SCAN_TREE_HAS_NOT; /* the scan of HEAD reports errors in the blob */
 }
 
-/* The blob with this path in HEAD. */
+/* Finds the blob with this path in HEAD. */
 static enum scan_tree_has find_in_head(const struct scan_tree *tree, const char *path,
                                        struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault) {
     enum ts_git_hash hash = ts_git_repo_hash(tree->repo);

@@ -11,9 +11,9 @@
 
 #define TAR_BLOCK      512
 #define ZIP_END_LEN    22
-#define MEMBER_COST    512 /* bytes of the budget that each member costs besides its content */
+#define MEMBER_COST    512 /* bytes of the budget that each member costs in addition to its content */
 #define NAME_BYTES_MAX 4096
-#define PIECE          ((size_t)256 << 10) /* what the sink gets at once, as from libarchive */
+#define PIECE          ((size_t)256 << 10) /* size of the pieces that the sink gets, as from libarchive */
 
 /* ---- kinds ---- */
 
@@ -37,8 +37,8 @@ static const struct magic magics[] = {
     MAGIC(ZSTD_MAGIC, SCAN_ARCHIVE_COMPRESSED),
 };
 
-/* A text may begin with "BZh9", too. In bzip2, the digits of pi follow; in an empty file, the digits of the
- * square root of pi. */
+/* Returns whether the content is bzip2. A text may also begin with "BZh9". In bzip2, the digits of pi follow;
+ * in an empty file, the digits of the square root of pi. */
 static bool is_bzip2(struct ts_bytes start) {
     return start.len >= 10 && memcmp(start.data, "BZh", 3) == 0 && start.data[3] >= '1' &&
            start.data[3] <= '9' &&
@@ -88,7 +88,8 @@ static bool is_tar(struct ts_bytes start) {
            has_tar_sum(start.data);
 }
 
-/* A zip is read from its end, so there may be a program before it. */
+/* Returns whether the content ends as a zip. A zip is read from its end, so there may be a program
+ * before it. */
 static bool ends_as_zip(struct ts_bytes all) {
     const uint8_t *end = all.data + all.len - (all.len >= ZIP_END_LEN ? ZIP_END_LEN : 0);
     return all.len >= ZIP_END_LEN && memcmp(end, "PK\5\6", 4) == 0 && end[20] == 0 && end[21] == 0;
@@ -122,8 +123,8 @@ static bool spend(struct scan_archive_budget *budget, uint64_t bytes) {
 
 /* ---- members ---- */
 
-/* The list of members is at the end, before a comment of 64 KiB at most. Without it, the number of members is
- * unknown. */
+/* Returns whether a zip has its list of members, which is at the end, before a comment of 64 KiB at most.
+ * Without the list, the number of members is unknown. */
 static bool has_zip_end(struct ts_bytes archive) {
     size_t most = ZIP_END_LEN + UINT16_MAX;
     size_t from = archive.len > most ? archive.len - most : 0;
@@ -136,7 +137,7 @@ struct reading {
     struct scan_archive_budget *budget;
     const struct scan_archive_sink *sink;
     struct scan_archive_result result;
-    struct scan_zip zip; /* without members for other kinds */
+    struct scan_zip zip; /* has no members for archives of other kinds */
     size_t member_count; /* members that the library has returned */
 };
 
@@ -149,7 +150,8 @@ static void note_why(struct reading *r) {
                          sizeof r->result.why);
 }
 
-/* The name in UTF-8, or its bytes if it is not valid UTF-8. Drops "./" and "/" at the start. */
+/* Returns the name of a member in UTF-8, or the bytes of the name if they are not valid UTF-8. Drops "./" and
+ * "/" at the start. */
 static struct ts_bytes name_of(const struct reading *r, struct archive_entry *entry) {
     const char *name = archive_entry_pathname_utf8(entry);
     if (name == NULL)
@@ -165,15 +167,15 @@ static struct ts_bytes name_of(const struct reading *r, struct archive_entry *en
     return bytes;
 }
 
-/* If the result is not OK, records how the reading ended, unless the sink has stopped it. */
+/* If !is_fine, records `otherwise` as the end of reading, unless the sink has stopped it. Returns is_fine. */
 static bool go_on(struct reading *r, enum scan_archive_end otherwise, bool is_fine) {
     if (!is_fine && r->result.end != SCAN_ARCHIVE_STOPPED)
         r->result.end = otherwise;
     return is_fine;
 }
 
-/* Hands over the content of a member of a zip that needs no libarchive, in pieces: the sink may stop after
- * each. Returns false if libarchive must read it. */
+/* Passes the content of a member of a zip that needs no libarchive to the sink, in pieces: the sink may stop
+ * after each piece. Returns false if libarchive must read the member. */
 static bool read_inflated(struct reading *r, struct archive_entry *entry, bool *ret_goes_on) {
     struct ts_bytes content;
     la_int64_t size = archive_entry_size(entry);
@@ -191,7 +193,8 @@ static bool read_inflated(struct reading *r, struct archive_entry *entry, bool *
     return true;
 }
 
-/* Returns false when reading must end. Leaves out the holes of sparse files. */
+/* Passes the content of a member to the sink, without the holes of sparse files. Returns false when reading
+ * must end. */
 static bool read_data(struct reading *r, struct archive_entry *entry) {
     bool goes_on;
     if (read_inflated(r, entry, &goes_on))
@@ -250,7 +253,7 @@ static void read_members(struct reading *r) {
             return;
         uint64_t left = r->budget->left;
         r->member_count += status != ARCHIVE_RETRY;
-        /* If a block is no header, the next block may be one. */
+        /* If a block is not a header, the next block may be a header. */
         if (status == ARCHIVE_RETRY ? !go_on(r, SCAN_ARCHIVE_STOPPED, r->sink->goes_on(r->sink->ctx))
                                     : !read_member(r, entry))
             return;
@@ -294,15 +297,15 @@ static bool has_good_sums(struct reading *r, struct ts_bytes gzip) {
     return status == Z_OK;
 }
 
-/* Several tars one after the other (cat a.tar.gz b.tar.gz) are read like one. After the last tar, anything
- * but zeros is damage, because it would not be scanned. A tar that is not compressed needs no such check: its
- * bytes are scanned, too. */
+/* Prepares reading of tars. Several tars one after the other (cat a.tar.gz b.tar.gz) are read like one tar.
+ * After the last tar, anything but zeros is damage, because it would not be scanned. A tar that is not
+ * compressed needs no such check: its own bytes are scanned, too. */
 static bool set_up_tars(struct archive *archive) {
     return archive_read_support_format_tar(archive) >= ARCHIVE_WARN &&
            archive_read_set_format_option(archive, "tar", "read_concatenated_archives", "1") >= ARCHIVE_WARN;
 }
 
-/* has_tar: COMPRESSED contains a tar. */
+/* Prepares reading of an archive of this kind. has_tar: for COMPRESSED, the content is a tar. */
 static bool set_up(struct archive *archive, enum scan_archive_kind kind, bool has_tar) {
     switch (kind) {
     case SCAN_ARCHIVE_NONE:

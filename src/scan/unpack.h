@@ -14,7 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An archive may unpack to this many times its own size, and always to RATIO_FLOOR bytes. */
+/* An archive may unpack to SCAN_ARCHIVE_RATIO times its own size, and always to SCAN_ARCHIVE_RATIO_FLOOR
+ * bytes. */
 #define SCAN_ARCHIVE_RATIO       UINT64_C(1000)
 #define SCAN_ARCHIVE_RATIO_FLOOR (UINT64_C(16) << 20)
 
@@ -34,12 +35,12 @@ struct scan_archive_budget {
 };
 struct scan_archive_budget scan__archive_budget(uint64_t archive_bytes, uint64_t size_max);
 
-/* Each returns false to stop. */
+/* Receives the members of an archive. Each function returns false to stop the reading. */
 struct scan_archive_sink {
     bool (*begin)(void *ctx, struct ts_bytes name); /* empty name: the archive is one compressed file */
     bool (*data)(void *ctx, struct ts_bytes bytes);
     bool (*end)(void *ctx);
-    bool (*goes_on)(void *ctx); /* asked during long work that hands over nothing */
+    bool (*goes_on)(void *ctx); /* called during long work that passes nothing to the sink */
     void *ctx;
 };
 
@@ -47,7 +48,7 @@ enum scan_archive_end {
     SCAN_ARCHIVE_READ,
     SCAN_ARCHIVE_DAMAGED, /* damaged or unsupported: a part was not read */
     SCAN_ARCHIVE_OVER,    /* the budget is used up: the rest was not read */
-    SCAN_ARCHIVE_STOPPED, /* the sink stopped it */
+    SCAN_ARCHIVE_STOPPED, /* the sink stopped the reading */
     SCAN_ARCHIVE_NO_LIBRARY,
     SCAN_ARCHIVE_NO_MEMORY,
 };
@@ -59,7 +60,8 @@ struct scan_archive_result {
     char why[SCAN_ARCHIVE_WHY_SIZE]; /* for DAMAGED and NO_LIBRARY: the library's message, safe to print */
 };
 
-/* Skips members that cannot be read, and continues after them if possible. */
+/* Reads all members of an archive. Skips members that cannot be read, and continues after them if
+ * possible. */
 struct scan_archive_result scan__archive_read(enum scan_archive_kind kind, struct ts_bytes archive,
                                               struct scan_archive_budget *budget,
                                               const struct scan_archive_sink *sink);

@@ -27,7 +27,7 @@ struct entries {
     size_t capacity;
 };
 
-/* The latest first. */
+/* Compares entries for sorting, the latest use first. */
 static int compare(const void *a, const void *b) {
     const struct entry *x = a;
     const struct entry *y = b;
@@ -101,7 +101,8 @@ void scan__use_prune(int folder) {
 
 /* ---- repositories ---- */
 
-/* Removes only our own files: the user may have put other files there. */
+/* Removes the state of a repository. Removes only our own files, because the user may have put other files
+ * into the folder. */
 static void remove_target(int all, const char *name) {
     int folder = openat(all, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     int lock = folder < 0 ? -1

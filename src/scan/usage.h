@@ -7,15 +7,17 @@
 
 #include "state.h"
 
-/* How many rule sets and ways of judging are kept for one repository; how many repositories are kept. */
+/* Maximum number of pairs of rules and judging that are kept for one repository, and maximum number of
+ * repositories. */
 #define SCAN_USES_MAX    6
 #define SCAN_TARGETS_MAX 600
 
-/* Records a use now; the caller holds the lock of its folder. Returns 0 or an errno. */
+/* Records a use of the state now. The caller holds the lock of its folder. Returns 0 or an errno. */
 int scan__use_note(int folder, const struct scan_use *use);
 
-/* With the same lock: removes old entries of this repository, and of other repositories. `all` is the folder
- * of all repositories; a repository that another scan has locked is skipped. */
+/* prune removes old entries of this repository, prune_targets those of other repositories. The caller holds
+ * the lock of the folder. `all` is the folder of all repositories; a repository that another scan has locked
+ * is skipped. */
 void scan__use_prune(int folder);
 void scan__use_prune_targets(int all, const struct scan_use *own);
 

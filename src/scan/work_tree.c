@@ -38,7 +38,7 @@ static bool has_file(struct look *l, const char *path) {
     return at < l->index->count && strcmp(l->index->items[at].path, path) == 0;
 }
 
-/* path ends with a slash. */
+/* Returns whether the index has files in this folder. path ends with a slash. */
 static bool has_folder(struct look *l, const char *path) {
     size_t at = ts_git_staged_find(l->index, path);
     return at < l->index->count && strncmp(l->index->items[at].path, path, strlen(path)) == 0;
@@ -78,7 +78,7 @@ static bool join(char ret_path[static PATH_SIZE], const char *folder, const char
     return len >= 0 && len < PATH_SIZE;
 }
 
-/* Like git, ignores folders without files. */
+/* Returns whether a folder has a file at any depth. Like git, ignores folders without files. */
 static bool has_any_file(struct look *l, const char *path, unsigned depth) {
     DIR *folder = open_folder(l, path);
     const struct dirent *entry;

@@ -1,6 +1,6 @@
 /*
  * Files of a work tree that a scan of the history does not include: untracked files, and changes that are not
- * committed. A report says so.
+ * committed. Notes in the report name such files.
  */
 #ifndef TS_SCAN_WORK_TREE_H
 #define TS_SCAN_WORK_TREE_H
@@ -9,7 +9,8 @@
 
 #include "git/repo.h"
 
-/* Adds notes if there are any. Does nothing if the repository is bare, or its index cannot be read. */
+/* Adds notes if there are such files. Does nothing if the repository is bare, or if its index cannot
+ * be read. */
 void scan__note_work_tree(struct scan_pass *pass, const struct scan_target *target, struct ts_git_repo *repo);
 
 #endif

@@ -78,8 +78,8 @@ void scan__zip_release(struct scan_zip *zip) {
     free(zip->buffer);
 }
 
-/* Finds the compressed content. Returns false if it is stored in another way, or if header and record differ.
- */
+/* Finds the compressed content of a member. Returns false if the content is stored in another way, or if
+ * header and record differ. */
 static bool find_compressed(const struct scan_zip *zip, const struct scan_zip_member *member,
                             struct ts_bytes *ret_bytes) {
     struct ts_bytes archive = zip->archive;

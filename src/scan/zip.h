@@ -2,10 +2,10 @@
  * Members of zips that are inflated without libarchive: it uses zlib, which takes three times as long as
  * libdeflate.
  *
- * libarchive still reads the list of members and their headers; only the content of a member comes from here.
- * Only unambiguous members come from here: the list is complete, is at the end of the file, and agrees with
- * the header of the member; nothing is encrypted or has a size of more than 32 bits; size and checksum are
- * right. libarchive reads all others.
+ * libarchive still reads the list of members and their headers. This file inflates only the contents of
+ * unambiguous members: the list is complete, is at the end of the file, and agrees with the header of the
+ * member; nothing is encrypted or has a size of more than 32 bits; size and checksum are right. libarchive
+ * reads the contents of all other members.
  */
 #ifndef TS_SCAN_ZIP_H
 #define TS_SCAN_ZIP_H
@@ -19,7 +19,7 @@ struct libdeflate_decompressor;
 
 struct scan_zip_member {
     size_t header; /* offset of the header of the member */
-    size_t record; /* offset of its record in the list at the end */
+    size_t record; /* offset of the member's record in the list at the end */
 };
 
 struct scan_zip {
@@ -31,12 +31,12 @@ struct scan_zip {
     size_t capacity;
 };
 
-/* If memory runs out, the list of members is empty, and libarchive reads everything. */
+/* Reads the list of members. If memory runs out, the list is empty, and libarchive reads everything. */
 void scan__zip_init(struct scan_zip *zip, struct ts_bytes archive);
 void scan__zip_release(struct scan_zip *zip);
 
-/* The content of the member with this index, if it has this size; valid until the next call. Returns false if
- * libarchive must read the member. */
+/* Inflates the content of the member with this index, if it has this size. The content is valid until the
+ * next call. Returns false if libarchive must read the member. */
 bool scan__zip_content(struct scan_zip *zip, size_t index, uint64_t size, struct ts_bytes *ret_content);
 
 #endif
