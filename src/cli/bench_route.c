@@ -169,7 +169,7 @@ static bool measure_ranges(struct figure *figure, struct ts_prng *prng) {
         }
         struct ts_router router;
         enum ts_router_error error = ts_router_init_range(ranges, count, memory, memory_size, &router, NULL);
-        ts_assert(error == TS_ROUTER_OK); /* equal borders are practically impossible */
+        ts_assert(error == TS_ROUTER_OK); /* two equal borders are practically impossible */
         struct sorted_starts sorted = {starts, count};
         ts_assert(route_all(&router) == figure->bare(&sorted));
         figure->ns = best_ns(route_all, &router);

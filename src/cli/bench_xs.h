@@ -1,5 +1,5 @@
 /*
- * The results of `bench xs`, and printing them.
+ * The results of `bench xs`, and functions that print them.
  */
 #ifndef TS_CLI_BENCH_XS_H
 #define TS_CLI_BENCH_XS_H

@@ -53,14 +53,14 @@ struct cli_coord {
     const char *metrics;           /* destination of the metrics, or NULL */
     cli_metrics_put *more_metrics; /* writes the metrics of the verb; or NULL */
     struct ts_txn_config config;
-    bool has_tenant;              /* the tenant comes from an option, not from the default */
+    bool has_tenant;              /* an option names the tenant; false: it is the default tenant */
     const struct ts_op_id *op_id; /* id of the operation, or NULL */
     struct ts_tenant_id tenant;
     struct ts_cluster *cluster;
     struct ts_coordinator *coordinator;
     struct ts_coord *coord;
-    struct ts_out *out; /* standard output */
-    size_t members;     /* members of the current JSON object so far */
+    struct ts_out *out; /* the standard output of the verb */
+    size_t members;     /* number of members of the current JSON object so far */
 };
 
 /*

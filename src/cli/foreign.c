@@ -1,5 +1,5 @@
 /*
- * Reading reports of other tools. Recognised forms:
+ * Reads reports of other tools. Recognised forms:
  *
  *     [{"RuleID": …, "File": …, "StartLine": …, "Commit": …, "Secret": …}, …]       gitleaks
  *     {"version": …, "results": {FILE: [{"type": …, "hashed_secret": …, "line_number": …}, …]}}    detect-secrets

@@ -18,22 +18,22 @@
 #define CLI_FOREIGN_HASH_SIZE 20
 
 struct cli_foreign_entry {
-    struct ts_bytes secret; /* empty: compare by hash; without a hash, by place */
-    struct ts_bytes joined; /* TruffleHog: all parts of the secret; empty if absent */
-    struct ts_bytes path;   /* without a leading "./" */
-    const char *commit;     /* hexadecimal, "" if absent */
-    uint64_t line;          /* from 1; 0 if absent */
+    struct ts_bytes secret; /* the secret; empty: compare by hash or, without a hash, by place */
+    struct ts_bytes joined; /* TruffleHog: all parts of the secret together; empty if absent */
+    struct ts_bytes path;   /* path of the file, without a leading "./" */
+    const char *commit;     /* hexadecimal id of the commit; "" if absent */
+    uint64_t line;          /* number of the line, from 1; 0 if absent */
     uint8_t hash[CLI_FOREIGN_HASH_SIZE];
     bool has_hash;
     bool is_met; /* a finding matched this entry */
 };
 
 struct cli_foreign {
-    const char *tool; /* name of the tool */
+    const char *tool; /* name of the other tool */
     struct cli_foreign_entry *entries;
     size_t count;
     size_t capacity;
-    size_t *by_name; /* indexes of entries, sorted by the last part of their paths */
+    size_t *by_name; /* indexes into `entries`, sorted by the last part of the entries' paths */
     void *memory;    /* the parsed text, which entries point into */
 };
 

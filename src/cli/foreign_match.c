@@ -1,5 +1,5 @@
 /*
- * Comparing findings with the entries of another tool's report.
+ * Compares findings with the entries of another tool's report:
  *
  *     the secrets are equal, or have the same SHA-1          the same secret, wherever it is
  *     one contains the other, in a file of the same path     the same secret: the tools cut it out differently

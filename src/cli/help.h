@@ -1,5 +1,5 @@
 /*
- * The tables of verb.h as text on the terminal, as a man page, and as completions for two shells.
+ * Prints the tables of verb.h: as text on the terminal, as a man page, and as completions for two shells.
  */
 #ifndef TS_CLI_HELP_H
 #define TS_CLI_HELP_H

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define SPLIT     "~~" /* splits secrets of examples, so that other scanners do not find them */
-#define SPLIT_MIN 8    /* shorter secrets are not split */
+#define SPLIT_MIN 8    /* secrets with fewer bytes are not split */
 
 /* Keeps the secret of the first match. */
 static void on_match(void *context, const struct ts_match *match) {
@@ -44,7 +44,7 @@ static bool put_text(FILE *to, const char *before, const char *text, size_t len)
 static bool put_match(FILE *to, const char *text, const struct ts_span *found) {
     size_t middle = found->from + found->len / 2;
     while (middle > found->from && ((uint8_t)text[middle] & 0xc0) == 0x80)
-        middle--; /* not in the middle of a character */
+        middle--; /* do not split a character */
     const char *split = found->len >= SPLIT_MIN ? SPLIT : "";
     char *whole = NULL;
     char *secret = NULL;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 struct cli_import_examples {
-    char *text;       /* the field `examples` of the rule; NULL: none, or memory ran out */
+    char *text;       /* the field `examples` of the rule; NULL: no examples, or memory ran out */
     size_t not_found; /* examples in which the rule finds nothing, such as placeholders */
     size_t wrong;     /* texts without a secret in which the rule finds one */
 };

@@ -1,6 +1,6 @@
 /*
  * Builds the texts that the expression matches, from left to right. Alternatives and optional parts multiply
- * them.
+ * the number of texts.
  *
  *     (?:^|/)conf\.(?:env|ya?ml)$   ──>   conf.env, conf.yml, conf.yaml
  */

@@ -1,5 +1,5 @@
 /*
- * One walk over the text:
+ * Translates a pattern in one walk over its text:
  *
  *     (…)  (?P<name>…)      (?:…)
  *     *  +  {3,}            {0,N}  {1,N}  {3,N}
@@ -7,8 +7,8 @@
  *     \A  \z                ^  $
  *     [\w.-]{0,50}? at the beginning                     removed: it does not change what matches, and is slow
  *
- * Then the group `secret` is added. Other tools report all groups, or the first that took part in a match;
- * our rules report one. So this group must be in every match, and must contain everything that is secret:
+ * Then adds the group `secret`. Other tools report all groups, or the first group that took part in a match.
+ * Our rules report only this group, so it must be in every match and must contain everything that is secret:
  *
  *     key=([a-z]{20})                     the group
  *     ([a-z]{8}):([a-z]{20})@             from the first group to the last: a user and a password
@@ -43,7 +43,7 @@ struct group {
     uint32_t min;
     uint32_t max;
     uint32_t varied;      /* bytes of the current alternative that vary */
-    uint32_t varied_most; /* the highest `varied` of its alternatives so far */
+    uint32_t varied_most; /* the highest `varied` of the group's alternatives so far */
     bool has_choice;      /* the group has alternatives */
     bool has_flags;       /* the group has (?i), which holds up to the end of the group */
 };
@@ -53,7 +53,7 @@ struct walk {
     const uint8_t *end;
     const struct cli_import_request *request;
     struct cli_import_pattern *to;
-    struct group *groups; /* the first stands for the whole pattern */
+    struct group *groups; /* array of groups; the first stands for the whole pattern */
     size_t group_count;
     size_t group_size;
     size_t current; /* index of the current group */

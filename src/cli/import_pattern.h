@@ -24,10 +24,10 @@ enum cli_import_secret {
 };
 
 struct cli_import_pattern {
-    char *text; /* owned */
+    char *text; /* the translated pattern, owned */
     size_t len;
     size_t size;
-    uint32_t groups; /* number of capturing groups in the original */
+    uint32_t groups; /* number of capturing groups in the original pattern */
     enum cli_import_secret secret;
     uint32_t secret_group; /* with CLI_IMPORT_GROUP: the number of that group */
     bool is_bounded;       /* a repeat had no limit, and got one */

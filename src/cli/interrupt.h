@@ -1,5 +1,5 @@
 /*
- * Ctrl-C and SIGTERM, for verbs that end in an orderly way.
+ * Handles Ctrl-C and SIGTERM, for verbs that end in an orderly way.
  */
 #ifndef TS_CLI_INTERRUPT_H
 #define TS_CLI_INTERRUPT_H

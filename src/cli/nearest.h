@@ -1,5 +1,5 @@
 /*
- * "Did you mean": the candidate that a mistyped word is nearest to.
+ * Finds the candidate that is nearest to a mistyped word, for "did you mean".
  */
 #ifndef TS_CLI_NEAREST_H
 #define TS_CLI_NEAREST_H

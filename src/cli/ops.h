@@ -25,7 +25,7 @@ struct cli_ops {
     size_t capacity;
     uint64_t *lines; /* line number of each operation */
     size_t line_capacity;
-    void **memory; /* what keys and values point to */
+    void **memory; /* blocks of memory, which keys and values point into */
     size_t memory_count;
     size_t memory_capacity;
 };

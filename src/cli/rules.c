@@ -1,5 +1,5 @@
 /*
- * turnstone rules list, check and explain: the detection rules, and whether a rule file is valid.
+ * turnstone rules list, check and explain: prints the detection rules, and checks rule files.
  */
 #include "complain.h"
 #include "nearest.h"

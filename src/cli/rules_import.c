@@ -1,5 +1,5 @@
 /*
- * turnstone rules import: rules of gitleaks and Nosey Parker as rules of turnstone.
+ * turnstone rules import: translates rules of gitleaks and Nosey Parker to rules of turnstone.
  *
  * A rule is tried as it will be used: it is written as YAML, read back (which computes its reach and gate),
  * and checked. A repeat without a limit gets the largest limit that works. Rules that cannot be translated
@@ -36,7 +36,7 @@ struct rule {
     const char *url;
     struct ts_bytes regex;
     uint32_t group;
-    json_t *keywords; /* NULL if absent */
+    json_t *keywords; /* list of keywords; NULL if absent */
     double entropy;
     const json_t *paths; /* regular expressions: the rule reports only on these paths; or NULL */
     const json_t *not_paths;
@@ -373,7 +373,7 @@ static json_t *take_allowlists(const json_t *item, const char *id) {
     json_t *list;
     json_t *all = json_array();
     const json_t *lists = json_object_get(item, "allowlists");
-    json_t *one = json_object_get(item, "allowlist"); /* the form of older versions */
+    json_t *one = json_object_get(item, "allowlist"); /* the form of older versions of gitleaks */
     const json_t *paths = one != NULL ? take_allowlist(one, id) : NULL;
     if (json_is_array(paths))
         (void)json_array_extend(all, json_object_get(one, "paths"));

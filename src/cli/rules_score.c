@@ -29,7 +29,7 @@ struct cli_scorer {
     size_t count;
     size_t capacity;
     bool no_memory;
-    size_t feature_count; /* features printed for the current finding */
+    size_t feature_count; /* number of features printed for the current finding */
 };
 
 struct cli_scorer *cli__scorer_new(const struct ts_ruleset *rules, struct ts_out *out, bool json) {

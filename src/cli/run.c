@@ -43,7 +43,7 @@ struct registration {
     struct cli_shards shards;
     struct ts_register_op op;
     struct ts_manifest_memory *memory;
-    struct ts_shard_id *ids; /* the ids of all shards */
+    struct ts_shard_id *ids; /* the ids of all registered shards */
     bool has_request;
 };
 

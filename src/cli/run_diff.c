@@ -1,5 +1,5 @@
 /*
- * turnstone run diff: findings that came and went between two runs.
+ * turnstone run diff: prints the findings that came and went between two runs.
  */
 #include "complain.h"
 #include "findings_filter.h"

@@ -22,7 +22,7 @@ struct cli_item {
     bool is_target; /* false: a shard of another kind, which has no name */
     struct ts_target_id target;
     bool is_leased;
-    bool is_stuck; /* acquired more than once without progress, and not ended */
+    bool is_stuck; /* the shard was acquired more than once without progress, and has not ended */
     bool is_parked;
     enum ts_park_reason park_reason;
     uint64_t fence;
@@ -32,7 +32,7 @@ struct cli_item {
     uint32_t parts;          /* number of stored parts, over all leases */
     uint64_t since_ms;       /* when this lease was seen first, by the clock of the store */
     struct ts_bytes address; /* address of the target; empty: no name */
-    struct ts_bytes label;   /* label of the last trouble; empty: none */
+    struct ts_bytes label;   /* label of the last trouble; empty: no trouble */
     uint64_t troubles;       /* how often the shard was parked or handed back */
     /* The last troubles, the newest first; NULL: none, or memory has run out. */
     const struct ts_fleet_decisions *decisions;
@@ -41,7 +41,7 @@ struct cli_item {
 struct cli_items {
     struct cli_item *list;
     size_t count, capacity;
-    uint64_t total; /* includes items that are not listed */
+    uint64_t total; /* number of items, including those that are not listed */
 };
 
 struct cli_picture {
@@ -57,7 +57,7 @@ struct cli_picture {
     uint64_t damaged;
     struct ts_shard_id damaged_shards[CLI_IDS_MAX]; /* ids of the first damaged shards */
     struct cli_items busy, struggling, parked;
-    uint64_t workers; /* processes that hold leases */
+    uint64_t workers; /* number of processes that hold leases */
     struct ts_diff_sums changes;
     struct ts_arena arena;
 };

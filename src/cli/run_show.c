@@ -1,5 +1,5 @@
 /*
- * turnstone run show: the progress of a run.
+ * turnstone run show: prints the progress of a run.
  */
 #include "complain.h"
 #include "output.h"

@@ -1,5 +1,5 @@
 /*
- * turnstone run watch: the progress of a run, until it ends.
+ * turnstone run watch: prints the progress of a run, until the run ends.
  *
  *     on a terminal     one picture that is drawn again, as wide as the terminal
  *     otherwise         a line for each change, and one for each target that is parked
@@ -34,12 +34,12 @@ struct watching {
     uint64_t interval_ms;
     bool draws; /* standard output is a terminal */
     struct cli_picture pictures[2];
-    struct sample samples[SAMPLES]; /* the oldest first */
+    struct sample samples[SAMPLES]; /* in the order of their times */
     size_t sample_count;
-    double rate;           /* ended shards a second; 0: unknown */
-    uint64_t remaining_ms; /* if has_remaining */
+    double rate;           /* number of shards that end per second; 0: unknown */
+    uint64_t remaining_ms; /* valid if has_remaining */
     bool has_remaining;
-    size_t drawn; /* lines that are on the screen */
+    size_t drawn; /* number of lines on the screen */
     size_t columns;
 };
 

@@ -1,5 +1,5 @@
 /*
- * turnstone scan: secrets in repositories, folders, files and standard input.
+ * turnstone scan: finds secrets in repositories, folders, files and standard input.
  */
 #include "scan_run.h"
 #include "verbs.h"

@@ -126,17 +126,17 @@ enum cli_exit cli__scan_limits_read(const char *verb, const struct cli_scan_limi
 
 /* A destination of the report, and its format. */
 struct cli_scan_output {
-    const char *path; /* "-": standard output */
+    const char *path; /* path of a file; "-": standard output */
     enum ts_report_format format;
 };
 
 struct cli_scan_options {
     struct ts_scan_options scan;
-    const char *verb;                /* for messages */
+    const char *verb;                /* name of the verb, for messages */
     enum ts_report_format format;    /* format on standard output */
-    struct cli_scan_output *outputs; /* owned; without any: standard output */
+    struct cli_scan_output *outputs; /* destinations, owned; without destinations: standard output */
     size_t output_count;
-    const char *baseline; /* file of known findings; NULL: none */
+    const char *baseline; /* file of --baseline; NULL: no baseline */
     bool lists_gone;
     enum ts_severity fail_on;
     enum ts_confidence fail_on_confidence;
@@ -144,7 +144,7 @@ struct cli_scan_options {
     struct ts_scan_target *targets;
     char *state_folder; /* the user's default folder, owned; or NULL */
     bool no_progress;
-    bool quiet; /* no summary on standard error */
+    bool quiet; /* prints no summary on standard error */
 };
 
 /* Prints an error if --fail-on-confidence is below --min-confidence, because findings that are not listed do

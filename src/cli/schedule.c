@@ -35,9 +35,9 @@ enum {
 
 /* The values of the verb's options, while the schedule is being stored. */
 struct adding {
-    struct ts_fleet_schedule schedule; /* without its list and times */
+    struct ts_fleet_schedule schedule; /* the schedule without its list and times */
     uint64_t of_day_ms;                /* with --daily: time of the day, UTC */
-    struct cli_target_request request; /* targets of the list */
+    struct cli_target_request request; /* has the targets of the list */
     size_t next;                       /* index of the next target to store */
 };
 

@@ -1,5 +1,5 @@
 /*
- * Shared by the verbs of schedules.
+ * Shared by the verbs on schedules: reading a schedule and its name, and showing how often a schedule runs.
  */
 #ifndef TS_CLI_SCHEDULE_H
 #define TS_CLI_SCHEDULE_H

@@ -18,7 +18,7 @@ struct cli_shards {
     struct ts_new_shard *list;
     size_t count;
     size_t capacity;
-    void **memory; /* what the shards point to */
+    void **memory; /* blocks of memory, which the shards point into */
     size_t memory_count;
     size_t memory_capacity;
 };

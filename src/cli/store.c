@@ -1,5 +1,5 @@
 /*
- * turnstone store init, status, recover and fence: operating a cluster.
+ * turnstone store init, status, recover and fence: operates a cluster.
  */
 #include "cluster_option.h"
 #include "complain.h"

@@ -1,5 +1,5 @@
 /*
- * turnstone store get and scan: reading a store.
+ * turnstone store get and scan: reads a store.
  */
 #include "cluster_option.h"
 #include "complain.h"

@@ -9,7 +9,7 @@
 #include "runtime/driver/target_list.h"
 
 struct cli_target_request {
-    const char *verb; /* for messages */
+    const char *verb; /* name of the verb, for messages */
     struct ts_target_defaults defaults;
     struct ts_discover_options forge; /* options of requests to forges */
     struct ts_target_list list;

@@ -163,7 +163,8 @@ static bool read_string(struct parser *p) {
         if (c == -1 || (c == '\n' && !is_long))
             return fail(p, "a string has no closing quote");
         if (take(p, is_long ? longer : shorter)) {
-            for (int i = 0; is_long && i < 2 && peek(p) == quote; i++) { /* up to two quotes before the end */
+            /* Up to two quotes before the closing quotes belong to the string. */
+            for (int i = 0; is_long && i < 2 && peek(p) == quote; i++) {
                 (void)put(p, &quote, 1);
                 advance(p, 1);
             }

@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 struct cli_toml_error {
-    size_t line;    /* from 1; 0: memory ran out */
+    size_t line;    /* number of the line, from 1; 0: memory ran out */
     char text[100]; /* what is wrong in the line; never a part of the file */
 };
 

@@ -13,11 +13,11 @@
 enum { CLI_OPTIONS_MAX = 40 };
 
 struct cli_option {
-    const char *name;     /* without the dashes */
+    const char *name;     /* name of the option without the dashes */
     const char *argument; /* name of the option's value, in capitals, or NULL for a flag */
-    const char *choices;  /* the only allowed values, "a|b|c", or NULL */
+    const char *choices;  /* the only allowed values, "a|b|c"; NULL: any value */
     const char *help;
-    bool many;   /* may occur more than once */
+    bool many;   /* the option may occur more than once */
     char letter; /* 'o' if "-o" means "--output"; 0: no letter */
 };
 
@@ -61,7 +61,7 @@ struct cli_arguments {
 
 struct cli_verb {
     const char *name;    /* one word, or two words for a verb in a group: "bench route" */
-    const char *summary; /* a line without a full stop */
+    const char *summary; /* one line without a full stop */
     const char *operands;
     const char *description; /* paragraphs with an empty line between them */
     const struct cli_option *options;

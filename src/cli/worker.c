@@ -1,5 +1,5 @@
 /*
- * turnstone worker: scans the targets of runs until nothing is left, or until it is asked to stop.
+ * turnstone worker: scans the targets of runs until no target is left, or until a signal stops the worker.
  */
 #include "complain.h"
 #include "coord_verb.h"

@@ -1,5 +1,5 @@
 /*
- * turnstone worker list: who holds leases, and of which targets.
+ * turnstone worker list: prints which processes hold leases, and of which targets.
  */
 #include "complain.h"
 #include "output.h"
@@ -22,7 +22,7 @@ struct held {
 };
 
 struct listing {
-    struct ts_run_id *runs; /* active runs */
+    struct ts_run_id *runs; /* ids of active runs */
     size_t run_count, run_capacity;
     struct held *held;
     size_t count, capacity;

@@ -101,7 +101,7 @@ static enum ts_discover_result judge(enum discover_page_result result, struct ts
 struct talk {
     struct ts_http *http;
     const struct discover_request *request;
-    char token_header[DISCOVER_TOKEN_MAX + 64]; /* "": no token */
+    char token_header[DISCOVER_TOKEN_MAX + 64]; /* header with the token; "": no token */
     char header[64];
     char *headers[2];
     size_t header_count;

@@ -17,18 +17,18 @@
 
 /* Options for requests to a forge, and the kinds of repositories that are omitted. */
 struct ts_discover_options {
-    const char *tokens_file; /* lines HOST TOKEN; NULL: only tokens from the environment */
+    const char *tokens_file; /* file with lines HOST TOKEN; NULL: only tokens from the environment */
     const char *ca_file;     /* certificates to trust instead of the system's; NULL: the system's */
     unsigned timeout_s;      /* timeout of one request, at least 1 */
     unsigned per_second;     /* limit of requests per second, at least 1 */
     bool no_archived;
     bool no_forks;
-    bool ssh;                /* addresses with ssh:// instead of https:// */
+    bool ssh;                /* addresses begin with ssh:// instead of https:// */
     const atomic_bool *stop; /* ends all requests soon after it is set; NULL: never */
 };
 
 #define TS_DISCOVER_TIMEOUT_S  30u
-#define TS_DISCOVER_PER_SECOND 10u /* GitHub allows 15 */
+#define TS_DISCOVER_PER_SECOND 10u /* GitHub allows 15 requests per second */
 
 /* The repositories that a forge lists, in the order of the forge. The caller zero-initialises the struct and
  * releases it. */

@@ -99,7 +99,7 @@ static size_t count_segments(const char *path) {
         for (size_t i = 0; i < len; i++)
             if (!is_letter_or_digit(path[i]) && !is_one_of(path[i], "-._"))
                 return 0;
-        if (strspn(path, ".") == len || path[0] == '-') /* empty, or only dots */
+        if (strspn(path, ".") == len || path[0] == '-') /* the segment is empty or has only dots */
             return 0;
         if (path[len] == '\0')
             return count;

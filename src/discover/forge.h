@@ -16,8 +16,8 @@ enum { DISCOVER_HOST_MAX = 255, DISCOVER_OWNER_MAX = 255 };
 struct discover_forge {
     const char *name;         /* name of the forge, before "://" in requests */
     const char *own_host;     /* host of the public service; NULL: none */
-    const char *own_api;      /* URL of the public service's API; NULL: `api` */
-    const char *api;          /* URL of the API of other hosts */
+    const char *own_api;      /* URL of the public service's API; NULL: `api` is used */
+    const char *api;          /* URL of the API of other hosts than own_host */
     const char *variable;     /* environment variable with a token for the public service; NULL: none */
     const char *token_header; /* the header with a token */
     const char *header;       /* an additional header; NULL: none */
@@ -27,13 +27,13 @@ struct discover_forge {
     const char *list;         /* field with the list; NULL: the answer is the list */
     const char *more;         /* field that all pages except the last have; NULL: an empty page is the last */
     const char *repository;   /* field with the name: owner/repository */
-    const char *archived;     /* field that is true in archived repositories; NULL: there are none */
+    const char *archived;     /* field that is true in archived repositories; NULL: no such field */
     const char *fork;         /* field that is true, or an object, in forks */
 };
 
 struct discover_request {
     const struct discover_forge *forge;
-    char host[DISCOVER_HOST_MAX + 1]; /* in small letters, with the port if there is one */
+    char host[DISCOVER_HOST_MAX + 1]; /* name of the host in lower case, with the port if there is one */
     char owner[DISCOVER_OWNER_MAX + 1];
 };
 

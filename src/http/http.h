@@ -1,6 +1,6 @@
 /*
- * A client for HTTPS: waits until the host may be asked, sends a request, and repeats it when the host asks
- * for that.
+ * A client for HTTPS: waits until the host may be asked, sends a request, and repeats the request if the host
+ * asks for a pause.
  *
  * TLS with a verified certificate, no redirects, no cookies; limits on the time and on the size of an answer.
  * Neither requests nor answers are logged, and no error text contains a part of them.
@@ -20,7 +20,7 @@ struct ts_http_options {
     unsigned timeout_s;      /* timeout of one request, at least 1 */
     const char *ca_file;     /* certificates to trust instead of the system's; NULL: the system's */
     const atomic_bool *stop; /* ends a request or a wait soon after it is set; NULL: never */
-    size_t body_max;         /* limit on the bytes of an answer's body; the rest is not read */
+    size_t body_max;         /* limit on the bytes of an answer's body; further bytes are not read */
     unsigned pause_max_s;    /* a host that asks for a longer pause is not asked again */
     unsigned repeats;        /* how often a request is repeated after a pause */
     bool plain;              /* also allows http:// URLs; the caller decides for which hosts */
@@ -31,14 +31,14 @@ struct ts_http_request {
     const char *url;
     char *const *headers;
     size_t header_count;
-    const char *body; /* used for POST */
+    const char *body; /* body of the request, used for POST */
 };
 
 struct ts_http_answer {
     long status;            /* 0: no answer, and `problem` says why */
-    const char *problem;    /* static text, safe to print */
+    const char *problem;    /* static text that is safe to print */
     uint64_t retry_after_s; /* the pause that the host asks for; 0: none */
-    struct ts_bytes body;   /* borrowed until the next request */
+    struct ts_bytes body;   /* bytes of the body, borrowed until the next request */
     bool is_cut;            /* the body is longer than the limit */
 };
 

@@ -15,9 +15,9 @@ struct http_transfer {
     CURL *curl;
     struct ts_http_options options;
     char agent[48];
-    char *body; /* body_max bytes */
+    char *body; /* buffer of body_max bytes */
     size_t body_len;
-    size_t body_used; /* bytes of the largest body so far; they are zeroed at the end */
+    size_t body_used; /* length of the largest body so far; these bytes are zeroed at the end */
 };
 
 /* ---- opening ---- */

@@ -16,7 +16,7 @@ enum { SECRET_FILE_MAX = 4096, ANSWER_MAX = 4096, HEADERS = 4, HEADER_SIZE = 160
 struct ts_notify {
     struct notify__sinks sinks;
     const atomic_bool *stop;
-    struct ts_http *https[TS_NOTIFY_SINKS]; /* made when first needed */
+    struct ts_http *https[TS_NOTIFY_SINKS]; /* clients of the sinks, made when first needed */
 };
 
 /* Reads the key of a sink. The file is read for every message, so the secret may change at any time. Returns

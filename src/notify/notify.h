@@ -9,7 +9,8 @@
  *     [tickets]
  *     command = /usr/local/bin/open-ticket
  *
- * Each call sends a message once. If it fails, the caller repeats it with the same id and body.
+ * Each call of ts_notify_send sends a message once. If the call fails, the caller repeats it with the same id
+ * and body.
  */
 #ifndef TS_NOTIFY_NOTIFY_H
 #define TS_NOTIFY_NOTIFY_H
@@ -53,8 +54,8 @@ size_t ts_notify_count(const struct ts_notify *notify);
 const struct ts_notify_sink *ts_notify_sink(const struct ts_notify *notify, size_t index);
 
 struct ts_notify_message {
-    const char *id;   /* a repeated message has the same id */
-    const char *body; /* JSON */
+    const char *id;   /* id of the message; a repeated message has the same id */
+    const char *body; /* JSON text */
 };
 
 struct ts_notify_answer {

@@ -6,7 +6,7 @@
 
 /* The sinks of a file. {0} has no sinks. */
 struct notify__sinks {
-    struct ts_private_file file; /* the texts of the sinks are in this file */
+    struct ts_private_file file; /* has the texts of the sinks */
     struct ts_notify_sink list[TS_NOTIFY_SINKS];
     size_t count;
 };
