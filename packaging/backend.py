@@ -4,7 +4,8 @@ packages. pre-commit with `language: python` uses `pip install`, too.
 If `make dist` was run in this tree, the wheel is the one in build/dist/. Otherwise the wheel comes from the
 releases of the repository that the tree was cloned from, on GitHub, GitLab or Gitea. TURNSTONE_RELEASES names
 another place: a folder, or the address of a folder. If the digest of a wheel differs from SHA256SUMS next to
-the wheel, the wheel is refused. """
+the wheel, the wheel is refused.
+"""
 import hashlib
 import os
 import platform

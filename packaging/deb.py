@@ -1,5 +1,5 @@
-"""Makes the Debian package. It contains the program without libraries, and depends on the packages of the
-libraries."""
+"""Makes the Debian package. The package contains the program without libraries, and depends on the packages
+of the libraries."""
 import gzip
 import os
 import subprocess

@@ -7,8 +7,8 @@ import tarfile
 
 
 class Tree:
-    """entries is {path: (mode, contents)}. A path has no leading slash. A folder has the contents None. A
-    symbolic link has the mode None, and its target as contents."""
+    """A tree of files. `entries` is {path: (mode, contents)}. A path has no leading slash. A folder has the
+    contents None. A symbolic link has the mode None, and its target as contents."""
 
     def __init__(self):
         self.entries = {}

@@ -1,7 +1,8 @@
 """Files of the corpus that exist to hold credentials. Their texts are the examples of the rules for such
 files, with other values. Their paths are paths that the rules name.
 
-The held-out part has paths and folders that the part 'trained' does not have. """
+The held-out part has paths and folders that the part 'trained' does not have.
+"""
 import values
 from surroundings import THINGS, VALUE
 

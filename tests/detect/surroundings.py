@@ -1,7 +1,8 @@
 """Files that contain a value, as people write such files: source, settings, logs, notebooks, listings.
 
 A place is a function that takes a Site, and returns the path and the text of a file. The text has VALUE where
-the value belongs. The places in HELD are only in the held-out part, so the training never reads them. """
+the value belongs. The places in HELD are only in the held-out part, so the training never reads them.
+"""
 import json
 import re
 

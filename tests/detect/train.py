@@ -107,8 +107,8 @@ def place(text):
 
 
 def train(samples):
-    """Trains by plain gradient descent; each step uses all samples. Returns {feature: weight}, and the
-    samples as rows."""
+    """Trains by plain gradient descent; each step uses all samples. Returns {feature: weight}, and
+    [(list of (feature, count), label)] of the samples."""
     weights = collections.defaultdict(float)
     rows = [(list(counts.items()), 1.0 if label else 0.0) for counts, label in samples]
     right = sum(label for _, label in rows)

@@ -142,8 +142,8 @@ def tests_run_side_by_side():
 
 
 def fake_path(*commands):
-    """Makes a folder with only these commands, and returns it as a PATH. If a command is installed, its entry
-    is a link to it; otherwise the entry does nothing."""
+    """Makes a folder with only these commands, and returns it as a PATH. If a command is installed, the
+    folder has a link to the command. If not, the command in the folder does nothing."""
     os.makedirs("bin", exist_ok=True)
     for name in commands:
         real = subprocess.run(["sh", "-c", f"command -v {name}"], capture_output=True, text=True).stdout.strip()

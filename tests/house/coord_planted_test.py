@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""coord_planted_test.py ROOT BUILD: if only a part of the tables of coordination errors is changed, they do
-not compile.
+"""coord_planted_test.py ROOT BUILD: if a change of the tables of coordination errors is incomplete, the
+tables do not compile.
 
 Each test compiles a copy of one source file of src/coord/core with the command of the build. The copy
 includes copies of src/coord/core/error.h and its tables, with a planted change. The test checks that the
-compiler reports this change as an error. """
+compiler reports this change as an error.
+"""
 import json
 import os
 import re

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """corpus_test.py ROOT: tools/corpus makes the same history everywhere from downloaded packages, and reports problems.
 
-The clients are replaced by scripts that serve the test's own archives, so that nothing depends on a network.
-The last test shows that the real clients, if installed, accept these calls.
+Scripts replace the clients npm and pip, and serve archives that the test makes, so the test needs no network.
+The last test shows that the real clients, if they are installed, accept the calls of tools/corpus.
 """
 import hashlib
 import io

@@ -62,8 +62,8 @@ def unknown_options(text):
             yield option
 
 
-# Options of `turnstone scan` that a user of the library does not need: its program writes its own output, and
-# decides which findings are failures.
+# Options of `turnstone scan` that a user of the library does not need: the user's program writes the output,
+# and decides which findings are failures.
 COMMAND_ONLY = {"--output", "--format", "--quiet", "--no-progress", "--fail-on", "--fail-on-confidence", "--diff-baseline", "--no-state",
                 "--ungated", "--help"}
 # Options of `turnstone scan` that src/scan/option_names.c lacks, because no message names them, and their

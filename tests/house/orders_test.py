@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """orders_test.py ROOT: if a header states the order of an operation's checks, the code has the same order.
 
-A comment before a declaration in src/coord says "Order of checks: A, B, ts_other() as C." A and B are names of errors
-from the tables in coord_types.h and error.h; ts_other() is a function whose own comment has its order. Other words in the list are for
-readers. The test follows the function's text, with the functions that it calls, and collects the errors in the order
-in which they appear.
+A comment before a declaration in src/coord says "Order of checks: A, B, ts_other() as C." A and B are names
+of errors from the tables in coord_types.h and error.h. ts_other() is a function whose own comment states an
+order. Other words in the list are for readers. The test reads the text of the declared function and of the
+functions that it calls, and collects the errors in the order in which the text has them.
 """
 import os
 import re

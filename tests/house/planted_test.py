@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""planted_test.py ROOT: each check of the build fails if the tree has a violation of it.
+"""planted_test.py ROOT: each check of the build fails if the tree has what the check forbids.
 
 The test makes a copy of the tree. The copy is built once, which shows that it is correct. Then every test
-plants one violation, checks that the build fails for that reason, and removes the violation. """
+plants one violation, checks that the build fails for that reason, and removes the violation.
+"""
 import os
 import re
 import shutil

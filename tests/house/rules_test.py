@@ -454,8 +454,8 @@ def words_of_two_layers(root):
 
 
 def private_names_of_another_layer(root):
-    """A name with two underscores is private to a layer or to its family. It begins with the name of the
-    layer or family."""
+    """A name with two underscores is private to a layer or to its family. The name begins with the name of
+    the layer or family."""
     shape = re.compile(r"\b(?:struct|enum|union) ([a-z]+)__\w+ \{|^[a-zA-Z][^\n;={}(]*?\b([a-z]+)__\w+\(", re.MULTILINE)
     for path in files(root):
         if path.startswith("src/") and path.endswith(".h"):

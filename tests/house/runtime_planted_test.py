@@ -3,7 +3,8 @@
 code that makes receipts.
 
 Each test plants a violation at the end of a copy of a file (default: src/runtime/core/reason.c). It compiles
-the copy with the command of the build, and checks that the compiler reports the violation. """
+the copy with the command of the build, and checks that the compiler reports the violation.
+"""
 import json
 import os
 import re

@@ -3,7 +3,7 @@
  *
  *     PHASE|EVENT|NEXT PHASE|WISH
  *
- * The arguments say which events answer which wish. All reachable states are visited.
+ * The arguments say which events answer which wish. The program visits all reachable states.
  */
 #include "runtime/core/unit_step.h"
 

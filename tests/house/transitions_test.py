@@ -2,8 +2,9 @@
 """transitions_test.py ROOT TRANSITIONS: the code does what the tables in the comments of unit_step.c and
 unit_step.h say.
 
-TRANSITIONS is the program of transitions.c. It visits every state of a unit of work, and prints all
-transitions. """
+TRANSITIONS is the program of transitions.c. The program visits every state of a unit of work, and prints all
+transitions.
+"""
 import os
 import re
 import subprocess

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""turnstone baseline, scan --baseline, and reports into files."""
+"""turnstone baseline, turnstone scan --baseline, and reports that scans write into files."""
 import csv
 import fcntl
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tools/bench-scan measures everything that it promises and notices when scans disagree. The ratios themselves are not
-tested."""
+"""tools/bench-scan measures everything that it promises, and fails if the findings of scans differ. The
+ratios themselves are not tested."""
 import json
 import os
 import shutil

@@ -120,7 +120,7 @@ def since_reports_what_nothing_before_the_date_had():
     repo.remove("b.txt")
     repo.remove("copy.txt")
     repo.commit()
-    repo.write("b.txt", f"back\n{github_token('still')}\n")  # added again: older than the date
+    repo.write("b.txt", f"back\n{github_token('still')}\n")  # an older secret, added again
     back = repo.commit()
     equal(brought("repo", "--since", f"@{at['new']}"), {shown("new"): commits["new"]})
     equal(brought("repo", "--commit", back), {shown("still"): back})
@@ -353,7 +353,8 @@ def the_tool_that_compares_commits_with_the_history_finds_no_difference():
     repo.git("checkout", "-q", "main")
     texts = {"py": f'password = "{PASSWORD}"\n', "yaml": f"password: {PASSWORD}\n"}
     places = ["tests/a.py", "prod.py", "prod.py", "values.yaml", "tests/b.py", None, "docs/values.yaml", "prod.py"]
-    for number, place in enumerate(places):  # of low or high confidence, removed, or of another rule
+    # The place decides the confidence and the rule of the finding. None removes the finding.
+    for number, place in enumerate(places):
         for old in set(filter(None, places[:number])):
             if os.path.exists(f"{repo.path}/{old}"):
                 repo.remove(old)
@@ -462,7 +463,7 @@ def a_shallow_clone_without_the_parents_says_so_and_how_to_get_them():
     subprocess.run(["git", "clone", "-q", "--depth", "1", "--no-single-branch", url, "shallow"], check=True, env=repo.environment())
     for arguments in (("--commit", "HEAD"), ("--range", "HEAD^!"), ("--range", "origin/side..HEAD"), ("--range", "origin/side...HEAD"),
                       ("--since", "2020-01-01"), ("--commit", "HEAD~1"), ("--range", "HEAD~1..HEAD"),
-                      ("--range", f"{commits['copy']}..HEAD"), ("--commit", commits["first"])):  # CI names commits by their ids
+                      ("--range", f"{commits['copy']}..HEAD"), ("--commit", commits["first"])):  # CI passes ids
         result = run("scan", "shallow", *arguments)
         equal(result.status, INCOMPLETE, f"{arguments}: {result}")
         holds("fetch-depth: 0" in result.out and "git fetch --unshallow" in result.out, result)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Migration from another tool: its reports, baselines, ignore files and rules, and reports in its format."""
+"""Migration from another tool: turnstone reads the tool's reports, baselines, ignore files and rules, and
+writes reports in the tool's format."""
 import hashlib
 import json
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The frame of the command: version, help, man page, completions, and errors for wrong usage."""
+"""What all verbs have in common: version, help, man page, completions, and errors for wrong usage."""
 import fcntl
 import os
 import pty

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""turnstone run, shard and lease: coordination by hand."""
+"""turnstone run, shard and lease: verbs with which a user coordinates workers by hand."""
 import json
 import os
 import re

@@ -192,7 +192,7 @@ def pip_installs_the_wheel():
     root = Root("root", "libc6")
     done = pip("--prefix", f"{root.path}/usr", made("*.whl"))
     equal(done.returncode, 0, done)
-    (program,) = glob.glob(f"{root.path}/usr/**/bin/turnstone", recursive=True)  # maybe in local/bin
+    (program,) = glob.glob(f"{root.path}/usr/**/bin/turnstone", recursive=True)  # Debian's pip uses local/bin
     scans(root, program.removeprefix(root.path))
 
 

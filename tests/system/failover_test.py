@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""failover_test.py PROGRAM: stores whose server has a synchronous standby. The primary dies, the standby takes its place, and the old primary comes
-back."""
+"""failover_test.py PROGRAM: stores whose server has a synchronous standby. The primary dies, the standby
+becomes primary, and the old primary starts again."""
 import json
 import os
 import sys
@@ -76,7 +76,7 @@ def a_standby_without_a_primary_is_reported_as_that():
 
 @test
 def a_standby_that_refuses_does_not_hide_the_primary():
-    """libpq skips a host only if it cannot be reached."""
+    """libpq skips a host only if the host cannot be reached."""
     pair = Pair(**OPTIONS)
     try:
         pair.standby.sql("postgres", "SELECT pg_wal_replay_pause()")
@@ -106,7 +106,7 @@ def an_old_primary_that_comes_back_is_refused():
         # A process that runs for a few seconds records the new timeline on the other store.
         equal(run("bench", "xs", "--scenario", "bank", "--threads", "1", "--seconds", "3", "--cluster", urls).status, 0)
         holds(run("store", "scan", "0x006c", "--cluster", urls).out.count("version") == 1, run("store", "scan", "0x006c", "--cluster", urls))
-        # The old primary runs again and accepts writes. The URL of the store names it before the new primary.
+        # The old primary runs again and accepts writes. The URL of the store names it first.
         pair.primary.configure("synchronous_standby_names = ''")
         os.truncate(os.path.join(pair.primary.folder, "postgresql.auto.conf"), 0)
         pair.primary.resume()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""install_test.py PROGRAM BUILD-FOLDER: the files that `make install` installs work in their place."""
+"""install_test.py PROGRAM BUILD-FOLDER: the files that `make install` installs work where they are."""
 import os
 import re
 import subprocess

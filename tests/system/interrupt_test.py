@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""For users who wait for a scan: progress on a narrow terminal, and Ctrl-C.
+"""What users need while they wait for a scan: progress on a narrow terminal, and Ctrl-C.
 
-Nothing here depends on how fast the machine is: a scan with --ungated has minutes of work, and a test waits for what the
-terminal shows.
-"""
+The tests do not depend on the speed of the machine: a scan with --ungated has minutes of work, and a test
+waits until the terminal shows a text. """
 import fcntl
 import io
 import json
@@ -119,18 +118,18 @@ def processor_seconds(process):
 
 
 def interrupted(*arguments, number=signal.SIGINT):
-    """Starts a scan, and sends it a signal when it is in the middle of its content. Returns the processor
-    time that the scan uses after the signal."""
+    """Starts a scan, and sends it a signal while it scans content. Returns the processor time that the scan
+    uses after the signal."""
     started = time.monotonic()
     process = subprocess.Popen([PROGRAM, "scan", "--no-state", "--output", "report.json", *arguments], stderr=subprocess.DEVNULL)
-    # The start of a scan takes less processor time than this limit. Its content takes several times the
+    # The start of a scan takes less processor time than this limit. The content takes several times the
     # limit.
     while processor_seconds(process) < (4 if IS_SANITIZED else 0.8):
         holds(process.poll() is None and time.monotonic() - started < 300, "the scan ended by itself")
         time.sleep(0.01)
     before = processor_seconds(process)
     process.send_signal(number)
-    if number == signal.SIGTERM:  # twice, like timeout(1): the child, and its group
+    if number == signal.SIGTERM:  # timeout(1) also sends this signal twice
         time.sleep(0.002)
         os.kill(process.pid, number)
     _, status, usage = os.wait4(process.pid, 0)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Mirrors of repositories on real servers: every answer of a server gets the correct class and reason, and leaves
-nothing behind.
+"""Mirrors of repositories on real servers: a sync gives every answer of a server the correct class and
+reason, and leaves no files or processes behind.
 
 Arguments: the program, and the program of the unit tests that makes one sync (tests/unit/runtime/mirror/sample.c).
 """
@@ -85,7 +85,8 @@ def a_mirror_is_equal_to_its_origin_and_stays_so():
         copy = mirror(f"{server.url}/git/r.git", ca)
         equal(refs(copy), refs(origin))
         equal(mirror(f"{server.url}/git/r.git", ca).path, copy.path, "the place of a mirror")
-        # A force-push, a deleted ref, a new ref in place of a folder of refs, and another default branch.
+        # The origin gets a force-push, a deleted ref, a ref in place of a folder of refs, and another default
+        # branch.
         origin.git("update-ref", "refs/heads/main", "refs/heads/main~1")
         origin.git("update-ref", "refs/heads/deep/er", "refs/heads/main")
         equal(refs(mirror(f"{server.url}/git/r.git", ca)), refs(origin))
@@ -151,7 +152,7 @@ def empty_sha256_shallow_and_large_origins():
         for selection in ("all", "refs:*"):
             copy = mirror(f"{server.url}/git/wide.git", ca, selection=selection)
             equal((refs(copy), copy.git("rev-parse", "--show-object-format")), (refs(origin), "sha256"))
-        # The same address with another object format: the repository was replaced.
+        # Replaces the repository at this address by a repository with another object format.
         os.rename("srv/wide.git", "srv/old.git")
         serve(repositories("work", 2)[1], "wide.git")
         equal(mirror(f"{server.url}/git/wide.git", ca).git("rev-parse", "--show-object-format"), "sha1")
@@ -381,10 +382,11 @@ def a_killed_worker_leaves_nothing_that_the_next_one_trips_over():
             process.kill()
             process.communicate()
             wait_until(lambda: not any("ls-remote" in one or "clone" in one for one in left_over()))
-        # No sync uses these mirrors again. They take space, so a sync of another repository removes them.
+        # No sync uses the mirrors of these addresses again. They take space, so the sync of another address
+        # removes them.
         copy = mirror(f"{server.url}/git/r.git", ca)
         equal(sorted(glob.glob("mirrors/*/*")), sorted([os.path.relpath(copy.path), os.path.relpath(copy.path)[:-4] + ".lock"]))
-        # A fetch that was killed: its temporary files and locks are in the mirror.
+        # A killed fetch leaves such temporary files and locks in the mirror.
         for name in ("packed-refs.lock", "objects/pack/tmp_pack_1", "refs/heads/main.lock", "HEAD.lock"):
             with open(os.path.join(copy.path, name), "w") as file:
                 file.write("left")

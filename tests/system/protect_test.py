@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""turnstone protect: commits that would add secrets are refused, by git itself through a hook."""
+"""turnstone protect: refuses commits that would add secrets. Git runs it as a hook."""
 import json
 import os
 import subprocess
@@ -259,7 +259,7 @@ def a_sparse_index_has_what_its_folders_have():
     done = commit(repo)
     refused(done, "in/a.txt:1")
     holds("1 finding" in done.stdout + done.stderr, done)
-    repo.write("in/a.txt", f"{github_token(5)}\n")  # also in out/old.txt of HEAD
+    repo.write("in/a.txt", f"{github_token(5)}\n")  # HEAD has this secret in out/old.txt
     repo.git("add", "in")
     equal(run("protect", "repo").status, 0)
     repo.write("in/a.txt", "fine\n")
@@ -382,7 +382,7 @@ def a_submodule_that_is_staged_is_no_file():
     result = run("protect", "outer")
     equal((result.status, result.out, result.err), (0, "", ""))
     result = run("scan", "--staged", "outer", "--format", "json")
-    equal((result.status, json.loads(result.out)["summary"]["blobs"]), (0, 1), result)  # the blob is .gitmodules
+    equal((result.status, json.loads(result.out)["summary"]["blobs"]), (0, 1), result)  # of .gitmodules
 
 
 @test

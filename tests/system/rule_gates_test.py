@@ -181,9 +181,9 @@ def gates_pass_everything_that_patterns_match():
         few, before = hardly_found(rules, everything), few
         if not few:
             break
-        # More specific rules report the secrets of these rules, so they are compared again without the
-        # specific rules. If none of them finds more then, their patterns do not match the texts made for
-        # them.
+        # More specific rules may report the secrets of the rules in `few`. So the next round uses only the
+        # rules in `few`. If it ends with as many rules in `few`, their patterns do not match the texts made
+        # for them.
         holds(not before or len(few) < len(before), f"found in too few of {EACH} texts made for them: {few}")
         rule_text = only(rule_text, few)
         shutil.rmtree("texts")

@@ -212,7 +212,8 @@ def check_warns_where_it_cannot_decide():
             holds(part in result.out, f"{part} not in {result.out}")
         told = json.loads(run("rules", "check", "--json", path).out)
         equal((told["level"], told["rule"], told["field"]), ("warning", "team-token", "gate"))
-    # The text before the secret belongs to the run of token characters, which begins with the match.
+    # The token begins at the start of the match, because "xyz1-" before the secret has only characters of
+    # tokens.
     warned("may lose matches", "lead: 5", pattern="\\bxyz1-(?<secret>[a-z0-9]{20})\\b",
            match="team = xyz1-4fake7turnstone2only", secret="4fake7turnstone2only")
     warned("cannot tell from this pattern", pattern="(?:x(?<secret>[a-z0-9]{20})){1,2}", match="team = x4fake7turnstone2only",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""turnstone scan: archives and LFS objects are scanned, and those that cannot be read are counted."""
+"""turnstone scan: scans archives and LFS objects, and counts the archives and objects that it cannot read."""
 import bz2
 import gzip
 import hashlib

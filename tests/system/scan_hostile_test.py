@@ -305,7 +305,8 @@ def commit_of(tree, parents=(), message=b"m\n"):
 
 @test
 def a_commit_of_many_megabytes_is_followed_and_the_rest_is_found():
-    """The commit's tree and parent are read. Its message is scanned if memory allows; otherwise the message is one fault."""
+    """The program reads the commit's tree and parent. It scans the message if the memory suffices. If not,
+    the message is one fault."""
     Repo("repo")
     blobs = [whole(3, github_token(i).encode()) for i in range(2)]
     trees = [whole(2, b"100644 f%d\0" % i + blob[0]) for i, blob in enumerate(blobs)]
@@ -372,7 +373,7 @@ def first_pack():
 
 @test
 def folders_within_folders_that_multiply_are_cut_and_said():
-    """Nine levels of folders, each with ten equal entries: one blob has a thousand million paths."""
+    """Nine levels of folders, each with ten equal entries. So the only blob has a thousand million paths."""
     Repo("repo")
     token = whole(3, github_token().encode())
     entries, child, mode = [token], token[0], b"100644"

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """turnstone scan of repositories that other processes change during the scan. Each report is about the refs
 of one moment. The scan finds objects that were only moved. TURNSTONE_STORM_SCANS=1000 makes the storm longer,
-as `make storm` does. """
+as `make storm` does.
+"""
 import contextlib
 import json
 import os

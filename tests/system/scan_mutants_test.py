@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""turnstone scan: randomly damaged repositories are never wrongly reported as clean. tools/fuzz-repositories runs
-thousands."""
+"""turnstone scan: randomly damaged repositories are never wrongly reported as clean. tools/fuzz-repositories
+tests thousands of such repositories."""
 import atexit
 import copy
 import os

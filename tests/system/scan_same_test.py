@@ -2,7 +2,8 @@
 """turnstone scan: the findings are the same whether a scan reads changed bytes or all bytes, with one thread
 or with eight threads, blobs or files.
 
-Repositories are generated from seeds. SCAN_SEED=N uses the seed N. A failure names its seed. """
+Repositories are generated from seeds. SCAN_SEED=N uses the seed N. A failure names its seed.
+"""
 import base64
 import json
 import os

@@ -538,7 +538,7 @@ def a_second_scan_at_the_same_time_learns_nothing_and_says_so():
         for _ in range(2):
             compare("repo", known=known, warns=("another scan of this repository is using it",), like=plain)
         varied("other")
-        compare("other", known=0)  # another repository has its own lock
+        compare("other", known=0)  # each repository has its own lock
     compare("repo", known=known, like=plain)
     compare("repo", known=known + 1, like=plain)
 

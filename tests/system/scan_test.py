@@ -304,7 +304,7 @@ def the_working_tree_is_what_lies_there():
 
 @test
 def of_a_link_its_text_is_looked_at_and_not_what_it_names():
-    """Tests this for scans of a history, of a folder and of a work tree."""
+    """Tests links in scans of a history, of a folder and of a work tree."""
     token, hidden = github_token("in the path"), github_token("behind the link")
     with open("outside.txt", "w") as file:
         file.write(f"{hidden}\n")

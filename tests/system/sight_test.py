@@ -250,7 +250,7 @@ def workers_and_targets_in_progress_are_seen_while_they_work():
     fleet = new_fleet(ENGINE)
     if ENGINE == "rocksdb":
         equal(fleet.ok("worker", "list"), "no worker holds a lease\n")
-        return  # one process at a time can open the directory
+        return  # only one process at a time can open a RocksDB directory
     path = large("repos/large")
     fleet.ok("run", "create", "--run", "1", "--lease-ms", "60000", "--select", "all", "--targets", "repos")
     worker = fleet.start("--once", "--jobs", "2", "--name", "alpha", "--part-ms", "1", env={"TURNSTONE_FAILPOINT": "unit-checkpointed=stop"})

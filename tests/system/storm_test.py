@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """storm_test.py PROGRAM: a fleet in a storm (tests/support/python/storm.py), then one quiet run. Afterwards the stores have
-the same results as those of an undisturbed fleet.
+the same results as the stores of an undisturbed fleet.
 
 TURNSTONE_STORM_SECONDS (90), TURNSTONE_STORM_SEED (1), TURNSTONE_STORM_REPOSITORIES (60) and TURNSTONE_STORM_PLANT (a rule of
 src/runtime/core/plant.h that workers break) are for `make soak-fleet`."""

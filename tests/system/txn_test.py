@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""turnstone txn: operations as JSON lines, all or nothing, and their results."""
+"""turnstone txn: executes all operations of a list of JSON lines, or none of them, and prints the results."""
 import json
 import os
 import re
@@ -315,7 +315,7 @@ def a_standby_that_is_too_far_behind_keeps_transactions_out():
         equal(txn(cluster, *both, options=limit(3600000))[1]["sqlstate"], "00000")
         local = {json.loads(run("txn", "--cluster", cluster, "--json", *limit(1), stdin=json.dumps(op) + "\n").out)["sqlstate"]
                  for op in both}
-        equal(local, {"00000", "53301"})  # transactions on the other store continue
+        equal(local, {"00000", "53301"})  # transactions on store b, which has no standby, continue
         standby.sql("postgres", "SELECT pg_wal_replay_resume()")
         until("00000", cluster, *both, options=limit(1))
 

@@ -176,8 +176,8 @@ def invariant_7_logs_metrics_traces_and_errors_hold_no_names_and_no_secrets():
 
 
 class Unfriendly(Answering):
-    """A forge that refuses the token, a receiver that fails, and a git server that has no repository. Their answers
-    contain the word "planted"."""
+    """A forge that refuses the token, a receiver that fails, and a git server without repositories. All
+    answers contain the word "planted"."""
 
     def do_GET(self):
         self.server.asked.append(self.path)
