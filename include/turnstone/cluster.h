@@ -46,7 +46,7 @@ struct ts_store_options {
 /* All zero selects the defaults. */
 struct ts_cluster_options {
     struct ts_store_options store;
-    uint64_t timeout_ms; /* for all stores together; 0: 10 s. Does not include waiting for a directory */
+    uint64_t timeout_ms; /* timeout for opening all stores, without waiting for directories; 0: 10 s */
     bool any_step;    /* accept stores in different epochs, or being fenced: for fence, recover and status */
     bool accept_copy; /* accept copies of stores; the caller must then call ts_txn_accept_copy */
     /* Accept servers that do not answer, as long as one store does. A server that has not answered half a
@@ -61,10 +61,10 @@ struct ts_cluster_options {
  * epoch. The caller closes the cluster. options may be NULL.
  *
  * BAD_USAGE: the list is wrong, has more than TS_CLUSTER_STORES_MAX stores, names one store twice, or mixes
- * memory: stores with others. BAD_CONFIGURATION: a store is not initialised, or cannot be opened. FOREIGN: a
- * store belongs to another cluster, place or epoch, or its cluster is being fenced; a directory is a copy of
- * a store; or stores were last open at different times, so that one of them is a copy. The error names the
- * store and the fix, and never contains a password.
+ * memory: stores with other stores. BAD_CONFIGURATION: a store is not initialised, or cannot be opened.
+ * FOREIGN: a store belongs to another cluster, place or epoch, or its cluster is being fenced; a directory is
+ * a copy of a store; or stores were last open at different times, so that one of them is a copy. The error
+ * names the store and the fix, and never contains a password.
  */
 TS_API enum ts_store_result ts_cluster_open(const char *urls, const struct ts_cluster_options *options,
                                             struct ts_cluster **ret_cluster,

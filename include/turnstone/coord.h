@@ -50,8 +50,8 @@ struct ts_coordinator;
 struct ts_coord;        /* coordination on a cluster */
 struct ts_coord_answer; /* how an operation ended */
 struct ts_run_plan;     /* a run to create */
-struct ts_run_info;     /* a run that was read */
-struct ts_shard_info;   /* a shard that was read */
+struct ts_run_info;     /* a run as ts_run_look reads it */
+struct ts_shard_info;   /* a shard as it was read */
 struct ts_worker;       /* a worker's session: at most one lease at a time */
 
 /* Opens coordination over a cluster and this process's coordinator on it. Cluster and coordinator must stay
@@ -68,7 +68,7 @@ TS_API bool ts_op_id_draw(struct ts_op_id *ret_op_id);
 
 /* Makes an answer for operations to fill in. Returns NULL when memory runs out. */
 TS_API struct ts_coord_answer *ts_coord_answer_new(void);
-TS_API void ts_coord_answer_free(struct ts_coord_answer *answer); /* takes NULL */
+TS_API void ts_coord_answer_free(struct ts_coord_answer *answer); /* NULL is allowed */
 
 /* Returns the error as the specification names it, such as "StaleFence"; "Ok" after success. */
 TS_API const char *ts_coord_answer_name(const struct ts_coord_answer *answer);
@@ -95,7 +95,7 @@ TS_API struct ts_logical_time ts_coord_answer_retry_at(const struct ts_coord_ans
 /* Makes a plan for a run without shards, with default settings. Returns NULL when memory runs out or the
  * tenant's name is not valid. */
 TS_API struct ts_run_plan *ts_run_plan_new(const char *tenant, struct ts_run_id run);
-TS_API void ts_run_plan_free(struct ts_run_plan *plan); /* takes NULL */
+TS_API void ts_run_plan_free(struct ts_run_plan *plan); /* NULL is allowed */
 
 enum ts_run_setting {
     TS_RUN_LEASE_MS, /* duration of leases, 1 s to 24 h; default: 30 s */
@@ -174,7 +174,7 @@ TS_API enum ts_delete_run_error ts_run_delete(struct ts_coord *coord, const char
  * of different moments. The caller frees *ret_info. Returns RunNotFound for an invalid name. */
 TS_API enum ts_get_run_error ts_run_look(struct ts_coord *coord, const char *tenant, struct ts_run_id run,
                                          struct ts_run_info **ret_info, struct ts_coord_answer *ret_answer);
-TS_API void ts_run_info_free(struct ts_run_info *info); /* takes NULL */
+TS_API void ts_run_info_free(struct ts_run_info *info); /* NULL is allowed */
 TS_API enum ts_run_status ts_run_info_status(const struct ts_run_info *info);
 /* Returns the number of a run: 1 for the tenant's first run. A run that was created later has a higher
  * number; deleted runs leave gaps. */

@@ -198,7 +198,7 @@ TS_API struct ts_store_id ts_router_store_at(const struct ts_router *router, siz
 
 /* Choose a store by a hash, without a router. The result is the same as with a router. A count of 0 or 1
  * gives store 0, without hashing. */
-TS_API struct ts_store_id ts_router_store_for(uint64_t id, uint32_t count); /* chooses by xxh64 */
+TS_API struct ts_store_id ts_router_store_for(uint64_t id, uint32_t count); /* by xxh64 */
 TS_API struct ts_store_id ts_router_store_for_fnv1a(uint64_t id, uint32_t count);
 TS_API struct ts_store_id ts_router_store_for_jump(uint64_t id, uint32_t count);
 

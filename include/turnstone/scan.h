@@ -140,7 +140,7 @@ TS_API enum ts_scan_result ts_scan_set_switch(struct ts_scan *scan, enum ts_scan
 
 /* Texts. They are copied. */
 enum ts_scan_text {
-    TS_SCAN_TEXT_CONFIG_FILE, /* use this configuration instead of the targets' configurations */
+    TS_SCAN_TEXT_CONFIG_FILE, /* use this configuration, not those of the targets */
     /* Keep the results of scans here, so that the next run reads only what is new; created if missing.
      * Default: none. */
     TS_SCAN_TEXT_STATE_FOLDER,

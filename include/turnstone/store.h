@@ -60,11 +60,11 @@ enum ts_op_kind { TS_OP_CHECK, TS_OP_BEFORE, TS_OP_PUT, TS_OP_DEL, TS_OP_ADD };
 struct ts_op {
     enum ts_op_kind kind;
     struct ts_bytes key;
-    struct ts_bytes value; /* for PUT */
-    uint64_t version;      /* for CHECK */
-    uint64_t time_ms;      /* for BEFORE */
-    int64_t delta;         /* for ADD */
-    uint64_t max;          /* for ADD; at most INT64_MAX */
+    struct ts_bytes value; /* value of a PUT */
+    uint64_t version;      /* version of a CHECK */
+    uint64_t time_ms;      /* time of a BEFORE */
+    int64_t delta;         /* change by an ADD */
+    uint64_t max;          /* maximum of an ADD; at most INT64_MAX */
 };
 
 struct ts_batch {
@@ -72,10 +72,10 @@ struct ts_batch {
     size_t count;
 };
 
-/* Who caused a result, and can therefore do something about it. */
+/* Who or what caused a result, and can therefore change the result. */
 enum ts_store_fault {
     TS_STORE_FAULT_NONE,
-    TS_STORE_FAULT_STATE,   /* the store's contents or concurrent calls prevent it */
+    TS_STORE_FAULT_STATE,   /* the store's contents or concurrent calls prevent the call */
     TS_STORE_FAULT_CALLER,  /* the call itself is wrong */
     TS_STORE_FAULT_LOAD,    /* the store has too much to do */
     TS_STORE_FAULT_SETUP,   /* the store answers, but its operator must set it up for this call */
@@ -86,7 +86,7 @@ enum ts_store_fault {
 /* Whether trying again makes sense. */
 enum ts_store_retry {
     TS_STORE_RETRY_NONE,  /* trying again does not help */
-    TS_STORE_RETRY_READ,  /* read again and decide again before the next try */
+    TS_STORE_RETRY_READ,  /* before the next try, read and decide again */
     TS_STORE_RETRY_SAME,  /* try the same batch again */
     TS_STORE_RETRY_LATER, /* try the same batch again, but later: the store may need a long time */
 };
@@ -240,8 +240,8 @@ struct ts_call {
     struct ts_store_error error;
     /* APPLY: the version of every key that the batch put or added to; 0 when it wrote nothing */
     uint64_t version;
-    uint64_t time_ms;      /* for NOW; also the store's time at the end of READ, SCAN and PREPARED */
-    uint64_t lag_ms;       /* for LAG */
+    uint64_t time_ms;      /* result of NOW; also the store's time at the end of READ, SCAN and PREPARED */
+    uint64_t lag_ms;       /* result of LAG */
     uint64_t lock_wait_us; /* time spent waiting for locks; 0 on PostgreSQL, which does not report it */
     uint64_t stall_us;     /* time spent in write stalls, if the engine reports it */
 

@@ -95,7 +95,7 @@ struct ts_txn_place {
     uint32_t place;
     bool decider;    /* global only: this store made the decision */
     bool pending;    /* committed, but not yet applied on this store */
-    uint64_t rpc_us; /* the longest call of the last attempt */
+    uint64_t rpc_us; /* duration of the longest call of the last attempt */
 };
 
 struct ts_txn_result {
@@ -116,7 +116,7 @@ struct ts_txn_result {
     uint64_t version;
     struct ts_txn_latency latency;
     size_t place_count;
-    struct ts_txn_place places[TS_TXN_PLACES_MAX]; /* the first place_count are set, ascending */
+    struct ts_txn_place places[TS_TXN_PLACES_MAX]; /* places[0] to places[place_count - 1], ascending */
     char text[240];                                /* one line: what is wrong, why, and how to fix it */
 };
 

@@ -21,11 +21,11 @@ void ts_siphash_key_store(const struct ts_siphash_key *key, uint8_t ret_bytes[st
 
 uint64_t ts_siphash(const struct ts_siphash_key *key, struct ts_bytes bytes);
 
-/* Hashes longer and longer prefixes of the same bytes, which are read only once. */
+/* State of a hash of longer and longer prefixes of the same bytes. The bytes are read only once. */
 struct ts_siphash_prefixes {
     uint64_t a, b, c, d;
     struct ts_bytes bytes;
-    size_t at; /* a multiple of 8: bytes before it are in the state */
+    size_t at; /* number of bytes that are in the state; a multiple of 8 */
 };
 
 void ts_siphash_prefixes_init(struct ts_siphash_prefixes *prefixes, const struct ts_siphash_key *key,

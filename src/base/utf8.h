@@ -18,7 +18,7 @@ size_t ts_utf8_decode(struct ts_bytes bytes, uint32_t *ret_point);
 bool ts_utf8_is_valid(struct ts_bytes bytes);
 
 /* Returns false for characters that must not reach a terminal or a reader unchanged: control characters (C0,
- * DEL, C1), and those that reorder or hide text (bidirectional controls, line and paragraph separators,
+ * DEL, C1), and characters that reorder or hide text (bidirectional controls, line and paragraph separators,
  * zero-width characters, the byte order mark, tags). */
 bool ts_utf8_is_shown(uint32_t point);
 

@@ -48,7 +48,7 @@ struct bench_evidence {
 /* Fills in the checks that apply, and returns how many. */
 size_t bench__accept(const struct bench_evidence *evidence, struct bench_check ret_checks[BENCH_CHECKS_MAX]);
 
-/* Returns true when values grow by half or more BENCH_GROWTH_RUN times in a row; zeros are skipped. */
+/* Returns true when values grow by half or more BENCH_GROWTH_RUN times in a row; zeros are ignored. */
 bool bench__grows(const uint64_t *values, size_t count);
 
 #endif

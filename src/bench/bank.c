@@ -24,7 +24,7 @@ enum { PART_PATIENCE_MS = 12000 };
 /* All rows of the bank: one list for each store, and one for the total. */
 struct bank_rows {
     struct ts_rows *lists;
-    size_t count; /* number of lists; the last is the total's */
+    size_t count; /* number of lists; the last list is for the total */
 };
 
 static void release_rows(struct bank_rows *rows) {

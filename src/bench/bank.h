@@ -25,7 +25,7 @@
 
 enum {
     BENCH_ACCOUNTS_PER_STORE = 64,
-    BENCH_ACCOUNTS_MAX = 50000, /* the most accounts on one store */
+    BENCH_ACCOUNTS_MAX = 50000, /* maximum number of accounts on one store */
     BENCH_ACCOUNT_BALANCE = 1000,
     BENCH_TRANSFER_MAX = 100,
     BENCH_ACCOUNT_KEY_SIZE = 40,
@@ -40,7 +40,7 @@ struct bench_bank_access {
 
 enum bench_bank_state {
     BENCH_BANK_NONE, /* no accounts */
-    BENCH_BANK_SEEN, /* the figures below belong to one moment */
+    BENCH_BANK_SEEN, /* the figures of the look belong to one moment */
     BENCH_BANK_BUSY, /* figures of several moments: accounts changed, or others' prepared transactions remained */
     BENCH_BANK_FAILED, /* a store could not be read */
 };
@@ -52,7 +52,7 @@ struct bench_bank_look {
     bool has_total;
     uint64_t expected;
     uint64_t found;
-    char text[240]; /* BUSY, FAILED: why */
+    char text[240]; /* BUSY, FAILED: the reason */
 };
 
 struct bench_account {

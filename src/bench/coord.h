@@ -23,7 +23,7 @@ struct bench_coord_options {
     struct ts_coord *coord; /* its limits must allow this many shards */
     struct ts_run_id run;   /* an unused id */
     uint32_t workers;
-    uint64_t shards; /* at least one for each worker */
+    uint64_t shards; /* number of shards; at least one for each worker */
     uint64_t duration_ms;
 };
 

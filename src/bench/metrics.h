@@ -14,7 +14,7 @@
 struct bench_store_metrics {
     uint64_t txns;
     uint64_t conflicts;         /* transactions that conflicts aborted */
-    uint64_t concurrency_limit; /* the current limit */
+    uint64_t concurrency_limit; /* the current adaptive limit */
 };
 
 struct bench_metrics {

@@ -18,8 +18,8 @@
 struct bench_run_options {
     const struct bench_plan *plan;
     struct bench_bank_access access; /* shared coordinator and cluster */
-    const struct bench_bank *bank;   /* bank only */
-    struct bench_faults *faults;     /* faults only */
+    const struct bench_bank *bank;   /* for the scenario bank */
+    struct bench_faults *faults;     /* for the scenario faults */
     uint64_t duration_ms;
     uint64_t pause_us; /* pause after a refusal */
 };

@@ -54,7 +54,7 @@ enum {
     BENCH_VALUE_LEN = 64,
     BENCH_THREADS_MAX = 1024,
     BENCH_EXISTING = 64,      /* faults: existing ids of store 0 */
-    BENCH_SHARED = 64,        /* mixed: keys of a store for each thread; every thread uses all of them */
+    BENCH_SHARED = 64,        /* mixed: keys of a store for each thread; every thread uses all keys */
     BENCH_CONTENDED_KEYS = 2, /* contended: number of keys of each store */
 };
 
@@ -63,14 +63,14 @@ struct bench_plan {
     enum bench_scenario scenario;
     uint32_t threads;
     struct bench_keys keys;
-    struct bench_zipf zipf; /* zipfian only */
+    struct bench_zipf zipf; /* for the scenario zipfian */
 };
 
 /* One thread's position in the plan. */
 struct bench_walk {
     const struct bench_plan *plan;
     uint32_t thread;
-    uint64_t turn; /* transactions so far */
+    uint64_t turn; /* number of transactions so far */
     struct ts_prng prng;
 };
 

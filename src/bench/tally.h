@@ -16,10 +16,11 @@
 
 enum { BENCH_SLICES = 8 };
 
-/* How often a phase took most of the time, by its name from ts_txn_latency_dominant. */
+/* The maximum number of phases that a tally distinguishes. */
 enum { BENCH_PHASES_MAX = 16 };
+/* How often a phase took most of the time of a transaction. The name comes from ts_txn_latency_dominant. */
 struct bench_phase {
-    const char *name; /* NULL: this entry and all after it are free */
+    const char *name; /* NULL: this entry and all later ones are free */
     uint64_t count;
 };
 
@@ -32,13 +33,13 @@ struct bench_tally {
     uint64_t unknown;
     uint64_t retried;      /* transactions that were tried more than once */
     uint64_t global;       /* transactions on several stores */
-    uint64_t check_failed; /* aborted by a check on a store */
+    uint64_t check_failed; /* transactions that a check on a store aborted */
     uint64_t limit;
     uint64_t duplicates; /* inserts of existing ids; the store must not commit them */
     uint64_t duplicates_committed;
     uint32_t most_attempts;
     uint64_t most_backoff_us; /* the longest time that one transaction backed off */
-    uint64_t longest_ns;      /* the longest transaction, with any result */
+    uint64_t longest_ns;      /* duration of the longest transaction, with any result */
     struct bench_phase phases[BENCH_PHASES_MAX];
     uint64_t slice_total[BENCH_SLICES];
     struct ts_hist slices[BENCH_SLICES];

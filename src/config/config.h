@@ -35,8 +35,8 @@ bool ts_config_find(const struct ts_config_places *places, char ret_path[static 
 
 struct ts_config_options {
     const char *path;                      /* NULL: the file that ts_config_find finds, if any */
-    const struct ts_config_places *places; /* NULL: the environment's */
-    const char *const *overrides;          /* "NAME=VALUE", in order; the last one of a name wins */
+    const struct ts_config_places *places; /* NULL: use the environment */
+    const char *const *overrides;          /* "NAME=VALUE", in order; the last value of a name wins */
     size_t override_count;
 };
 

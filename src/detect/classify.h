@@ -31,6 +31,6 @@ enum detect_classify_way {
 /* Returns one implementation, for tests; NULL if the processor does not support it. */
 detect_classify *detect__classify_way(enum detect_classify_way way);
 
-extern const uint8_t detect__is_token[256]; /* 0: no, 1: yes, 3: a digit */
+extern const uint8_t detect__is_token[256]; /* 0: not a token character; 1: a token character; 3: a digit */
 
 #endif

@@ -56,7 +56,7 @@ struct detect_ready_rule {
 
 struct ts_detector {
     const struct ts_ruleset *rules;
-    uint8_t rules_digest[TS_RULESET_DIGEST_LEN]; /* kept, because hashing many rules takes a millisecond */
+    uint8_t rules_digest[TS_RULESET_DIGEST_LEN]; /* stored, because hashing many rules takes a millisecond */
     struct detect_ready_rule *ready;
     struct detect_entries gates;
     struct detect_entries keywords;

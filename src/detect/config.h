@@ -30,12 +30,12 @@ struct ts_allow {
     struct ts_rule_texts findings;
     struct ts_allow_patterns secrets;
     struct ts_allow_patterns lines;
-    const char *reason; /* "" if absent */
-    unsigned line;      /* line in the file */
+    const char *reason; /* "" if the entry has no reason */
+    unsigned line;      /* line of the entry in the file */
 };
 
 struct ts_detect_config {
-    const char *file;     /* name from the caller */
+    const char *file;     /* name of the file, from the caller */
     struct ts_bytes salt; /* empty: the project has no salt */
     bool without_builtin;
     struct ts_rule_texts rule_files; /* relative to the folder of the file */

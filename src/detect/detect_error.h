@@ -20,7 +20,7 @@ enum ts_detect_error_kind {
 
 struct ts_detect_error {
     enum ts_detect_error_kind kind;
-    unsigned line;  /* 0: no particular line */
+    unsigned line;  /* line in the file; 0: no particular line */
     char rule[68];  /* id of the rule; "" if no rule is concerned */
     char field[32]; /* name of the field; "" if no field is concerned */
     char text[400]; /* the whole message: file:line: rule 'id': field: reason; fix */

@@ -23,15 +23,15 @@
 
 struct detect_frame {
     struct ts_bytes bytes;
-    bool open_before; /* the text continues before this part */
+    bool open_before; /* the text continues before these bytes */
     bool open_after;
     uint8_t depth;
     enum ts_encoding encoding;
     const struct detect_frame *parent;
-    const uint32_t *from; /* byte i comes from bytes from[i] .. to[i] - 1 of the parent */
+    const uint32_t *from; /* byte i was decoded from bytes from[i] .. to[i] - 1 of the parent */
     const uint32_t *to;
-    size_t origin;       /* added to the values of from and to */
-    size_t *searched_to; /* for each rule: starts below this offset were tried */
+    size_t origin;       /* added to from[i] and to[i] */
+    size_t *searched_to; /* for each rule: smaller starts were tried */
     /* Encoded text below these offsets was already decoded. */
     size_t base64_to;
     size_t percent_to;
@@ -47,7 +47,7 @@ struct detect_part {
     uint32_t places[DETECT_PART_MAX];
 };
 
-/* Short pieces of the input, joined into one text. */
+/* Limits of a struct detect_gathered, which joins short pieces of the input into one text. */
 #define DETECT_GATHERED_MAX 16384
 #define DETECT_PIECES_MAX   128
 #define DETECT_PIECE_MAX    2048
@@ -83,7 +83,7 @@ enum detect_rules {
 enum {
     DETECT_MATCH_LIMIT = 200000,
     DETECT_OWN_STEPS = 1000,
-    DETECT_OWN_LEAST = 2000, /* budget in units, plus one for every OWN_BYTES bytes */
+    DETECT_OWN_LEAST = 2000, /* budget of an input, plus a unit for every OWN_BYTES bytes */
     DETECT_OWN_BYTES = 16,
 };
 
@@ -94,7 +94,7 @@ struct ts_scanner {
     pcre2_match_context *match_context;
     pcre2_jit_stack *jit_stack;
     detect_classify *classify;
-    size_t *searched_to; /* for each depth and rule */
+    size_t *searched_to; /* as in a frame, for each depth and rule */
     struct detect_searched {
         uint32_t *rules; /* rules whose searched_to is not 0 */
         size_t count;
@@ -112,7 +112,7 @@ struct ts_scanner {
     enum detect_rules rules;
     struct detect_frame *frame;
     size_t scan_origin;                /* where the text that Vectorscan reads begins in the frame */
-    struct detect_landmarks landmarks; /* landmarks of the input, as far as it was scanned */
+    struct detect_landmarks landmarks; /* landmarks of the scanned part of the input */
     struct detect_gathered gathered;
 };
 

@@ -10,7 +10,7 @@
 struct detect_landmarks {
     bool is_lost; /* incomplete: the list is full, or a part was not scanned */
     size_t count;
-    struct ts_landmark items[TS_LANDMARKS_MAX]; /* sorted, each once */
+    struct ts_landmark items[TS_LANDMARKS_MAX]; /* sorted, without duplicates */
 };
 
 void detect__landmark_add(struct detect_landmarks *landmarks, struct ts_landmark landmark);

@@ -33,9 +33,9 @@ struct detect_counts {
 
 struct detect_language {
     enum detect_language_kind kind;
-    struct detect_language *first; /* its first part */
-    struct detect_language *next;  /* the next part of its parent */
-    struct detect_counts counts;   /* for a repeat: how often */
+    struct detect_language *first; /* the first part of this node */
+    struct detect_language *next;  /* the part after this node in the parent */
+    struct detect_counts counts;   /* for a repeat: number of repetitions */
     uint64_t bytes[4];             /* for a byte: a bit for each possible value */
 };
 

@@ -23,7 +23,7 @@ struct place {
 /* All paths through a pattern at once: the states that they have reached. */
 struct ways {
     uint8_t *cells; /* indexed by place */
-    uint32_t end;   /* start + len of every state is below this */
+    uint32_t end;   /* upper bound: start + len of every state is below `end` */
 };
 
 struct walk {

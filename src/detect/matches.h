@@ -37,7 +37,7 @@ struct ts_match {
     struct ts_span depends;
     bool depends_on_start;
     bool depends_on_end;
-    uint8_t depth;                                 /* number of encodings */
+    uint8_t depth;                                 /* number of encodings around the secret */
     enum ts_encoding encodings[TS_ENCODING_DEPTH]; /* outermost first */
     struct ts_bytes secret;
 };

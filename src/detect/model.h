@@ -31,7 +31,7 @@ int32_t ts_model_path_score(const char *rule, const char *path, ts_model_visit *
 enum ts_confidence ts_model_confidence(int32_t score);
 
 struct ts_model_match {
-    enum ts_confidence confidence; /* the fields of struct ts_match with these names */
+    enum ts_confidence confidence; /* confidence of the struct ts_match */
     int16_t score;
 };
 /* Returns the confidence of a match of the rule in a file with this path. Values that people choose or make,

@@ -70,7 +70,7 @@ const struct detect_code *detect__code_get(struct detect_ready_rule *ready) {
     if (atomic_compare_exchange_strong_explicit(&ready->code, &code, made, memory_order_acq_rel,
                                                 memory_order_acquire))
         return made;
-    detect__code_free(made); /* another thread was faster */
+    detect__code_free(made); /* another thread has compiled the pattern first */
     return code;
 }
 

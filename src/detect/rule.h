@@ -73,7 +73,7 @@ enum ts_validator { TS_VALIDATORS(TS_VALIDATOR_ENUM) };
 #define TS_RULE_NAME_BEFORE    48
 
 enum ts_gate {
-    TS_GATE_TEXT,  /* literals and anchors: every match contains one */
+    TS_GATE_TEXT,  /* every match contains one of the literals or anchors */
     TS_GATE_TOKEN, /* the secret has 16 or more token characters with two digits, near a keyword */
 };
 
@@ -140,7 +140,7 @@ struct ts_rule {
     const char *pattern; /* the pattern with all names replaced */
     const char *written; /* the pattern as written in the file */
     enum ts_gate gate;
-    struct ts_rule_texts literals; /* for TS_GATE_TEXT */
+    struct ts_rule_texts literals; /* literals of TS_GATE_TEXT */
     struct ts_rule_texts anchors;
     /* How far before the end of a literal or anchor (TEXT), or before a token (TOKEN), a match may begin. */
     uint32_t lead;
@@ -155,10 +155,10 @@ struct ts_rule {
     size_t validator_count;
     enum ts_severity severity;
     enum ts_confidence confidence;
-    uint32_t reach; /* no match is longer */
+    uint32_t reach; /* maximum length of a match */
     struct ts_rule_derived derived;
-    bool generic; /* removed if a specific rule finds the same secret */
-    bool scored;  /* the model (model.h) decides the confidence of its matches */
+    bool generic; /* a match is removed if a specific rule finds the same secret */
+    bool scored;  /* the model (model.h) decides the confidence of the matches */
     bool context; /* matches are not secrets: they are reported only with the secret that they belong to */
     const struct ts_rule_example *matches;
     size_t match_count;

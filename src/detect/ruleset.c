@@ -45,7 +45,8 @@ static bool reserve(struct ts_ruleset *set, size_t more) {
     return TS_GROW(set->rules, set->capacity, set->count + more);
 }
 
-/* The ids of new rules, sorted, to find the rules that they replace quickly even among thousands. */
+/* The id of a new rule. Sorted by id, so that the rule that a new rule replaces is found quickly even among
+ * thousands. */
 struct indexed_id {
     const char *id;
     size_t index;

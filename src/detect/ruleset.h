@@ -27,7 +27,7 @@ struct ts_ruleset {
     struct ts_rule *rules;
     size_t count;
     size_t capacity;
-    void *memory;               /* holds all texts */
+    void *memory;               /* holds the texts of all rules */
     enum ts_rule_origin origin; /* origin of the rules that are added next; the caller may set it */
     /* The caller may set `visit` and `context`. Then `visit` is called for every problem of added rules,
      * and the rules without problems are added nevertheless. A text that is not a list of rules is an

@@ -58,7 +58,7 @@ struct ts_scanner_input {
     struct ts_bytes bytes;
     bool continues_before;
     bool continues_after;
-    bool ungated;                  /* every rule at every offset: slow, for comparison */
+    bool ungated;                  /* try every rule at every offset: slow, for comparison */
     bool not_decoded;              /* do not decode encoded text */
     const struct ts_span *changed; /* sorted, not overlapping; NULL: the whole input */
     size_t changed_count;

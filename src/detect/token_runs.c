@@ -50,9 +50,9 @@ struct block {
 
 struct walk {
     struct ts_bytes bytes;
-    size_t from; /* the range of the walk */
+    size_t from; /* start of the range of the walk */
     size_t end;
-    size_t floor; /* how far to follow a run before and after the range */
+    size_t floor; /* limits up to which a run is followed beyond the range */
     size_t ceiling;
     const struct detect_run_visitor *visitor;
     struct block block; /* if sixteen is 0 there is nothing to visit, and the other fields are invalid */

@@ -17,8 +17,8 @@
 struct detect_run_visitor {
     void *context;
     void (*run)(void *context, struct ts_span run);
-    void (*zeros)(void *context, size_t at); /* a zero byte at which four alternating pairs begin */
-    bool any_digits;                         /* visit runs with fewer digits, too */
+    void (*zeros)(void *context, size_t at); /* called for a zero byte that begins four alternating pairs */
+    bool any_digits;                         /* visit also runs with fewer than two digits */
 };
 
 /*

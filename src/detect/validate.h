@@ -64,7 +64,7 @@ bool detect__is_same_name(struct ts_bytes a, struct ts_bytes b);
 struct detect_around {
     struct ts_bytes name;   /* the name that detect__name_before returns */
     struct ts_bytes after;  /* the part of the match after the secret */
-    struct ts_bytes before; /* scored rules: the line up to the name */
+    struct ts_bytes before; /* scored rules: the line before the name */
 };
 
 struct detect_judgement {

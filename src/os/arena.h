@@ -10,7 +10,7 @@
 
 /* {0} is an empty arena. */
 struct ts_arena {
-    struct ts_arena_block *blocks; /* the newest first */
+    struct ts_arena_block *blocks; /* list of blocks, the newest first */
 };
 
 /* Returns zeroed memory, aligned for any type, that does not move. Returns NULL when memory runs out. */

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Waits until the kernel has gathered enough entropy after boot. Fails for example in a sandbox without
- * getrandom; then the caller must not use the bytes. */
+/* Fills ret_bytes. Waits until the kernel has gathered enough entropy after boot. Returns false for example
+ * in a sandbox without getrandom; then the caller must not use the bytes. */
 __attribute__((warn_unused_result)) bool ts_entropy_fill(void *ret_bytes, size_t len);
 
 #endif

@@ -31,8 +31,8 @@ enum ts_in_result {
 };
 
 struct ts_in_token {
-    struct ts_bytes bytes; /* borrowed until the next call */
-    uint64_t line;         /* from 1; lines end with LF */
+    struct ts_bytes bytes; /* bytes of the token, borrowed until the next call */
+    uint64_t line;         /* line of the token, from 1; lines end with LF */
 };
 
 struct ts_in {
@@ -41,7 +41,7 @@ struct ts_in {
     void *context;
     int error; /* errno of the failed read; 0 before a failure */
     bool at_end;
-    bool skipping; /* skipping the rest of a token that was too long */
+    bool skipping; /* the next bytes are the rest of a token that was too long */
     size_t token_max;
     uint64_t line;
     size_t begin; /* read and not returned yet: buffer[begin] to buffer[end - 1] */

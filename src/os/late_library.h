@@ -26,8 +26,8 @@ struct ts_late_function {
 
 struct ts_late_library {
     const char *what;    /* for messages: "PostgreSQL's client library" */
-    const char *soname;  /* its soname: the ABI of the header that was compiled in */
-    const char *package; /* package that contains it */
+    const char *soname;  /* soname of the library: the ABI of the header that was compiled in */
+    const char *package; /* package that contains the library */
     const struct ts_late_function *functions;
     size_t function_count;
 

@@ -15,12 +15,12 @@ struct ts_private_error {
 };
 
 struct ts_private_file_options {
-    size_t max;       /* bytes; a multiple of 1024 */
+    size_t max;       /* maximum size of the file in bytes; a multiple of 1024 */
     bool is_text;     /* a zero byte is an error */
     bool allow_other; /* a pipe or a device is read, too, without checks of its owner and mode */
 };
 
-/* {0} is empty. */
+/* A file that was read. {0} holds no file. */
 struct ts_private_file {
     char *text; /* ends with a zero byte that `size` does not count */
     size_t size;

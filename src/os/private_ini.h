@@ -30,7 +30,7 @@ struct ts_private_names {
 };
 
 struct ts_private_ini {
-    struct ts_private_file *file; /* a text; items borrow from it */
+    struct ts_private_file *file; /* a text file; items borrow from the file */
     const struct ts_private_ini_words *words;
     struct ts_private_names sections; /* sections read so far */
     struct ts_private_names keys;     /* keys read so far in the last section */

@@ -42,7 +42,7 @@ __attribute__((format(printf, 4, 5))) static bool fail(struct ts_baseline_error 
 
 /* The state of the reader. */
 struct reader {
-    const char *file; /* escaped */
+    const char *file; /* name of the file, escaped */
     struct ts_baseline *baseline;
     struct ts_baseline_error *error;
     size_t line;

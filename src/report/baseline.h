@@ -43,7 +43,7 @@ struct ts_baseline {
     uint8_t salt[TS_BASELINE_SALT_MAX];
     size_t salt_len;                       /* 0: the file has no salt */
     char check[TS_BASELINE_CHECK_LEN + 1]; /* identifies the key of the ids; "" if the file does not say */
-    struct ts_report_gone *entries;        /* sorted by id, each once */
+    struct ts_report_gone *entries;        /* sorted by id, without duplicates */
     size_t count;
     struct ts_report_gone *gone; /* room for ts_baseline_apply */
     char *memory;

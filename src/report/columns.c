@@ -5,16 +5,17 @@
 #include <string.h>
 
 #define CUT        "…"
-#define BINARY     "·" /* an excerpt that is not plain text */
+#define BINARY     "·" /* stands for an excerpt that is not plain text */
 #define SECRET     "(?<secret>"
-#define BEYOND     "SWDHVNRXCPphvxo" /* escapes that mean, or may mean, bytes above 7f */
+#define BEYOND     "SWDHVNRXCPphvxo" /* escapes that match, or may match, bytes above 7f */
 #define ORDER_MARK "\xef\xbb\xbf"
 
 static bool contains(struct ts_bytes bytes, const char *part) {
     return memmem(bytes.data, bytes.len, part, strlen(part)) != NULL;
 }
 
-/* Returns whether the group can match only ASCII: it has no negated class and no wildcard. False if unsure. */
+/* Returns whether the group can match only ASCII: it has no negated class and no wildcard. Returns false if
+ * unsure. */
 static bool is_ascii_group(const char *pattern) {
     const char *at = pattern != NULL ? strstr(pattern, SECRET) : NULL;
     unsigned depth = 1;

@@ -275,7 +275,7 @@ static void put_cure(struct ts_out *out, const struct ts_rule *rule) {
         report__put_markup_text(out, rule->revoke);
     }
     if (rule->url[0] != '\0' &&
-        rule->origin == TS_RULE_OF_TARGET) { /* the author of the target may have written it */
+        rule->origin == TS_RULE_OF_TARGET) { /* the target's author may have written the URL */
         ts_out_put_cstring(out, "<br>");
         report__put_markup_text(out, rule->url);
     } else if (rule->url[0] != '\0') {

@@ -39,7 +39,7 @@ struct ts_labels {
     struct ts_label *items; /* sorted by path and place */
     size_t count;
     size_t secret_count;
-    char *text; /* owner of the texts */
+    char *text; /* memory of the texts */
 };
 
 struct ts_labels_error {

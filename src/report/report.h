@@ -46,7 +46,7 @@ enum ts_report_target_outcome {
     /* a wrong target: the target does not exist, is not a repository, names an unknown ref, or has an invalid
      * configuration */
     TS_REPORT_TARGET_REFUSED,
-    TS_REPORT_TARGET_FAILED, /* lack of memory, threads or temporary files ended it */
+    TS_REPORT_TARGET_FAILED, /* memory, threads or temporary files ran out */
 };
 
 /* The kind of place of an occurrence. */
@@ -68,7 +68,7 @@ const char *ts_report_target_kind_name(enum ts_report_target_kind kind);
 const char *ts_place_name(enum ts_place place);
 
 struct ts_report_commit {
-    const char *oid; /* hexadecimal */
+    const char *oid; /* object id, hexadecimal */
     struct ts_bytes author_name;
     struct ts_bytes author_mail;
     int64_t author_time_s;
@@ -84,7 +84,7 @@ struct ts_report_occurrence {
     uint64_t line;        /* from 1; where the secret begins */
     uint64_t column;      /* from 1, in bytes; where the secret begins */
     uint64_t end_line;
-    uint64_t end_column; /* column after its last byte */
+    uint64_t end_column; /* column after the last byte of the secret */
     bool is_allowed;     /* marks in the source allow it; such occurrences are listed only on request */
 };
 
@@ -97,7 +97,7 @@ struct ts_report_finding {
     const char *redacted;          /* "ghp_…9f3a", for a line of text */
     struct ts_bytes secret;        /* empty unless the scan keeps secrets */
     struct ts_bytes excerpt; /* line of the first occurrence, shortened; secrets are masked unless shown */
-    uint8_t depth;           /* number of encodings of its first occurrence, from the outside in */
+    uint8_t depth;           /* number of encodings of the first occurrence */
     enum ts_encoding encodings[TS_ENCODING_DEPTH];
     /* The place in HEAD, the first one by path; NULL: the finding is not in HEAD, or this is not known. */
     const struct ts_report_occurrence *head;
@@ -138,7 +138,7 @@ struct ts_report_target {
     uint64_t lfs_objects;        /* LFS objects scanned in place of their pointers */
     uint64_t lfs_missing;        /* LFS objects that are missing */
     uint64_t skipped;            /* neither file, folder nor link: sockets, devices */
-    bool knows_head;             /* findings say whether HEAD has them */
+    bool knows_head;             /* findings say whether they are in HEAD */
     const char *forge; /* the page of the repository, such as https://github.com/a/b; NULL: unknown */
     enum ts_forge forge_kind;
 };
@@ -147,7 +147,7 @@ struct ts_report_target {
  * matches. */
 struct ts_report_suppression {
     const char *source; /* "FILE:LINE", or the mark, such as "turnstone:allow" */
-    const char *reason; /* "" if absent */
+    const char *reason; /* "" if the entry has no reason */
     uint64_t findings;
     uint64_t occurrences;
 };
@@ -203,7 +203,7 @@ struct ts_report {
     /* Why the state is not used or kept, for standard error; NULL: no warning. Not part of any format. */
     const char *state_warning;
     bool shows_secrets;
-    bool is_stopped;      /* a signal stopped the scan: incomplete */
+    bool is_stopped;      /* a signal stopped the scan, which is therefore incomplete */
     bool has_public_salt; /* ids are keyed by the public salt */
     /* Key of the ids; if the targets have several keys: that of the first target. */
     struct ts_finding_key key;
@@ -211,7 +211,7 @@ struct ts_report {
     size_t rule_count;     /* rules that were used */
     uint64_t limits_hit;   /* patterns that hit their step limit: the result is incomplete */
     bool has_baseline;
-    uint64_t baseline_known; /* findings that are in the baseline: their is_new is false */
+    uint64_t baseline_known; /* findings in the baseline, whose is_new is false */
     /* The tool whose report is the baseline, and how many entries of that report match a finding. NULL: the
      * baseline is turnstone's own, and `gone` has the entries that were not found. */
     const char *baseline_tool;
@@ -220,7 +220,7 @@ struct ts_report {
     const struct ts_report_gone *gone; /* entries of the baseline that the scan did not find, sorted by id */
     size_t gone_count;
     uint64_t took_ns;
-    void *memory; /* owner of all of the above */
+    void *memory; /* memory of everything in the report */
 };
 
 /* Totals over all targets, and over the new findings. */
@@ -233,7 +233,7 @@ struct ts_report_totals {
     uint64_t findings;
     uint64_t occurrences;
     uint64_t suppressed;                            /* suppressed findings */
-    uint64_t by_severity[TS_REPORT_SEVERITY_COUNT]; /* findings of each severity */
+    uint64_t by_severity[TS_REPORT_SEVERITY_COUNT]; /* number of findings of each severity */
 };
 
 struct ts_report_totals ts_report_totals(const struct ts_report *report);

@@ -109,7 +109,7 @@ struct rule_of_run {
 };
 
 struct rules {
-    struct rule_of_run *rules; /* sorted by id, each once */
+    struct rule_of_run *rules; /* sorted by id, without duplicates */
     size_t count;
 };
 

@@ -14,12 +14,12 @@ struct scoring {
     const struct ts_labels *labels;
     struct ts_score *score;
     bool *is_found;   /* for each label: whether it was found */
-    bool *by_its_own; /* for each label: whether the rule that it names found it */
+    bool *by_its_own; /* for each label: whether the rule that the label names found the secret */
     struct rows families;
     struct rows rules;
     char (*names)[NAME_SIZE]; /* names of families, from file names */
     size_t name_count;
-    char **paths; /* paths of wrong findings */
+    char **paths; /* paths of false positives */
 };
 
 double ts_score_recall(const struct ts_score_row *row) {

@@ -103,7 +103,7 @@ static bool put_line(const char *page, const char *oid, const struct form *form,
     if (made < 0 || len >= TS_REPORT_LINK_SIZE || !put_path(ret_link, &len, occurrence->path))
         return false;
     size_t left = TS_REPORT_LINK_SIZE - len;
-    if (form->is_path_first) /* the place ends where the next line begins */
+    if (form->is_path_first) /* the marked range ends at column 1 of the next line */
         made = snprintf(ret_link + len, left, "%s%s%s%llu&lineEnd=%llu&lineStartColumn=1&lineEndColumn=1",
                         form->file, oid, form->line, line, line + 1);
     else

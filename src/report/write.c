@@ -105,7 +105,7 @@ struct report_place report__place_of(const struct ts_report_occurrence *occurren
     struct report_place place = {.before = "", .subject = occurrence->path, .after = ""};
     switch (occurrence->place) {
     case TS_PLACE_FILE:
-        if (occurrence->path.len == 0) { /* a tag names the object, and no commit has it */
+        if (occurrence->path.len == 0) { /* a tag names the object, but no commit contains it */
             place.before = "object ";
             place.subject = ts_bytes_of_cstring(occurrence->object);
         }

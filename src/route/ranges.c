@@ -202,7 +202,7 @@ static void fill_tree(const struct ts_router_range *ranges, size_t count, const 
         arrays->stores[k] = range->store.v;
         if (2 * k + 1 <= count)
             k = leftmost(2 * k + 1, count);
-        else /* up past every right turn, then one level more */
+        else /* go up over every right turn, and then up by one level */
             k >>= __builtin_ctzll(~(unsigned long long)k) + 1;
     }
 }
