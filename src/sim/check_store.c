@@ -475,7 +475,7 @@ static void look_at_row(struct sim__world *world, const struct ts_row *row, stru
 }
 
 /* If a prepared transaction no longer exists, this call settled it. Its changes count at the time when it was
- * prepared, because its locks have kept all others out since then. */
+ * prepared, because its locks have kept all other writers out since then. */
 static uint64_t look_at_promises(struct sim__world *world, uint32_t place, bool *ret_settled) {
     struct sim__model *model = world->model;
     struct ts_call call = {.kind = TS_CALL_PREPARED, .rows = &model->rows};

@@ -61,8 +61,8 @@ static void end(struct sim__world *world) {
 
 static bool begin_worker(struct sim__worker *worker) {
     const struct sim__world *world = worker->actor.world;
-    /* One worker in four, starting with the second, works for the other tenant. One in four, starting with
-     * the third, works for the other run of the first tenant. */
+    /* One worker in four, starting with the second, works for the other tenant. One worker in four, starting
+     * with the third, works for the other run of the first tenant. */
     worker->tenant = worker->number % 4 == 1 ? 1 : 0;
     worker->home = worker->number % 4 == 2 ? 2 : worker->tenant;
     worker->run = worker->home;

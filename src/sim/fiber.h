@@ -1,6 +1,6 @@
 /*
  * Fibers: functions with their own stack; exactly one runs at a time. So a worker of the simulation is
- * straight-line code. It stops whenever it waits for a store, and the simulation decides which fiber
+ * straight-line code. A fiber stops whenever it waits for a store, and the simulation decides which fiber
  * continues.
  */
 #ifndef TS_SIM_FIBER_H

@@ -8,8 +8,7 @@
  * happen here, too.
  *
  * The checks have two sources only: the repositories, and the raw rows of the stores, read after every call
- * that may have changed one. They share the decoding of records and keys with the code under test, and nothing
- * else.
+ * that may have changed one. The checks share only the decoding of records and keys with the code under test.
  *
  * Properties, by the names under which they are reported:
  *

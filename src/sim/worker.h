@@ -1,6 +1,7 @@
 /*
- * A worker: a process with a coordination, a coordinator of transactions and sometimes a session. It is
- * straight-line code in a fiber that works, makes mistakes, forgets its shard, and restarts after crashes.
+ * A worker: a process with a coordination, a coordinator of transactions and sometimes a session. Its code is
+ * straight-line code in a fiber. A worker works, makes mistakes, forgets its shard, and restarts after
+ * crashes.
  */
 #ifndef TS_SIM_WORKER_H
 #define TS_SIM_WORKER_H

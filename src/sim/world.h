@@ -8,7 +8,8 @@
  * touched are checked (check.h).
  *
  * A crashed worker does not disappear at once; its stack unwinds. From the crash on, none of its messages
- * arrive, and all its calls end UNKNOWN at once. When its stack is unwound, it starts as a new process.
+ * arrive, and all its calls end UNKNOWN at once. When its stack is unwound, the worker starts as a new
+ * process.
  */
 #ifndef TS_SIM_WORLD_H
 #define TS_SIM_WORLD_H
@@ -92,8 +93,8 @@ struct sim__weather {
     uint64_t beat_skipped;
 };
 
-/* The habits of the workers, in percent. Each seed has its own, so that different seeds reach different
- * corner cases. */
+/* The habits of the workers, in percent. Each seed has its own habits, so that different seeds reach
+ * different corner cases. */
 struct sim__temper {
     uint64_t split; /* of 100 turns with a shard: how many split the shard */
     uint64_t end;   /* of 100 turns without a shard: how many fail, cancel or complete the run */

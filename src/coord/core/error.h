@@ -116,7 +116,8 @@ struct ts_run_config_detail {
     uint64_t max;
 };
 
-/* Each error sets only the fields that it shows (fields_of() in error_text.c); do not read the others. */
+/* Each error sets only the fields that it shows (fields_of() in error_text.c); do not read the other
+ * fields. */
 struct ts_coord_detail {
     struct ts_shard_key shard;
     struct ts_tenant_id expected_tenant; /* the caller's own tenant */

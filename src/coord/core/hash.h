@@ -15,8 +15,8 @@ struct ts_new_shard {
     struct ts_shard_id id; /* valid if has_id is set; bit 63 is clear */
     struct ts_shard_spec spec;
     struct ts_cursor cursor;
-    /* Only in registrations, for the shard of a target (target_shard.h): the target's unit. It is stored next
-     * to the shard, and deleted with the run. Empty: no unit. */
+    /* Only in registrations, for the shard of a target (target_shard.h): the target's unit. The unit is
+     * stored next to the shard, and deleted with the run. Empty: no unit. */
     struct ts_bytes unit;
 };
 

@@ -99,8 +99,8 @@ typedef TS_RING(struct ts_op_log_entry, TS_OP_LOG_MAX) ts_op_log;
 typedef TS_RING(struct ts_run_op_log_entry, TS_RUN_OP_LOG_MAX) ts_run_op_log;
 
 /*
- * Appends a completed operation. executed_at is the later of now and the newest entry's time: so a clock that
- * goes back does not stop a shard. now and the hash must not be 0.
+ * Appends a completed operation. executed_at is the later of now and the newest entry's time. So a shard can
+ * still be changed after its store's clock was set back. now and the hash must not be 0.
  */
 void ts_op_log_record(ts_op_log *log, enum ts_shard_op_kind kind, struct ts_op_id op_id,
                       struct ts_payload_hash hash, struct ts_logical_time now);

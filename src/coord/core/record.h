@@ -96,8 +96,8 @@ struct ts_run_record {
     ts_run_op_log op_log;
 };
 
-/* The part of a run that every operation on a shard needs. Every store has a copy, the guard; it changes only
- * together with the run. */
+/* The part of a run that every operation on a shard needs. Every store has a copy, the guard. The guard
+ * changes only together with the run. */
 struct ts_run_guard {
     struct ts_tenant_id tenant;
     struct ts_run_id run;

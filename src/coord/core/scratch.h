@@ -1,6 +1,6 @@
 /*
  * Holds the result of acquire, so that acquire allocates nothing. Each session of a worker has one scratch. A
- * view borrows from it until the next acquire into the same scratch.
+ * view borrows from the scratch until the next acquire into this scratch.
  */
 #ifndef TS_COORD_CORE_SCRATCH_H
 #define TS_COORD_CORE_SCRATCH_H

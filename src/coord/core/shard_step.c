@@ -169,8 +169,8 @@ enum ts_renew_error ts_renew_step(const struct ts_shard_record *record, const st
     if (deadline.ms > next->holder.deadline.ms)
         next->holder.deadline = deadline;
     struct ts_lease lease = op->lease;
-    /* The lease that a worker presents may be older than the record. Its deadline is never later than the
-     * record's. */
+    /* The lease that a worker presents may be older than the record. The lease's deadline is never later than
+     * the record's. */
     if (ts_lease_deadline(&lease).ms < next->holder.deadline.ms)
         ts_lease_set_deadline(&lease, next->holder.deadline);
     *ret_lease = lease;

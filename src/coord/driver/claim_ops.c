@@ -7,7 +7,7 @@
  *         -> all candidates taken by others, parked or ended: look at the rest of the store, until nothing is left
  *     the next store, until there is none -> all leases, from the first one -> NoneAvailable
  *
- * A store that does not answer is skipped. If the others have no free shard, the claim reports that a store
+ * A store that does not answer is skipped. If no other store has a free shard, the claim reports that a store
  * did not answer.
  *
  * Entries of the claim index are written with their records, but are only hints. Acquire reads the record,

@@ -14,8 +14,8 @@
 /* The maximum number of parallel calls of an operation over all stores. */
 enum { AT_ONCE = 64 };
 
-/* Waits until all calls are done. If the caller must stop, ends the other calls as if they had timed out, and
- * returns false. */
+/* Waits until all calls are done. If the caller must stop, ends the unfinished calls as if they had timed
+ * out, and returns false. */
 static bool wait_for_all(const struct ts_txn_stop *stop, struct ts_coord_call *calls, size_t count) {
     struct ts_call *pending[AT_ONCE];
     for (;;) {

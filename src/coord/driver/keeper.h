@@ -1,7 +1,7 @@
 /*
- * A keeper renews the lease of a session while its worker works, and reports when the lease is lost. It has
- * two threads. Neither uses the session, so nothing that the worker does can delay them, and the worker can
- * use the session at the same time:
+ * A keeper renews the lease of a session while its worker works, and reports when the lease is lost. A keeper
+ * has two threads. Neither thread uses the session, so nothing that the worker does can delay the keeper, and
+ * the worker can use the session at the same time:
  *
  *     the renewer     renews the lease whenever a third of its duration has passed; if the store does not answer, tries again after
  *                     a quarter of the time that is left

@@ -6,8 +6,8 @@
  *
  * Nothing else changes the shards of a run that has ended, so they are deleted in batches. Each batch leaves
  * records, index and counters consistent. The run's record is deleted last: until then its id is in use, and
- * a repeated deletion continues where the last one stopped. Every batch checks the guard, so that it never
- * touches a new run with the same id, and waits if the transaction that ended the run is still being
+ * a repeated deletion continues where the last deletion stopped. Every batch checks the guard, so that it
+ * never touches a new run with the same id, and waits if the transaction that ended the run is still being
  * committed.
  */
 #include "driver.h"

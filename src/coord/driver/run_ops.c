@@ -1,7 +1,7 @@
 /*
  * Creating and ending runs. Each of these operations, and each registration, checks and writes the run's
- * record, which is on the first store. So they are serialised: if two run at once, the slower one reads
- * again. Guards, counters and limits are written in the same transaction.
+ * record, which is on the first store. So these operations are serialised: if two run at the same time, the
+ * slower one reads again. Guards, counters and limits are written in the same transaction.
  */
 #include "run_ops.h"
 
@@ -115,7 +115,7 @@ void coord__plan_birth(struct coord__plan *plan, const struct ts_run_record *run
     for (uint32_t place = 0; place < plan->place_count; place++) {
         for (size_t i = 0; i < COORD__STRIPES; i++) {
             /* Creates only the counters that begin with 0. The registration of the first shards, in the same
-             * transaction, creates the others. */
+             * transaction, creates the other counters. */
             const struct coord__stripe active = {TS_SHARD_ACTIVE, (uint8_t)i};
             const struct coord__key key = coord__key_counter(run->run, active);
             if (plan->counts[(size_t)place * COORD__COUNTERS + coord__stripe_index(active)] == 0)

@@ -210,8 +210,7 @@ static enum ts_address_error put_port(struct writer *writer, const struct parts 
     return TS_ADDRESS_OK;
 }
 
-/* Writes one character of a path. Characters that need no escape are written without one; others have escapes
- * with capital digits. */
+/* Writes one character of a path. Writes an escape, with capital digits, only for characters that need it. */
 static enum ts_address_error put_character(struct writer *writer, struct ts_bytes segment, size_t *at) {
     static const char plain[] = "-._~!$&'()*+,;=:@";
     uint8_t c = segment.data[*at];

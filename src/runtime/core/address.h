@@ -16,9 +16,9 @@
  * of the user git is below the root, because servers with that user have only one tree of repositories. For
  * other users it is below their home, as in git.
  *
- * An address with a password, or with a user that may be a token, is refused. Otherwise it would appear in
- * stores, logs and the list of processes. The same applies to a URL with one slash (https:/user:password@host/a),
- * which would be a short address for a host named https.
+ * An address with a password, or with a user that may be a token, is refused. Otherwise the password or token
+ * would appear in stores, logs and the list of processes. A URL with one slash (https:/user:password@host/a)
+ * is refused, too: it would be a short address for a host named https.
  */
 #ifndef TS_RUNTIME_CORE_ADDRESS_H
 #define TS_RUNTIME_CORE_ADDRESS_H

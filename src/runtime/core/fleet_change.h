@@ -1,7 +1,7 @@
 /*
- * The findings that a run has added to a target and removed from it. They are written together with the
- * target's record, so they exist exactly if the change became visible. They never change, and are never
- * removed. A run that changes nothing in a target writes no such record.
+ * The findings that a run has added to a target and removed from it. This record is written together with the
+ * target's record, so it exists exactly if the change became visible. It never changes, and is never removed.
+ * A run that changes nothing in a target writes no such record.
  */
 #ifndef TS_RUNTIME_CORE_FLEET_CHANGE_H
 #define TS_RUNTIME_CORE_FLEET_CHANGE_H

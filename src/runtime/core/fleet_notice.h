@@ -1,7 +1,7 @@
 /*
- * A notice: findings came to a target, and receivers must be notified. It is written together with the
- * target's record, so it exists exactly if the change became visible. The notice is removed when all
- * receivers have received it.
+ * A notice: findings came to a target, and receivers must be notified. The notice is written together with
+ * the target's record. So the notice exists exactly if the change became visible. The notice is removed when
+ * all receivers have received it.
  *
  *     flip ──> waiting ──take (not before: until the taker must be done)──> sent to some or all ──> removed, or waiting again
  */
@@ -42,7 +42,7 @@ struct ts_notice_id ts_notice_id_of(const struct ts_tenant_id *tenant, const str
 
 bool ts_notice_is_done(const struct ts_fleet_notice *notice, struct ts_bytes sink);
 
-/* Returns the pause after this number of failed tries: it doubles from 1 second to 10 minutes. */
+/* Returns the pause after this number of failed tries. The pause doubles from 1 second to 10 minutes. */
 uint64_t ts_notice_pause_ms(uint64_t tries);
 
 #endif

@@ -110,8 +110,8 @@ enum ts_fleet_item_kind ts_fleet_page_next(struct ts_fleet_page_reader *reader,
 
 /* ---- tips ---- */
 
-/* The watermark of a target: ids of `oid_len` bytes each. They are the tips of the scanned refs, or objects
- * that every scan must read again although the tips reach them. */
+/* The watermark of a target: ids of `oid_len` bytes each. The ids are the tips of the scanned refs, or
+ * objects that every scan must read again although the tips reach them. */
 struct ts_fleet_tips {
     bool is_again;
     uint8_t oid_len;

@@ -84,8 +84,8 @@ enum ts_fleet_error ts_fleet_schedule_decode(struct ts_bytes bytes, struct ts_fl
 bool ts_schedule_name_from_text(struct ts_bytes text, struct ts_schedule_name *ret_name);
 struct ts_bytes ts_schedule_name_text(const struct ts_schedule_name *name);
 
-/* Returns the latest due time that is not started or skipped. It covers earlier due times that nobody
- * started. Returns 0 if nothing is due, also while the schedule is paused. */
+/* Returns the latest due time that is not started or skipped. That due time covers earlier due times that
+ * nobody started. Returns 0 if nothing is due, also while the schedule is paused. */
 uint64_t ts_schedule_due(const struct ts_fleet_schedule *schedule, uint64_t now_ms);
 
 /* Returns the first due time after now. */

@@ -6,8 +6,9 @@
  *     refs:main,refs/tags/v*           refs by name or pattern; a name without refs/ is a branch
  *     commits:ID,ID                    everything that these commits reach; each becomes the ref refs/turnstone/commits/ID
  *
- * Names and commits are sorted, without duplicates, and ids have small letters. So their order on the command
- * line makes no difference. `turnstone scan --commit` is different: it scans only what a commit adds.
+ * Names and commits are sorted, without duplicates, and ids have small letters. So the order of names and
+ * commits on the command line makes no difference. `turnstone scan --commit` is different: it scans only what
+ * a commit adds.
  */
 #ifndef TS_RUNTIME_CORE_SELECTION_H
 #define TS_RUNTIME_CORE_SELECTION_H

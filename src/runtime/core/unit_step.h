@@ -126,7 +126,7 @@ enum ts_unit_found {
     TS_UNIT_FOUND_OTHER,   /* an earlier run has flipped the target */
 };
 
-/* Each kind of event sets only its own field; do not read the others. */
+/* Each kind of event sets only its own field; do not read the fields of other kinds. */
 struct ts_unit_event {
     enum ts_unit_event_kind kind;
     union {
@@ -140,8 +140,8 @@ struct ts_unit_event {
     uint64_t took_ms; /* failed: how long the wish took */
 };
 
-/* Limits for consecutive failed tries. Each wait is twice as long as the last one, from the first to the
- * longest. */
+/* Limits for consecutive failed tries. Each wait is twice as long as the wait before it, from first_wait_ms
+ * to longest_wait_ms. */
 struct ts_unit_limits {
     uint32_t tries_max;
     uint64_t slow_ms; /* a failed sync counts as one more try for each slow_ms that it took */

@@ -7,7 +7,7 @@
  *         schedules that are due; then it waits
  *
  * Each job is a thread with its own session and keeper. One thread scans a small unit, and all processors
- * together scan a large one. So many small repositories, or one large repository, use the whole machine.
+ * together scan a large unit. So many small repositories, or one large repository, use the whole machine.
  */
 #ifndef TS_RUNTIME_DRIVER_CREW_H
 #define TS_RUNTIME_DRIVER_CREW_H

@@ -24,8 +24,8 @@ struct runtime__job {
     struct ts_coord_session *session;
     struct ts_coord_keeper *keeper;
     struct ts_durable *durable;
-    /* The scan's view of the unit. Its stop flag is set when the lease is lost, or when the worker is asked
-     * to stop. */
+    /* The scan's view of the unit. The stop flag in `progress` is set when the lease is lost, or when the
+     * worker is asked to stop. */
     struct ts_scan_progress progress;
     atomic_uint loss; /* an enum ts_unit_reason: why the keeper last lost a lease */
     /* When the keeper lost the lease of this unit: monotonic time (0: the lease is not lost), processor time,

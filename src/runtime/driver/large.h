@@ -1,7 +1,8 @@
 /*
  * Whether a repository is large. All processors together scan a large repository; small ones are scanned one per job.
  *
- * The answer is an estimate from the sizes of a few files. It costs some microseconds for a small repository.
+ * The answer is an estimate from the sizes of a few files. The estimate takes some microseconds for a small
+ * repository.
  */
 #ifndef TS_RUNTIME_DRIVER_LARGE_H
 #define TS_RUNTIME_DRIVER_LARGE_H

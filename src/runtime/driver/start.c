@@ -34,7 +34,7 @@ __attribute__((format(printf, 2, 3))) static bool fail(struct start *start, cons
     return false;
 }
 
-/* Replaces the record. Returns false if others have changed it, or if the store failed. */
+/* Replaces the record. Returns false if another process has changed the record, or if the store failed. */
 static bool replace(struct start *start, const struct ts_fleet_schedule *schedule) {
     switch (ts_schedule_write(start->starter->coord, &start->seen, schedule, &start->error)) {
     case TS_SCHEDULE_WRITTEN:

@@ -42,7 +42,7 @@ enum ts_target_result {
     TS_TARGET_NO_MEMORY,
 };
 
-/* Why the last target was refused. It never contains the address, which may hold a password. */
+/* Why the last target was refused. The text never contains the address, which may hold a password. */
 struct ts_target_error {
     char text[512];
 };

@@ -1,6 +1,6 @@
 /*
  * Carries out one unit. Each wish of the core (runtime/core/unit_step.h) becomes calls to the scanner, the
- * stores and coordination, and their answers become the next event.
+ * stores and coordination, and the answers to these calls become the next event.
  *
  *     core ──wish──> perform ──event──> core
  *

@@ -47,7 +47,7 @@ struct runtime__unit {
     bool is_asked;          /* the core was already asked to stop */
     uint64_t scan_ns;
     /* Pages that no part has made durable. Pages of hits wait for the flip. If the worker has to stop, a part
-     * takes all of them. */
+     * takes all pages of both kinds. */
     struct runtime__pages hits, known;
     bool has_hits;
 };

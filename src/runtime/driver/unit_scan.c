@@ -6,8 +6,8 @@
  *     load  <─────────── known objects, contents with hits, tips of earlier scans
  *     keep  ───────────> a part: stored, checkpointed. The rest waits for the flip, or for a part if the worker has to stop
  *
- * `keep` comes from a thread of the scanner while the job's own thread waits for the scanner, so that only one
- * of them uses the session.
+ * A thread of the scanner calls `keep` while the job's own thread waits for the scanner, so that only one
+ * thread uses the session.
  */
 #include "large.h"
 #include "unit.h"
@@ -132,8 +132,8 @@ static bool take(void *context, enum ts_durable_recall what, struct ts_bytes byt
     ts_unreachable("every kind is handled");
 }
 
-/* Passes the tips to the scan if all of them could be read. Without tips, the scan reads everything again,
- * and only takes longer. */
+/* Passes the tips to the scan if all tips could be read. Without tips, the scan reads everything again, and
+ * only takes longer. */
 static void use_tips(const struct loading *loading) {
     if (loading->tips.len > 0 && !loading->is_damaged && !loading->has_no_tips && !loading->no_memory)
         ts_scan_earlier_tips(loading->earlier, ts_bytes_of(loading->tips.data, loading->tips.len),
@@ -193,7 +193,7 @@ static bool keep(void *ctx, const struct ts_scan_part *part) {
     unit->is_asked = atomic_load(&unit->job->progress.stop);
     if (!part->is_rest || unit->is_asked || unit->hits.count == PAGES_MAX)
         return store_part(unit, part);
-    /* The ids of known objects save time only until the flip, so only a few pages of them are kept. */
+    /* The ids of known objects save time only until the flip, so only a few pages of these ids are kept. */
     const bool has_known = part->known.len > 0 && unit->known.count < PAGES_MAX;
     if ((part->hits.len == 0 || pages_add(&unit->hits, part->hits)) &&
         (!has_known || pages_add(&unit->known, part->known)))

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Pages have up to 1 MiB, so reading more of them in one call might exceed its time limit. */
+/* Pages have up to 1 MiB, so a call that reads more pages than this might exceed its time limit. */
 enum { PAGES_AT_ONCE = 16, MARKS_AT_ONCE = 256 };
 
 struct ts_durable *ts_durable_new(const struct ts_durable_options *options) {

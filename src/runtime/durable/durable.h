@@ -28,7 +28,7 @@
 #include "runtime/core/reason.h"
 #include "runtime/core/unit_step.h"
 
-/* A batch stays below both limits. */
+/* Every batch is below both limits. */
 enum { TS_DURABLE_OPS_MAX = 1000 };
 #define TS_DURABLE_BYTES_MAX  ((size_t)4 << 20)
 
@@ -41,8 +41,8 @@ struct ts_item_receipt;       /* a part is durable */
 struct ts_unit_receipt;       /* the unit is done: flipped, or covered by this run or a later one */
 struct ts_checkpoint_receipt; /* the shard's cursor has moved */
 
-/* Called between two calls to stores: if `must` returns true, the operation ends. If it is NULL, nothing ends
- * the operation. */
+/* Called between two calls to stores: if `must` returns true, the operation ends. If `must` is NULL, nothing
+ * ends the operation. */
 struct ts_durable_stop {
     bool (*must)(void *context);
     void *context;

@@ -13,7 +13,7 @@ struct gather_target {
     uint32_t number;         /* number of the target in the report */
 };
 
-/* One finding in one page. Its places are a range of the places of the gather. */
+/* One finding in one page. The places of the piece are a range of the places of the gather. */
 struct gather_piece {
     uint32_t target;
     struct ts_fleet_entry entry;

@@ -103,7 +103,7 @@ static bool read_notice(struct ts_coord *coord, const struct ts_notice_ref *ref,
 }
 
 /* Replaces the notice if it still has the version that was read; NULL removes it. ret_is_done is false if
- * others have changed the notice, or may have changed it. */
+ * another worker has changed the notice, or may have changed it. */
 static bool replace(struct ts_coord *coord, const struct ts_notice_taken *taken,
                     const struct ts_fleet_notice *next, bool *ret_is_done, struct ts_infra_error *ret_error) {
     const struct ts_fleet_key key = ts_fleet_key_notice(&taken->ref.tenant, &taken->ref.key);

@@ -29,7 +29,7 @@ struct ts_notice_refs {
 bool ts_notices_list(struct ts_coord *coord, const struct ts_tenant_id *tenant, size_t limit,
                      struct ts_notice_refs *refs, struct ts_infra_error *ret_error);
 
-/* A notice that was taken. It borrows from its own bytes, so do not copy it. */
+/* A notice that was taken. The struct points into its own bytes, so do not copy it. */
 struct ts_notice_taken {
     struct ts_notice_ref ref;
     uint64_t version;

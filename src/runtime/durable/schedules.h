@@ -17,7 +17,7 @@ struct ts_schedule_ref {
     struct ts_schedule_name name;
 };
 
-/* A schedule as it was read. It borrows from its own bytes, so do not copy it. */
+/* A schedule as it was read. The struct points into its own bytes, so do not copy it. */
 struct ts_schedule_seen {
     struct ts_schedule_ref ref;
     uint64_t version; /* 0: there is no such schedule */
@@ -68,7 +68,7 @@ bool ts_listing_read(struct ts_coord *coord, const struct ts_schedule_ref *ref,
                      bool (*visit)(void *context, const struct ts_fleet_unit *unit), void *context,
                      struct ts_infra_error *ret_error);
 
-/* The most lists that one call collects; later calls collect the others. */
+/* The most lists that one call collects; later calls collect the other lists. */
 enum { TS_LISTINGS_MAX = 64 };
 struct ts_listings {
     uint64_t ids[TS_LISTINGS_MAX];

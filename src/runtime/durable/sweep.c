@@ -250,7 +250,7 @@ static bool read_times(struct sweep *sweep, uint64_t *ret_times_ms, size_t count
     return true;
 }
 
-/* Stores in the mark the times after which nothing of the attempt can arrive. */
+/* Stores in the mark, for each store, the time after which no write of the attempt can be applied. */
 static bool put_times(struct sweep *sweep, const uint64_t *now_ms, size_t count) {
     struct durable__batch *batch = &sweep->batches[sweep->home];
     uint8_t bytes[TS_FLEET_WASTE_MAX];

@@ -1,6 +1,6 @@
 /*
- * A file in which the operator says how this machine reaches hosts. Its contents never leave the machine:
- * they are not in stores, logs, addresses or the list of processes.
+ * A file in which the operator says how this machine reaches hosts. The contents of the file never leave the
+ * machine: they are not in stores, logs, addresses or the list of processes.
  *
  *     [github.com]
  *     user = x-access-token

@@ -97,8 +97,8 @@ static const struct own_row {
     {"cannot run ssh", TS_FLEET_WORKER_FAULT_NO_GIT},
 };
 
-/* Messages about this mirror, and about the memory of git. They are searched for after own_rows and before the
- * other rows, because after such a fault git also reports that the transfer has ended. */
+/* Messages about this mirror, and about the memory of git. They are searched for after own_rows and before
+ * the general rows, because after such a fault git also reports that the transfer has ended. */
 static const struct row local_rows[] = {
     {"ut of memory", TS_UNIT_NEEDS_MEMORY},
     {") is corrupt", TS_UNIT_MIRROR_DAMAGED}, /* packed object … (stored in …) */

@@ -31,7 +31,8 @@ struct mirror__watch {
 
 enum mirror__limit { MIRROR__LIMITS_KEPT, MIRROR__LIMIT_SIZE, MIRROR__LIMIT_PACE };
 
-/* Call it often while the process group runs; it measures about once a second, and less often if that takes long. */
+/* Checks the limits. Call it often while the process group runs. The function measures about once a second,
+ * and less often if measuring takes long. */
 enum mirror__limit mirror__limits_check(const struct mirror__limits *limits, struct mirror__watch *watch,
                                         pid_t group);
 

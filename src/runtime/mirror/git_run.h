@@ -5,11 +5,11 @@
  *
  * The guard and everything after it are one process group. The group is killed when the caller is asked to
  * stop, when the time is over, and when the worker dies. The kernel signals the worker's death to the guard.
- * All of them inherit the lock of the mirror and one end of a pipe. So nobody else touches the mirror, and
- * the call does not return, before the last process of the group has gone.
+ * All processes of the group inherit the lock of the mirror and one end of a pipe. So nobody else touches the
+ * mirror, and the call does not return, before the last process of the group has gone.
  *
- * Output and messages are kept up to a limit. They may contain addresses: they are classified (classify.h),
- * never logged.
+ * Output and messages are kept up to a limit. Both may contain addresses, so they are never logged. Messages
+ * are classified (classify.h).
  */
 #ifndef TS_RUNTIME_MIRROR_GIT_RUN_H
 #define TS_RUNTIME_MIRROR_GIT_RUN_H

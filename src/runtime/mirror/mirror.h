@@ -16,8 +16,8 @@
  *                                     └──> others: fetch ─────────────────────────────────────────┘
  *
  * A clone that fails is removed. A fetch that fails leaves the mirror unchanged, without temporary files and
- * locks. After a worker was killed, the next one that locks the slot cleans up. Mirrors may be removed at any
- * time: they are only copies.
+ * locks. After a worker was killed, the next worker that locks the slot cleans up. Mirrors may be removed at
+ * any time: they are only copies.
  */
 #ifndef TS_RUNTIME_MIRROR_MIRROR_H
 #define TS_RUNTIME_MIRROR_MIRROR_H

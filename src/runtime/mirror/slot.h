@@ -46,7 +46,7 @@ enum mirror__lock mirror__slot_try_lock(struct mirror__slot *slot);
 #define MIRROR__BUSY UINT64_MAX
 bool mirror__slot_mark(const struct mirror__slot *slot, uint64_t size);
 
-/* Changes the lock to a shared one. Returns false if another process has evicted the mirror in between. */
+/* Changes the lock to a shared one. Returns false if another process has evicted the mirror meanwhile. */
 bool mirror__slot_share(const struct mirror__slot *slot);
 
 void mirror__slot_unlock(struct mirror__slot *slot);
