@@ -126,15 +126,15 @@ static void a_backslash_is_doubled_so_that_escapes_cannot_be_faked(void **state)
 static void invalid_utf8_is_spelled_out_byte_by_byte(void **state) {
     (void)state;
     assert_string_equal(escape(TS_BYTES("\xff\xfe")), "\\xff\\xfe");
-    assert_string_equal(escape(TS_BYTES("\x80z")), "\\x80z");                 /* continuation alone */
-    assert_string_equal(escape(TS_BYTES("\xc3z")), "\\xc3z");                 /* continuation missing */
+    assert_string_equal(escape(TS_BYTES("\x80z")), "\\x80z");                 /* a continuation byte alone */
+    assert_string_equal(escape(TS_BYTES("\xc3z")), "\\xc3z");                 /* no continuation byte */
     assert_string_equal(escape(TS_BYTES("\xc3")), "\\xc3");                   /* cut at the end */
     assert_string_equal(escape(TS_BYTES("\xe2\x82")), "\\xe2\\x82");          /* cut at the end */
     assert_string_equal(escape(TS_BYTES("\xc0\xaf")), "\\xc0\\xaf");          /* overlong */
     assert_string_equal(escape(TS_BYTES("\xe0\x80\xaf")), "\\xe0\\x80\\xaf"); /* overlong */
     assert_string_equal(escape(TS_BYTES("\xf0\x80\x80\xaf")), "\\xf0\\x80\\x80\\xaf"); /* overlong */
     assert_string_equal(escape(TS_BYTES("\xed\xa0\x80")), "\\xed\\xa0\\x80");          /* surrogate */
-    assert_string_equal(escape(TS_BYTES("\xf4\x90\x80\x80")), "\\xf4\\x90\\x80\\x80"); /* above 10FFFF */
+    assert_string_equal(escape(TS_BYTES("\xf4\x90\x80\x80")), "\\xf4\\x90\\x80\\x80"); /* above U+10FFFF */
     assert_string_equal(escape(TS_BYTES("\xf8\x88\x80\x80\x80")), "\\xf8\\x88\\x80\\x80\\x80");
 }
 

@@ -16,7 +16,7 @@ static struct bench_evidence evidence_of(enum bench_scenario scenario) {
         .scenario = scenario, .tally = &tally, .max_retries = 3, .retry_budget_us = 1000000};
 }
 
-/* Returns whether the check holds; fails the test if the check does not apply. */
+/* Returns whether the check holds. Fails the test if the check does not apply. */
 static bool passes(const struct bench_evidence *evidence, const char *name) {
     check_count = bench__accept(evidence, checks);
     for (size_t i = 0; i < check_count; i++)

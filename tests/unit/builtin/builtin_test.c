@@ -1,4 +1,4 @@
-/* The table from the build equals the result of reading the rule files. */
+/* The table of rules that the build makes equals the result of reading the rule files. */
 #include "builtin/builtin.h"
 
 #include "support/cmocka.h"

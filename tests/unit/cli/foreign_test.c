@@ -6,7 +6,7 @@
 
 #define SECRET "made-up-Secret-4711"
 #define COMMIT "0123456789abcdef0123456789abcdef01234567"
-/* The SHA-1 of SECRET. */
+/* The SHA-1 hash of SECRET. */
 #define SHA1   "c517703ed7c9b7e6eac7be6ffa3d56c27da6f28f"
 
 static struct ts_report_commit commits[] = {{.oid = COMMIT}};
@@ -47,7 +47,7 @@ static void gitleaks_is_compared_by_its_secret(void **state) {
     assert_int_equal(report.baseline_unmatched, 0);
     assert_false(is_known(GITLEAKS(COMMIT, "src/a.env", "3", "another-Secret-0815"), &report));
     assert_int_equal(report.baseline_unmatched, 1);
-    /* If the tool's secret contains the finding's secret, or is a part of it, they match only in the same
+    /* A secret of the tool that contains the finding's secret, or is a part of it, counts only in the same
      * file. */
     assert_true(is_known(GITLEAKS("", "src/a.env", "1", "key=" SECRET "\\n"), &report));
     assert_true(is_known(GITLEAKS("", "/home/me/src/a.env", "1", "up-Secret-4711"), &report));

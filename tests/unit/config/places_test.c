@@ -32,7 +32,8 @@ static void the_users_file_comes_before_the_systems(void **state) {
     assert_false(ts_config_find(&places, found));
 }
 
-/* As in the XDG specification: if XDG_CONFIG_HOME is set, it replaces ~/.config, which is not searched. */
+/* As the XDG specification says, XDG_CONFIG_HOME replaces ~/.config if it is set. Then ~/.config is not
+ * searched. */
 static void a_set_config_home_replaces_the_one_in_home(void **state) {
     (void)state;
     folder_write("home/.config/turnstone/config.yml", "");

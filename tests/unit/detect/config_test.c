@@ -163,7 +163,7 @@ static void mistakes_are_named(void **state) {
     }
 }
 
-/* libyaml would take many minutes for such a text. */
+/* libyaml would take many minutes for a text with such deep nesting. */
 static void deep_nesting_is_refused_early(void **state) {
     (void)state;
     enum { LEN = 200000 };

@@ -89,7 +89,7 @@ static void percent_encoding_is_decoded(void **state) {
     FINDS("u?q%3Dtok%5F7a2b9c4d1e6f3g8h5j0k", 6, 26, 1, PERCENT);
 }
 
-/* If the escape were not decoded, one of its letters would be directly before the token. */
+/* If the escape before the token were not decoded, one of its letters would be directly before the token. */
 static void an_escape_directly_before_a_token_is_decoded(void **state) {
     (void)state;
     FINDS("GET /cb?next=https%3A%2F%2Fx%3Ftoken%3Dtok_7a2b9c4d1e6f3g8h5j0k HTTP/1.1\n", 39, 24, 1, PERCENT);
@@ -207,7 +207,8 @@ static void short_lines_that_change_are_a_part_of_the_text_around_them(void **st
         finds_one_changed(ts_bytes_of(text, sizeof text), 300 + behind);
 }
 
-/* Texts are cut 16,512 bytes after the end of a block of 128 KiB. A secret on the cut is found with the next block. */
+/* Texts are cut 16,512 bytes after the end of a block of 128 KiB. A secret on the cut is found with the next
+ * block. */
 static void short_lines_across_a_cut_are_found(void **state) {
     (void)state;
     enum { BLOCK = 131072, CUT = BLOCK + 16512, SIZE = CUT + 400 };
@@ -276,7 +277,7 @@ static void a_change_far_from_the_escape_changes_the_text(void **state) {
     }
 }
 
-/* The match also depends on an escape before the token. */
+/* The match of the token also depends on the escape before the token. */
 static void a_change_of_the_escape_before_a_token_is_looked_at(void **state) {
     (void)state;
     char text[400];
@@ -328,7 +329,7 @@ static void wide_text_that_ends_after_a_cut_is_found(void **state) {
     }
 }
 
-/* A scan of two changes. Wide text around the first change is cut; the secret at the second change is in the
+/* A scan of two changes. Wide text around the first change is cut. The secret at the second change is in the
  * same text, after the cut. */
 static void wide_text_of_a_change_continues_after_the_cut_of_another(void **state) {
     (void)state;

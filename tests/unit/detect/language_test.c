@@ -1,5 +1,5 @@
-/* Properties of a pattern's matches, computed from its text: texts that it matches, and how far before its
- * token a match can begin. */
+/* Tests properties that are computed from the text of a pattern: texts that it matches, and how far before
+ * its token a match can begin. */
 #include "compiled.h"
 #include "language.h"
 #include "ruleset.h"

@@ -107,7 +107,7 @@ static void of_generic_findings_the_larger_stays(void **state) {
     struct ts_match matches[] = {match(2, 10, 20), match(3, 10, 30), match(2, 60, 20), match(3, 70, 20)};
     assert_int_equal(ts_matches_settle(&rules, matches, 4), 3);
     assert_int_equal(matches[0].rule, 3);
-    /* The last two overlap, but neither contains the other, so both stay. */
+    /* The last two matches overlap, but neither contains the other, so both are kept. */
     assert_int_equal(matches[1].rule, 2);
     assert_int_equal(matches[2].rule, 3);
 }

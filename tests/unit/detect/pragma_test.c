@@ -149,7 +149,8 @@ static void globs_match_as_described(void **state) {
             fail_msg("%s and %s", cases[i].pattern, cases[i].path);
 }
 
-/* A pattern with the class [a] needs the general matcher, which must match like the simple matcher. */
+/* A pattern with the class [a] needs the general matcher, which must match exactly where the simple matcher
+ * does. */
 static void simple_patterns_match_like_others(void **state) {
     (void)state;
     struct ts_prng prng;

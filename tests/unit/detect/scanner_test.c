@@ -229,7 +229,7 @@ static void compare_gated(struct ts_bytes bytes, const char *what) {
     list_release(&all);
 }
 
-/* In a program, "\\n..." has the letter n directly before the token. */
+/* In the text of a program, an escape such as \n puts its letter directly before the token. */
 static void a_token_is_found_after_an_escape(void **state) {
     (void)state;
     static const char *const escapes[] = {"\\n", "\\u003d", "\033[31m"};
@@ -751,7 +751,8 @@ static void a_long_line_of_base64_is_decoded_wherever_it_begins(void **state) {
     }
 }
 
-/* A rule's reach may be long, but a change matters only inside the secret itself. */
+/* Secrets of rules with a long reach are found in base64, in wide text and in percent encoding, even if
+ * 25,000 bytes of plain text follow in the same encoding. */
 static void secrets_of_long_rules_are_found_in_encoded_text(void **state) {
     (void)state;
     static struct text inner;

@@ -10,7 +10,8 @@ static enum detect_verdict verdict(enum ts_validator validator, const char *secr
 
 static void a_checksum_decides_about_github_tokens(void **state) {
     (void)state;
-    /* CRC-32 of the thirty characters after the underscore, in base 62; computed by another program. */
+    /* The checksum is the CRC-32 of the thirty characters after the underscore, in base 62. Another program
+     * computed it. */
     static const char body[] = "ghp_"
                                "Fake7Turnstone2Only9A4Test6Key";
     char token[64];
@@ -287,7 +288,8 @@ static void placeholders_are_no_secrets(void **state) {
         DETECT_LOWER);
 }
 
-/* A name or an expression, whole or cut off, refers to a value elsewhere; random characters do not. */
+/* A name or an expression, whole or cut off, refers to a value elsewhere. Random characters do not refer to
+ * anything. */
 static void references_are_names_or_expressions(void **state) {
     (void)state;
     static const char *const no[] = {"${DB_PASSWORD:-x1}", "a1-${DB_PASS", "#{ENV['PW1']}",

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Reads one page for a request; returns the result. */
+/* Reads one page for a request. Returns the result. */
 static enum discover_page_result read_page(const char *request, const char *body,
                                            const struct ts_discover_options *options,
                                            struct ts_discovered *list, bool *ret_is_last) {

@@ -1,4 +1,4 @@
-/* Changes of a repository by other processes while it is read. */
+/* Tests changes of a repository by other processes while the repository is read. */
 #include "git/walk.h"
 
 #include "objects.h"
@@ -94,7 +94,7 @@ static void objects_that_came_after_the_listing_have_moved(void **state) {
     (void)state;
     make_loose(3);
     struct ts_git_repo *repo = open_repo("r");
-    assert_int_equal(visit_all(repo), 10); /* lists the objects */
+    assert_int_equal(visit_all(repo), 10); /* this visit lists the objects */
     sh("cd r && echo new >a && git add a && git commit -qm new");
     struct ts_git_graph *graph = read_graph(repo); /* refs are read now */
     struct ts_git_reach_stats stats = reach_all(graph);

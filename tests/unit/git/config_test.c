@@ -16,7 +16,7 @@ static void assert_refused(const char *text, enum ts_git_error error) {
     struct ts_git_fault fault;
     assert_int_equal(git__config_parse(ts_bytes_of_cstring(text), "config", &config, &fault), error);
     assert_int_equal(fault.error, error);
-    assert_true(config.is_bare); /* unchanged */
+    assert_true(config.is_bare); /* a refused text does not change the result */
 }
 
 static void values_are_true_as_git_says_it(void **state) {

@@ -1,5 +1,5 @@
-/* Damage after which everything is still readable: each object must match its id, and have the type that its
- * references expect. */
+/* Tests damage after which everything is still readable. Each object must match its id, and have the type
+ * that its references expect. */
 #include "git/walk.h"
 
 #include "objects.h"

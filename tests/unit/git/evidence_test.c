@@ -96,7 +96,7 @@ static void unchanged_packs_need_no_look_and_copies_of_them_are_compared(void **
     assert_counts(counts, 0, 0, 12);
     compare("b", other_key, &past, counts);
     assert_counts(counts, 12, 0, 0);
-    /* The change time shows that the pack was touched. */
+    /* Only the change time shows that the pack was touched. */
     sh("cd a/.git/objects/pack && chmod u+w *.pack && touch -r *.idx *.pack");
     compare("a", key, &past, counts);
     assert_counts(counts, 0, 0, 12);

@@ -1,4 +1,4 @@
-/* Repositories that were built or damaged to make a reader fail. */
+/* Reads repositories that were built or damaged to make a reader fail. */
 #include "git/walk.h"
 
 #include "objects.h"
@@ -31,13 +31,13 @@ static void deltas_that_go_round_are_named_and_the_rest_is_read(void **state) {
     struct pack_writer w;
     uint8_t delta[64];
     writer_init(&w);
-    writer_blob(&w, "sound", 5);                                              /* 0 */
-    writer_ref_delta(&w, writer_oid(2), delta, delta_append(delta, 5, 'x'));  /* 1 */
-    writer_ref_delta(&w, writer_oid(1), delta, delta_append(delta, 5, 'x'));  /* 2 */
+    writer_blob(&w, "sound", 5);                                              /* entry 0 */
+    writer_ref_delta(&w, writer_oid(2), delta, delta_append(delta, 5, 'x'));  /* entry 1 */
+    writer_ref_delta(&w, writer_oid(1), delta, delta_append(delta, 5, 'x'));  /* entry 2 */
     writer_ref_delta(&w, writer_oid(3), delta, delta_append(delta, 5, 'x'));  /* 3: on itself */
     writer_ref_delta(&w, writer_oid(99), delta, delta_append(delta, 5, 'x')); /* 4: on a missing id */
     writer_ref_delta(&w, writer_oid(4), delta, delta_append(delta, 6, 'x'));  /* 5: on 4 */
-    writer_ref_delta(&w, writer_oid(0), delta, delta_append(delta, 5, 'x'));  /* 6 */
+    writer_ref_delta(&w, writer_oid(0), delta, delta_append(delta, 5, 'x'));  /* entry 6 */
     writer_finish(&w, "r");
     struct fault_list *faults = new_faults();
     struct seen_list found =
@@ -128,15 +128,15 @@ static void sizes_that_lie_are_faults(void **state) {
     struct pack_writer w;
     uint8_t delta[64];
     writer_init(&w);
-    uint64_t base = writer_blob(&w, "sound", 5);                  /* 0 */
-    writer_entry(&w, 3, 4, NULL, 0, "longer", 6);                 /* 1 */
-    writer_entry(&w, 3, 7, NULL, 0, "longer", 6);                 /* 2 */
-    writer_entry(&w, 3, UINT64_C(1) << 62, NULL, 0, "longer", 6); /* 3 */
+    uint64_t base = writer_blob(&w, "sound", 5);                  /* entry 0 */
+    writer_entry(&w, 3, 4, NULL, 0, "longer", 6);                 /* entry 1 */
+    writer_entry(&w, 3, 7, NULL, 0, "longer", 6);                 /* entry 2 */
+    writer_entry(&w, 3, UINT64_C(1) << 62, NULL, 0, "longer", 6); /* entry 3 */
     size_t len = delta_number(delta, 5);
     len += delta_number(delta + len, UINT64_C(1) << 60);
     len += delta_copy(delta + len, 0, 5);
-    writer_offset_delta(&w, base, delta, len);                         /* 4: claims to make 2^60 bytes */
-    writer_offset_delta(&w, base, delta, delta_append(delta, 6, 'x')); /* 5: another base size */
+    writer_offset_delta(&w, base, delta, len);                         /* 4: states a result of 2^60 bytes */
+    writer_offset_delta(&w, base, delta, delta_append(delta, 6, 'x')); /* 5: states a wrong base size */
     len = delta_number(delta, 5);
     len += delta_number(delta + len, 4);
     len += delta_copy(delta + len, 3, 4);

@@ -1,4 +1,4 @@
-/* Reads loose objects, intact ones and ones with heads that git does not write. */
+/* Reads intact loose objects, and loose objects with heads that git does not write. */
 #include "loose.h"
 
 #include "support/cmocka.h"

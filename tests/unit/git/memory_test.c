@@ -8,7 +8,7 @@
 
 /* ---- allocations that fail: the linker replaces the real functions by these (CMakeLists.txt) ---- */
 
-static long allocations_left = -1; /* number of allocations before the one that fails; -1: none fails */
+static long allocations_left = -1; /* number of allocations before the one that fails; -1 if none fails */
 
 static bool fails(void) {
     return allocations_left >= 0 && allocations_left-- == 0;

@@ -12,7 +12,7 @@ struct drawn {
     bool is_damaged;
 };
 
-/* The expected result for one entry; base is another entry's number, or GIT__NONE. */
+/* The expected result for one entry. `base` is the number of the entry that is its base, or GIT__NONE. */
 struct expected {
     uint32_t base;
     enum ts_git_type type;
@@ -166,12 +166,12 @@ static void types_come_down_chains_of_both_kinds(void **state) {
         uint32_t first = w.count;
         uint64_t root = whole(&w, (enum ts_git_type)type);
         uint64_t delta = by_offset(&w, root);
-        by_offset(&w, delta);     /* +2 */
-        by_id(&w, first + 2);     /* +3 */
-        delta = by_id(&w, first); /* +4 */
-        by_offset(&w, delta);     /* +5 */
-        by_id(&w, first + 5);     /* +6 */
-        by_offset(&w, root);      /* +7 */
+        by_offset(&w, delta);     /* entry first + 2 */
+        by_id(&w, first + 2);     /* entry first + 3 */
+        delta = by_id(&w, first); /* entry first + 4 */
+        by_offset(&w, delta);     /* entry first + 5 */
+        by_id(&w, first + 5);     /* entry first + 6 */
+        by_offset(&w, root);      /* entry first + 7 */
     }
     struct drawn d = draw(&w);
     static const uint32_t bases[] = {GIT__NONE, 0, 1, 2, 0, 4, 5, 0};
@@ -271,10 +271,10 @@ static void a_base_in_another_pack_is_missing(void **state) {
     by_id(&w, 0);
     writer_finish(&w, "r");
     writer_init(&w);
-    by_id(&w, 0);           /* 10 */
-    by_id(&w, 12);          /* 11 */
-    whole(&w, TS_GIT_TREE); /* 12 */
-    by_id(&w, 1);           /* 13 */
+    by_id(&w, 0);           /* entry 10 */
+    by_id(&w, 12);          /* entry 11 */
+    whole(&w, TS_GIT_TREE); /* entry 12 */
+    by_id(&w, 1);           /* entry 13 */
     for (uint32_t i = 0; i < w.count; i++)
         memcpy(w.objects[i].id, writer_oid(10 + i).bytes, 20);
     writer_finish(&w, "s");
@@ -302,8 +302,8 @@ static void packs_beyond_four_gigabytes_are_outlined(void **state) {
     uint64_t moved = w.len;
     uint64_t hole = (UINT64_C(1) << 33) - moved;
     by_offset(&w, near - hole); /* 2: its base is before the hole */
-    by_offset(&w, moved);       /* 3 */
-    by_id(&w, 0);               /* 4 */
+    by_offset(&w, moved);       /* entry 3 */
+    by_id(&w, 0);               /* entry 4 */
     for (uint32_t i = 2; i < 5; i++)
         w.objects[i].offset += hole;
     writer_finish(&w, "r");
@@ -347,8 +347,8 @@ static void deltas_that_go_round_have_an_error_and_no_place_in_the_order(void **
     uint64_t fifth = by_id(&w, 4);
     by_offset(&w, fifth);   /* 6: its base is in the cycle of three */
     by_id(&w, 6);           /* 7: its base is 6 */
-    whole(&w, TS_GIT_BLOB); /* 8 */
-    by_id(&w, 8);           /* 9 */
+    whole(&w, TS_GIT_BLOB); /* entry 8 */
+    by_id(&w, 8);           /* entry 9 */
     by_id(&w, 0);           /* 10: its base is the entry that is its own base */
     struct drawn d = draw(&w);
     static const uint32_t bases[] = {GIT__NONE, 2, 1, 5, 3, 4, 5, 6};
@@ -368,13 +368,13 @@ static void all_below_a_missing_base_say_that_it_is_damaged(void **state) {
     struct pack_writer w;
     writer_init(&w);
     uint64_t blob = whole(&w, TS_GIT_BLOB);
-    uint64_t lost = by_id(&w, NOWHERE);        /* 1 */
-    by_offset(&w, lost);                       /* 2 */
-    by_id(&w, 2);                              /* 3 */
+    uint64_t lost = by_id(&w, NOWHERE);        /* entry 1 */
+    by_offset(&w, lost);                       /* entry 2 */
+    by_id(&w, 2);                              /* entry 3 */
     uint64_t inside = by_offset(&w, blob + 2); /* 4: this offset is within an entry */
-    by_offset(&w, inside);                     /* 5 */
-    by_id(&w, 5);                              /* 6 */
-    by_offset(&w, blob);                       /* 7 */
+    by_offset(&w, inside);                     /* entry 5 */
+    by_id(&w, 5);                              /* entry 6 */
+    by_offset(&w, blob);                       /* entry 7 */
     struct drawn d = draw(&w);
     expect_damaged(&d, 1, GIT__NONE, TS_GIT_NO_BASE);
     expect_damaged(&d, 2, 1, TS_GIT_BASE_DAMAGED);
@@ -392,15 +392,15 @@ static void headers_that_are_not_valid_are_damage_to_all_below(void **state) {
     struct pack_writer w;
     writer_init(&w);
     uint64_t none = writer_entry(&w, 0, 5, NULL, 0, "", 0);   /* 0: no type */
-    writer_entry(&w, 5, 5, NULL, 0, "", 0);                   /* 1: reserved */
+    writer_entry(&w, 5, 5, NULL, 0, "", 0);                   /* 1: a reserved type */
     writer_entry(&w, 3, UINT64_MAX, "\377", 0, "", 0);        /* 2: the largest possible size */
     writer_entry(&w, 6, 5, "\0", 1, "", 0);                   /* 3: the distance to the base is 0 */
     writer_entry(&w, 6, 5, "\377\377\377\377\177", 5, "", 0); /* 4: its base is before the pack */
     writer_entry(&w, 6, 5, "\377\377\377\377\377\377\377\377\377\377\1", 11, "",
                  0);     /* 5: the distance never ends */
-    by_offset(&w, none); /* 6 */
-    by_id(&w, 1);        /* 7 */
-    by_id(&w, 7);        /* 8 */
+    by_offset(&w, none); /* entry 6 */
+    by_id(&w, 1);        /* entry 7 */
+    by_id(&w, 7);        /* entry 8 */
     struct drawn d = draw(&w);
     static const uint32_t damaged[] = {0, 1, 3, 4, 5};
     for (size_t i = 0; i < 5; i++)
@@ -414,16 +414,16 @@ static void headers_that_are_not_valid_are_damage_to_all_below(void **state) {
 }
 
 /* Makes a pack with a delta by id, which has one byte of header and 20 bytes for the id of its base. The next
- * entry begins `behind` bytes after the begin of the delta. */
+ * entry begins `behind` bytes after the start of the delta. */
 static struct drawn draw_with_next_entry(uint64_t behind, bool is_last) {
     struct pack_writer w;
     writer_init(&w);
-    whole(&w, TS_GIT_BLOB);         /* 0 */
-    uint64_t offset = by_id(&w, 0); /* 1 */
-    whole(&w, TS_GIT_TREE);         /* 2 */
+    whole(&w, TS_GIT_BLOB);         /* entry 0 */
+    uint64_t offset = by_id(&w, 0); /* entry 1 */
+    whole(&w, TS_GIT_TREE);         /* entry 2 */
     w.objects[2].offset = offset + behind;
     if (!is_last)
-        whole(&w, TS_GIT_TREE); /* 3 */
+        whole(&w, TS_GIT_TREE); /* entry 3 */
     return draw(&w);
 }
 

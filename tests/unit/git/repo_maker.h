@@ -106,7 +106,7 @@ __attribute__((format(printf, 2, 3))) static inline char *output_of(size_t *ret_
 struct maker {
     FILE *out;
     struct ts_prng prng;
-    char *files[MAKER_FILES]; /* content of each file, or NULL if it is deleted */
+    char *files[MAKER_FILES]; /* content of each file, or NULL for a deleted file */
     uint64_t time_s;
     unsigned mark;
 };

@@ -115,14 +115,14 @@ static bool fault_about(const struct fault_list *faults, const char *thing, enum
     return false;
 }
 
-/* Compares with git for-each-ref: loose refs, packed refs, and both. */
+/* Compares the listed refs with the output of git for-each-ref: loose refs, packed refs, and both. */
 static void check_refs(const char *folder) {
     struct ts_git_repo *repo = open_repo(folder);
     struct ts_git_refs refs;
     assert_int_equal(ts_git_refs_list(repo, NULL, &refs, NULL), TS_GIT_OK);
     char *text = output_of(NULL, "git -C %s for-each-ref --format='%%(refname) %%(objectname)'", folder);
     char *rest = text;
-    size_t count = 1; /* HEAD */
+    size_t count = 1; /* 1 for HEAD, which for-each-ref does not list */
     for (char *line; (line = strsep(&rest, "\n")) != NULL && line[0] != '\0'; count++) {
         const struct ts_git_ref *ref = find_ref(&refs, strsep(&line, " "));
         char hex[TS_GIT_OID_HEX_SIZE];

@@ -114,7 +114,7 @@ static void without_the_figure_of_the_process_no_more_pages_stay(void **state) {
     git__map_release(&pack.map);
 }
 
-/* Few windows are read, but the kernel may map megabytes for each of them. */
+/* Few windows are read, but the kernel may map megabytes for each window. */
 static void pieces_that_the_kernel_maps_count_as_a_whole(void **state) {
     (void)state;
     struct git__pack pack;

@@ -1,4 +1,4 @@
-/* Revisions that search: messages and dates, each compared with git's answer. */
+/* Resolves revisions that search messages or dates. Each result is compared with git's answer. */
 #include "git/revision.h"
 
 #include "repo_maker.h"
@@ -216,7 +216,8 @@ static void reflogs_are_read_by_time_as_by_git(void **state) {
     move("refs/heads/both", "c37", now - 5 * day);
     sh("cd r && git -c core.logAllRefUpdates=false tag both c39");
     assert_as_git(relative, sizeof relative / sizeof relative[0]);
-    /* The time of an entry, one second before it, and one second after it, in several time zones. */
+    /* The forms name the time of an entry, one second before it, and one second after it, in several time
+     * zones. */
     char texts[3 * 6][64];
     const char *forms[3 * 6];
     size_t count = 0;

@@ -1,4 +1,5 @@
-/* Split indexes whose two files do not match, which git never writes. Valid ones are in staged_test.c. */
+/* Tests split indexes whose two files do not match, which git never writes. Valid split indexes are in
+ * staged_test.c. */
 #include "split.h"
 
 #include "base/endian.h"

@@ -4,7 +4,7 @@
 #include "repo_maker.h"
 #include "split.h"
 
-/* Compares the staged entries with the output of ls-files. Of a sparse index, both have folders. */
+/* Compares the staged entries with the output of git ls-files. Of a sparse index, both list folders. */
 static void check_staged_with(const char *folder, const char *options) {
     struct ts_git_repo *repo = open_repo(folder);
     struct ts_git_staged staged;
@@ -54,7 +54,8 @@ static void every_version_is_read(void **state) {
     for (size_t i = 0; i < 2; i++) {
         make(formats[i]);
         for (int version = 2; version <= 4; version++) {
-            /* git writes version 3 only if an entry needs it, such as one that 'git add -N' makes. */
+            /* git writes version 3 only if an entry needs that version, such as an entry that 'git add -N'
+             * makes. */
             sh("cd r && git update-index --index-version %d && echo n >n%d && git add %s n%d", version,
                version, version == 2 ? "" : "-N", version);
             check_staged("r");

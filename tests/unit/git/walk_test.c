@@ -75,7 +75,7 @@ static void check_reach(const char *folder, unsigned threads) {
 
     struct ts_git_selection without = {.from = &main_, .from_count = 1, .exclude = &old, .exclude_count = 1};
     assert_int_equal(ts_git_graph_reach(graph, &without, &set, NULL, NULL), TS_GIT_OK);
-    /* Plain rev-list excludes only the boundary; the expected result excludes everything that main~8
+    /* Plain rev-list excludes only the boundary. The expected result excludes everything that main~8
      * reaches. */
     snprintf(command, sizeof command,
              "cd %s && git rev-list --objects main~8 --no-object-names | sort >../old && git rev-list "
@@ -197,7 +197,7 @@ static void missing_objects_are_named_and_the_rest_is_reached(void **state) {
     assert_int_equal(stats.blobs, 3);
     char *gone = output_of(NULL, "cat gone");
     assert_int_equal(faults->count, 7);
-    for (size_t i = 0; i < 7; i++) { /* in order of ids */
+    for (size_t i = 0; i < 7; i++) { /* faults are in the order of ids */
         char text[512];
         gone[i * 41 + 40] = '\0';
         assert_non_null(strstr(ts_git_fault_describe(&faults->items[i], text, sizeof text), gone + i * 41));
@@ -376,7 +376,7 @@ struct old_commit {
     long long time_s;
     char parents[8][80];
     size_t parent_count;
-    struct place *places; /* sorted */
+    struct place *places; /* sorted by line */
     size_t place_count;
 };
 
@@ -614,7 +614,7 @@ static void the_memory_of_tracing_is_limited(void **state) {
     free(id);
     struct ts_git_selection all = {.all_refs = true};
     struct ts_git_selection one = {.from = &commit, .from_count = 1, .tips_only = true};
-    /* Twice the entries of all trees, at 16 bytes per entry. */
+    /* Tracing needs room for twice the entries of all trees, at 16 bytes per entry. */
     const uint64_t needed = UINT64_C(2) * 50 * 1001 * 16;
     for (int spare = -1; spare <= 0; spare++) {
         struct ts_git_graph_options options = {.threads = 2, .table_bytes_max = needed - (spare < 0)};

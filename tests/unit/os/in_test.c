@@ -175,8 +175,7 @@ static void a_failed_read_is_a_value_and_final(void **state) {
     close(fd);
 }
 
-/* Tokens that were complete before the failure are returned; a token that the failure cut is not
- * returned. */
+/* Tokens that were complete before the failure are returned. A token that the failure cut is not returned. */
 static void a_token_cut_by_a_failed_read_is_not_a_token(void **state) {
     (void)state;
     int ends[2];

@@ -189,8 +189,8 @@ static pid_t start_slow_reader(const int ends[2], size_t total) {
     _exit(good && got == total ? 0 : 1);
 }
 
-/* A signal every millisecond interrupts writes before and after their first byte. A non-blocking descriptor
- * also has writes that write nothing. */
+/* A signal every millisecond interrupts writes before and after their first byte. On a non-blocking
+ * descriptor, some writes also write nothing. */
 static void interrupted_and_partial_writes_lose_nothing(void **state) {
     (void)state;
     struct sigaction action = {.sa_handler = on_alarm}, before;

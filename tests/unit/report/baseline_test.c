@@ -138,7 +138,7 @@ static void the_same_findings_give_the_same_file(void **state) {
     assert_non_null(strstr(first, "\n" ID_1 " generic-password\n" ID_2 " github-pat\n"));
     assert_null(strstr(first, "salt"));
 
-    /* The same findings in another order, with other lines and dates. */
+    /* The report now has the same findings in a different order, with different lines and dates. */
     struct ts_report_finding swapped = report.findings[0];
     report.findings[0] = report.findings[1];
     report.findings[1] = swapped;

@@ -55,11 +55,11 @@ static void a_byte_order_mark_does_not_count(void **state) {
 static void incomplete_lines_have_no_columns(void **state) {
     (void)state;
     expect_line("…more of it ********", 15, 0, 0);  /* the line is cut */
-    expect_line("TOKEN=********", 90, 0, 0);        /* the excerpt ends before the secret */
-    expect_line("a ******** b ********", 14, 0, 0); /* the length of another secret is unknown */
+    expect_line("TOKEN=********", 90, 0, 0);        /* the excerpt is shorter than the line */
+    expect_line("a ******** b ********", 14, 0, 0); /* the length of the first secret is unknown */
     expect_line("··x********", 6, 0, 0);            /* the line is not text */
     expect_line("\xff\xfex********", 4, 0, 0);      /* the line is not UTF-8 */
-    expect_line("TOKEN=********", 6, 0, 0);         /* a part was omitted */
+    expect_line("TOKEN=********", 6, 0, 0);         /* the excerpt is longer than the line */
 }
 
 static void other_occurrences_have_no_line(void **state) {

@@ -38,7 +38,7 @@ static void an_invalid_label_is_an_error_with_its_line(void **state) {
     expect_error("a\t1:1\t1:2\t!\n", "family");
 }
 
-/* Two rules of two rule files. */
+/* Two rules that are in different rule files. */
 static const struct ts_rule cloud_rule = {.id = "cloud-key", .file = "rules/cloud.yml"};
 static const struct ts_rule other_rule = {.id = "other-key", .file = "other.yml"};
 

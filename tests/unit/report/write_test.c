@@ -187,7 +187,7 @@ static void dates_are_in_the_zone_of_the_author(void **state) {
     assert_string_equal(iso(1709299327, 60), "2024-03-01T14:22:07+01:00");
     assert_string_equal(iso(1709299327, -210), "2024-03-01T09:52:07-03:30");
     assert_string_equal(iso(-1, 0), "1969-12-31T23:59:59+00:00");
-    /* An invalid zone counts as UTC; an invalid time is omitted. */
+    /* An invalid zone counts as UTC. An invalid time is omitted. */
     assert_string_equal(iso(0, 5999), "1970-01-01T00:00:00+00:00");
     assert_string_equal(iso(0, INT32_MIN), "1970-01-01T00:00:00+00:00");
     assert_string_equal(iso(253402300799, 0), "9999-12-31T23:59:59+00:00");

@@ -108,7 +108,7 @@ static void fnv1a_is_the_published_hash_of_the_little_endian_bytes(void **state)
     assert_true(ts_fnv1a64_of_id(UINT64_MAX) == UINT64_C(0x8cf51a8bfca3883d));
 }
 
-/* Computed by an implementation in another language. */
+/* These results were computed by an implementation in another language. */
 static const struct golden fnv1a_golden[] = {
     {0, 5, 4},
     {1, 5, 3},
@@ -172,7 +172,7 @@ static void fnv1a_crowds_ids_whose_bytes_are_multiples_of_16_where_xxh64_does_no
     }
 }
 
-/* Computed by an implementation in another language. */
+/* These results were computed by an implementation in another language. */
 static const struct golden jump_golden[] = {
     {0, 2, 0},
     {42, 2, 1},

@@ -1,4 +1,4 @@
-/* Random numbers for property tests; they are the same in every run, so that a failure can be repeated
+/* Random numbers for property tests. They are the same in every run, so that a failure can be repeated
  * exactly. */
 #ifndef TS_TESTS_ROUTE_RANDOM_H
 #define TS_TESTS_ROUTE_RANDOM_H

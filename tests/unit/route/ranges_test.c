@@ -392,19 +392,19 @@ static enum ts_router_error corrupt(struct ts_prng *random, size_t *count,
     uint64_t size = range->end - range->start;
     memset(ret_expected, 0, sizeof *ret_expected);
     switch (ts_prng_below(random, 6)) {
-    case 0: /* backwards or empty */
+    case 0: /* the range is backwards or empty */
         range->end = ts_prng_below(random, range->start + 1);
         ret_expected->start = range->start;
         ret_expected->end = range->end;
         ret_expected->store = range->store;
         return TS_ROUTER_EMPTY_RANGE;
-    case 1: /* the store of another range */
+    case 1: /* the range has the store of another range */
         if (*count == 1)
             return TS_ROUTER_OK;
         range->store = sorted[(i + 1 + ts_prng_below(random, *count - 1)) % *count].store;
         ret_expected->store = range->store;
         return TS_ROUTER_DUPLICATE_STORE;
-    case 2: /* too short */
+    case 2: /* the range is too short */
         if (size == 1)
             return TS_ROUTER_OK;
         range->end -= 1 + ts_prng_below(random, size - 1);
@@ -412,21 +412,21 @@ static enum ts_router_error corrupt(struct ts_prng *random, size_t *count,
         ret_expected->found = last ? 0 : sorted[i + 1].start;
         ret_expected->ends_at = last ? range->end : 0;
         return last ? TS_ROUTER_INCOMPLETE_COVERAGE : TS_ROUTER_GAP;
-    case 3: /* too long, up to UINT64_MAX */
+    case 3: /* the range is too long, up to UINT64_MAX */
         if (last)
             return TS_ROUTER_OK;
         range->end += 1 + ts_prng_below(random, UINT64_MAX - range->end);
         ret_expected->expected = range->end;
         ret_expected->found = sorted[i + 1].start;
         return TS_ROUTER_OVERLAP;
-    case 4: /* starts too late */
+    case 4: /* the range starts too late */
         if (size == 1)
             return TS_ROUTER_OK;
         ret_expected->expected = range->start;
         range->start += 1 + ts_prng_below(random, size - 1);
         ret_expected->found = range->start;
         return TS_ROUTER_GAP;
-    default: /* missing */
+    default: /* the range is missing */
         ret_expected->expected = last ? 0 : range->start;
         ret_expected->found = last ? 0 : range->end;
         ret_expected->ends_at = last ? range->start : 0;

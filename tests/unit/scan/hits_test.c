@@ -65,7 +65,7 @@ static void findings_are_kept_once_and_up_to_a_limit(void **state) {
     assert_false(hits.is_over);
     struct scan_finding_new one_more = finding_number(100);
     assert_false(scan__hits_finding(&hits, &one_more, &index));
-    assert_int_equal(index, 99); /* unchanged */
+    assert_int_equal(index, 99); /* the index is unchanged */
     assert_true(hits.is_over);
     assert_int_equal(atomic_load(&hits.finding_count), 100);
 }

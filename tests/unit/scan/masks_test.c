@@ -96,7 +96,8 @@ static void html_hexadecimal_and_other_forms_are_masked(void **state) {
         assert_ptr_equal(masked(broken[i]), broken[i]);
 }
 
-/* Wide text is masked in both byte orders, even if it begins or continues in the middle of a character. */
+/* Wide text is masked in both byte orders, even if the text begins or continues in the middle of a
+ * character. */
 static void utf_16_of_other_characters_is_masked(void **state) {
     (void)state;
     static const char little[] = "x\0k\0e\0y\0\x3d\xd8\x11\xdd \0\xac\x20!\0y";

@@ -98,7 +98,8 @@ static void many_are_known(void **state) {
     }
 }
 
-/* Secrets of many lengths with the same beginning cost one step each, and one pass over the bytes. */
+/* Each of many secrets with the same beginning and different lengths costs one step. All of them together
+ * cost one pass over the bytes. */
 static void steps_are_counted(void **state) {
     (void)state;
     char secret[2000];

@@ -1,4 +1,4 @@
-/* Scans by a program that links the library. Repositories are tested in tests/system. */
+/* Tests scans by a program that links the library. Scans of repositories are tested in tests/system. */
 #include "folder_maker.h"
 
 #include "turnstone/scan.h"
@@ -16,7 +16,7 @@ static struct ts_scan *scan;
 /* The findings that a callback has received. */
 struct seen {
     size_t count;
-    size_t stop_after; /* 0: never */
+    size_t stop_after; /* the callback ends the run after this many findings; 0: never */
     char id[33];
     char rule[20];
     char redacted[40];
@@ -147,7 +147,7 @@ static void a_folder_is_scanned_and_a_finding_reported_once(void **state) {
     assert_int_equal(ts_scan_count(scan, TS_SCAN_COUNT_OBJECTS_TOTAL), 2);
 }
 
-/* The rule file no longer exists: the second run uses the rules that the first run compiled. */
+/* The rule file no longer exists, so the second run uses the rules that the first run compiled. */
 static void rules_are_compiled_once_for_all_runs(void **state) {
     (void)state;
     ts_scan_add_bytes(scan, "first", ts_bytes_of_cstring(SECRET));

@@ -57,8 +57,8 @@ struct book {
     unsigned loads;
     unsigned keeps;
     unsigned rests;
-    unsigned keeps_max; /* the right to continue is lost after this many parts; 0: never */
-    unsigned stop_at;   /* another thread stops the scan after this many parts; 0: never */
+    unsigned keeps_max; /* the scan loses the right to continue after this many parts; 0: never */
+    unsigned stop_at;   /* a different thread stops the scan after this many parts; 0: never */
     bool fails_load;
     bool all_valid;
 };
@@ -138,7 +138,7 @@ static const struct ts_scan_parts_ops OPS = {.begin = book_begin, .load = book_l
 /* ---- a scan ---- */
 
 struct scanned {
-    char *text; /* occurrences, sorted as reports are */
+    char *text; /* one line for each occurrence, sorted as in reports */
     size_t findings;
     uint64_t looked_at;
     uint64_t known;

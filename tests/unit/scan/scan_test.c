@@ -1,4 +1,4 @@
-/* Scans of folders through scan.h. Repositories are tested in tests/system. */
+/* Tests scans of folders through scan.h. Scans of repositories are tested in tests/system. */
 #include "folder_maker.h"
 #include "scan/scan.h"
 

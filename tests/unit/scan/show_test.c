@@ -142,7 +142,7 @@ static void long_lines_are_cut_and_masks_count_as_what_is_shown(void **state) {
     assert_true(strlen(shown) >= SCAN_EXCERPT_MAX);
 }
 
-/* Tests every byte of a secret that begins and ends anywhere around the cuts. */
+/* Tests secrets that begin and end anywhere around the cuts. No byte of a secret may be shown. */
 static void no_byte_of_a_secret_is_shown(void **state) {
     (void)state;
     static char line[3000];

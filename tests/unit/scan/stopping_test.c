@@ -130,8 +130,8 @@ static void *stop_later(void *ctx) {
     return NULL;
 }
 
-/* Stops a scan after this processor time, or never if it is UINT64_MAX. Returns the processor time of the
- * scan. The stopper has the delays. */
+/* Stops a scan after this processor time, or never if after_ns is UINT64_MAX. Returns the processor time of
+ * the scan. The stopper has the delays. */
 static uint64_t scan_until(struct stopper *stopper, struct ts_scan_options options, uint64_t after_ns) {
     struct ts_scan_target target = {.path = "repo", .kind = TS_SCAN_TARGET_REPOSITORY};
     struct ts_scan_error error;

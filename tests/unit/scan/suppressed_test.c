@@ -50,7 +50,7 @@ static void each_source_has_a_row_in_order(void **state) {
     struct ts_arena arena = {NULL};
     struct ts_report_suppression *rows;
     size_t count;
-    for (uint32_t round = 0; round < 70000; round++) { /* more records than are kept unmerged */
+    for (uint32_t round = 0; round < 70000; round++) { /* adds more records than are kept unmerged */
         assert_true(take(hit_of(round % 3, true, NULL), "b"));
         assert_true(take(hit_of(round % 2, false, "turnstone:allow"), "x"));
     }
@@ -93,7 +93,7 @@ static void entries_are_those_of_the_targets_own_configuration(void **state) {
     kit_release(&other);
 }
 
-/* The number of records stays as small as the result: equal records are stored once. */
+/* The number of records is as small as that of the results, because equal records are stored once. */
 static void repetitions_take_no_room(void **state) {
     (void)state;
     size_t capacity = suppressed.capacity;
@@ -137,7 +137,7 @@ static void different_entries_have_room(void **state) {
     ts_arena_release(&arena);
 }
 
-/* The second entry matches a finding outside its path; the third matches none. */
+/* The second entry matches a finding that is not on the entry's path. The third entry matches no finding. */
 static void entries_by_finding_id_that_meet_nothing_are_counted(void **state) {
     (void)state;
     (void)end(NULL);

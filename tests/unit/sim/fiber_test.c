@@ -11,7 +11,7 @@ struct story {
 
 static void walk(void *context) {
     struct story *story = context;
-    int own = 7; /* is on the fiber's own stack, and survives yields */
+    int own = 7; /* this variable is on the fiber's stack, and survives yields */
     for (int i = 0; i < story->steps; i++) {
         own += i;
         story->seen = own;

@@ -32,7 +32,7 @@ static inline struct ts_call prepare_call(const char *gid, struct ts_batch batch
     return (struct ts_call){.kind = TS_CALL_PREPARE, .gid = gid, .batch = batch, .deadline_ns = deadline_ns};
 }
 
-/* Fails the test with the call's own text if the result differs. */
+/* Fails the test with the call's error text if the result is not the expected one. */
 static inline void expect_result(const struct ts_call *call, enum ts_store_result expected, const char *where,
                                  int line) {
     if (call->error.result != expected)

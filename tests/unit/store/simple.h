@@ -35,7 +35,8 @@ static inline enum ts_store_result simple_finish(struct ts_store *store, enum ts
     return ts_store_run(store, &call);
 }
 
-/* Returns whether the key has this value; NULL means absent. The read must succeed. */
+/* Returns whether the key has this value. If the value is NULL, returns whether the key is absent. The read
+ * must succeed. */
 static inline bool simple_has(struct ts_store *store, const char *key, const char *value) {
     struct ts_rows rows = {0};
     const struct ts_bytes keys[] = {ts_bytes_of_cstring(key)};

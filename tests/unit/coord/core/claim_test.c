@@ -85,7 +85,7 @@ static void candidates_are_skipped_or_end_the_claim(void **state) {
     assert_int_equal(ts_claim_none(&scan, &guard, &detail), TS_CLAIM_NONE_AVAILABLE);
     assert_false(detail.has_deadline);
     assert_false(ts_claim_is_open(&guard));
-    /* Not all announced shards are registered. */
+    /* The run is not open before all announced shards are registered. */
     guard.status = TS_RUN_INITIALIZING;
     assert_false(ts_claim_is_open(&guard));
     assert_int_equal(ts_claim_none(&scan, &guard, &detail), TS_CLAIM_NONE_AVAILABLE);
@@ -104,7 +104,8 @@ static void workers_begin_to_look_at_different_places(void **state) {
     assert_true(ts_claim_start(run, &a).v == ts_claim_start(run, &a).v);
     assert_true(ts_claim_start(run, &a).v != ts_claim_start(run, &b).v);
     assert_true(ts_claim_start(run, &a).v != ts_claim_start(other, &a).v);
-    /* A start above all registered ids would make every worker wrap around to the same first shard. */
+    /* If the start had the bit of derived ids, it would be above all registered ids, and every worker would
+     * wrap around to the same first shard. */
     for (uint64_t i = 1; i <= 64; i++)
         assert_int_equal(ts_claim_start((struct ts_run_id){i}, &a).v & TS_DERIVED_SHARD_BIT, 0);
 }

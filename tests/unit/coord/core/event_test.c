@@ -37,7 +37,7 @@ static void events_are_one_line_of_numbers_and_names(void **state) {
     }
 }
 
-/* Only the errors after which a worker must stop show that its lease is lost. */
+/* Only the errors after which a worker must stop show that the lease is lost. */
 static void an_error_shows_that_a_lease_is_lost(void **state) {
     (void)state;
     static struct world w;

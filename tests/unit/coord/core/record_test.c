@@ -1,4 +1,4 @@
-/* The records below satisfy all invariants; each planted violation breaks exactly one. */
+/* The records below satisfy all invariants. Each planted violation breaks exactly one invariant. */
 #include "coord/core/record.h"
 
 #include "support/cmocka.h"

@@ -325,7 +325,7 @@ static void acquire_answers_in_its_order(void **state) {
     (void)state;
     assert_int_equal(world_acquire(&w, "w1"), TS_ACQUIRE_OK);
     w.now.ms = 30999;
-    /* The worker that holds the lease is refused, too. */
+    /* A worker that already holds the lease is refused, too. */
     assert_int_equal(world_acquire(&w, "w1"), TS_ACQUIRE_ALREADY_LEASED);
     assert_int_equal(w.detail.deadline.ms, 31000);
     assert_false(w.step.write);

@@ -1,6 +1,6 @@
 /*
  * A small world for tests of coordination: one tenant, one run, one shard [b, y), and short functions that
- * act on it. After every executed step the record is encoded and decoded, as with a store.
+ * act on them. After every executed step the record is encoded and decoded, as a store would do.
  */
 #ifndef TESTS_UNIT_COORD_WORLD_H
 #define TESTS_UNIT_COORD_WORLD_H

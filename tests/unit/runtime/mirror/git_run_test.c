@@ -153,7 +153,7 @@ static void a_process_that_git_leaves_behind_is_killed(void **state) {
     assert_gone(pid_file());
 }
 
-/* When a worker is killed, git ends, too, and the lock becomes free. */
+/* When a worker is killed, its git process ends, too, and the lock becomes free. */
 static void git_dies_with_its_worker(void **state) {
     (void)state;
     char script[200];

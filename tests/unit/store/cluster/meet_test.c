@@ -1,4 +1,4 @@
-/* Stores in real directories, opened by processes that are killed. */
+/* Tests stores in real directories, which are opened by processes that are killed. */
 #include "meet.h"
 
 #include "simple.h"
@@ -43,7 +43,7 @@ static int gone(void **state) {
     return system(command); /* NOLINT(cert-env33-c) */
 }
 
-/* The number of writes that a dying store makes. Instead of the next write, it kills its process. */
+/* A dying store makes this number of writes, and kills its process instead of the next write. */
 static int writes_left;
 
 struct dying {

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
-/* The C library, which is already loaded, so that the test needs no other library. */
+/* The C library is already loaded, so the test needs no other library. */
 static const char libc[] = "libc.so.6";
 
 static struct {

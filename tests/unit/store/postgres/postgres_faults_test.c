@@ -488,7 +488,7 @@ static void without_prepared_transactions_only_one_store_works(void **state) {
     support_pg_stop(plain);
 }
 
-/* Without its standby, a durable commit waits; a commit that is not durable would be answered at once. */
+/* Without its standby, a durable commit waits. A commit that is not durable would be answered at once. */
 static void commits_are_durable_whatever_the_configuration_says(void **state) {
     (void)state;
     struct support_pg *lax =

@@ -162,7 +162,7 @@ static void promises_have_the_time_when_they_were_made(void **state) {
     assert_int_equal(rows.count, 2);
     assert_true(rows.rows[0].key.data[0] == 'a');
     for (size_t i = 0; i < 2; i++) {
-        /* A promise has the time at which its transaction was prepared; both clocks are the server's. */
+        /* A promise has the time at which its transaction was prepared. Both clocks are the server's. */
         assert_true(rows.rows[i].version + 1 >= before && rows.rows[i].version <= call.time_ms + 1);
     }
     ts_rows_release(&rows);
@@ -348,7 +348,7 @@ static void one_thread_drives_several_calls(void **state) {
     assert_string_equal(read_key(store, TS_BYTES("n")).value, "5");
 }
 
-/* BEFORE reads the time when the locks are held, not when the statement began. */
+/* BEFORE is compared with the time when the locks are held, not when the statement began. */
 static void before_is_looked_at_after_waiting_for_locks(void **state) {
     (void)state;
     for (int insert = 0; insert < 2; insert++) {
@@ -448,7 +448,7 @@ static void closing_waits_for_prepares_under_way(void **state) {
     finish_expecting(TS_STORE_OK, store, TS_CALL_ABORT, "waiting");
 }
 
-/* Simulates a database that speaks PostgreSQL's protocol but has no advisory locks. */
+/* Simulates a database that speaks the protocol of PostgreSQL, but has no advisory locks. */
 static void a_server_without_advisory_locks_will_do(void **state) {
     (void)state;
     apply_expecting(TS_STORE_OK, store, PUT("a", "1"));

@@ -69,7 +69,7 @@ static void nothing_else_is_taken_for_a_name(void **state) {
             fail_msg("taken: %s", bad[i]);
         assert_int_equal(gid.sequence, 7);
     }
-    /* Every prefix of a valid name is refused, too. */
+    /* Every shorter prefix of a valid name is refused, too. */
     for (size_t len = 0; len < sizeof golden - 1; len++) {
         struct txn__gid gid;
         bool shorter_number = len > sizeof golden - 2;

@@ -55,7 +55,7 @@ static void rates_forget_what_is_older_than_the_window_and_totals_do_not(void **
 static void a_slot_that_is_used_again_starts_empty(void **state) {
     (void)state;
     record(TS_TXN_CONFLICT_CONFLICT, 7, 0);
-    record(TS_TXN_CONFLICT_COMMITTED, 3, 5 * SECOND); /* the same slot, ten slots later */
+    record(TS_TXN_CONFLICT_COMMITTED, 3, 5 * SECOND); /* ten slots later, in the same element of `slots` */
     struct ts_txn_conflict_view view = ts_txn_conflict_view(&tracker, 5 * SECOND);
     assert_int_equal(view.window.total_txns, 3);
     assert_int_equal(view.conflict_rate_ppm, 0);

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A parser of the text format, as strict as its description, and independent of the code that writes the
- * text. */
+/* A parser of the text format, as strict as the description of the format, and independent of the code that
+ * writes the text. */
 
 struct label {
     char name[32];

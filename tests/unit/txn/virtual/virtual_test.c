@@ -1,5 +1,5 @@
-/* Transactions and resolvers through calls that the test carries out, on stores in memory with a clock that
- * the test controls. */
+/* Runs transactions and resolvers through calls that the test carries out, on stores in memory with a clock
+ * that the test controls. */
 #include "base/bytes.h"
 #include "store/contract/engine.h"
 #include "store/local/memory.h"
@@ -15,7 +15,7 @@ static struct ts_txn_virtual *coordinator;
 /* The fault that strikes the next call of this kind to this place. */
 static struct {
     bool armed;
-    bool is_done; /* the call is carried out and its reply lost; otherwise the request is lost */
+    bool is_done; /* true: the reply of the call is lost; false: the request is lost */
     enum ts_call_kind kind;
     uint32_t place;
 } strike;
