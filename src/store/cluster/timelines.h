@@ -11,7 +11,8 @@
 
 enum { STORE_TIMELINE_KEY_LEN = 6, STORE_TIMELINE_LEN = 21 };
 
-/* The key and the value of a note: the timeline of the store at this place. docs/formats/meta.md has the layout. */
+/* Write the key and the value of a note about the store at `place`: its timeline. docs/formats/meta.md has
+ * the layout. */
 void store__timeline_key(uint32_t place, uint8_t ret_key[static STORE_TIMELINE_KEY_LEN]);
 void store__timeline_encode(uint64_t timeline, uint8_t ret_value[static STORE_TIMELINE_LEN]);
 /* Returns the timeline in the value of a note; 0 (unknown) for damaged bytes. */

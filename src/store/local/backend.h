@@ -20,7 +20,7 @@ struct store__held {
 
 /* Options of a write. */
 struct store__write_options {
-    /* True: durable on return, with all earlier writes. False: durable with the next synced write. */
+    /* true: the write is durable on return, with all earlier writes; false: with the next synced write */
     bool sync;
     /* When to stop waiting for a busy backend, as a time of ts_clock_monotonic_ns; 0: the backend decides. */
     uint64_t give_up_ns;

@@ -59,7 +59,8 @@ enum ts_store_result store__local_new(struct store__backend *backend, const stru
                                       struct ts_store_error *ret_error);
 void store__local_free(struct store__local *local);
 
-/* Stores the time, so that the next process does not start with an earlier time. If storing fails, it may. */
+/* Stores the time, so that the next process does not start with an earlier time. If storing fails, the next
+ * process may do so. */
 void store__local_keep_time(struct store__local *local);
 
 /* Freezes the time in this process. Returns BAD_USAGE when the store has seen a later time. Call it before
@@ -92,7 +93,7 @@ void local__batch_drop_all(struct store__local *local);
 /* Returns the store's time, which never decreases. */
 uint64_t local__now_ms(struct store__local *local);
 
-/* Before the first batch that is written at a frozen time, stores that time. */
+/* Stores a frozen time before the first batch that is written at this time. */
 enum ts_store_result local__keep_fixed_time(struct store__local *local, struct ts_store_error *ret_error);
 
 /* Checks that the store has the cluster and epoch that the handle expects. The caller holds meta_lock. */

@@ -77,9 +77,9 @@ static bool connect_slot(struct postgres_job *job) {
     return false;
 }
 
-/* Continues with the next host after a host has refused the connection. libpq does so only if a host cannot
- * be reached. But a host that answers and refuses, for example a standby that does not have the database yet,
- * must not hide the primary either. */
+/* Continues with the next host after a host has refused the connection. libpq continues with the next host
+ * only if a host cannot be reached. But a host that answers and refuses, for example a standby that does not
+ * have the database yet, must not hide the primary either. */
 static bool connect_elsewhere(struct postgres_job *job) {
     const bool is_refused =
         job->error.result == TS_STORE_BAD_CONFIGURATION || job->error.result == TS_STORE_BUSY;
@@ -99,8 +99,8 @@ static bool begin_on_slot(struct postgres_job *job) {
     return connect_slot(job);
 }
 
-/* Continues when the session is set up, but not on an old primary that was started again: nobody else would
- * ever see what it accepts. */
+/* Continues when the session is set up, except on an old primary that was started again: changes there would
+ * be lost. */
 static bool begin_session(struct postgres_job *job) {
     job->slot->is_set_up = true;
     if (!postgres__connection_is_outdated(job))

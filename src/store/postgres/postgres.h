@@ -215,7 +215,7 @@ struct postgres_parameters {
 bool postgres__connection_execute(struct postgres_job *job, enum postgres_item item,
                                   enum postgres_statement statement, struct postgres_parameters parameters);
 bool postgres__connection_sync(struct postgres_slot *slot);
-/* Called before a job's own statements: ends a failed transaction, and sets the server's timeouts. */
+/* Call it before a job's own statements: ends a failed transaction, and sets the server's timeouts. */
 bool postgres__connection_open_job(struct postgres_job *job);
 bool postgres__connection_send_settings(struct postgres_job *job);
 /* Sends and receives as far as possible without waiting. Returns true when the last answer was received, or

@@ -295,7 +295,7 @@ void postgres__error_of_timeline(struct postgres_job *job) {
     job->error.down = true;
 }
 
-/* If the call changes nothing, its answer is valid even without the standby. */
+/* Reports a commit without the standby. If the call changes nothing, its answer is valid nevertheless. */
 void postgres__error_of_replication(struct postgres_job *job) {
     if (!job->can_take_effect ||
         (job->error.result != TS_STORE_OK && job->error.result != TS_STORE_TIMED_OUT))

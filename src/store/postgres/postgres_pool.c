@@ -1,6 +1,6 @@
 /*
  * The pool: at most connections_max slots for connections, and a queue of the jobs that wait for a slot. A
- * free slot always goes to the first job in the queue.
+ * free slot is always given to the first job in the queue.
  */
 #include "store/postgres/postgres.h"
 

@@ -46,7 +46,8 @@ static bool is_of_log(const char *message) {
     return begins(message, "IO error") && strstr(message, ".log: ") != NULL;
 }
 
-/* The message is safe to show: RocksDB's messages name files and offsets, never keys or values. */
+/* Makes the error of a failed call. The message is safe to show, because RocksDB's messages name files and
+ * offsets, never keys or values. */
 enum ts_store_result rocksdb__error(const char *name, enum rocksdb__purpose purpose, char *message,
                                     struct ts_store_error *ret_error) {
     enum ts_store_result result;

@@ -69,8 +69,8 @@ static enum ts_txn_waiter_state queue_up(struct ts_coordinator *coordinator, str
     return waiter->state;
 }
 
-/* If the lag is limited, and a standby of one of the transaction's stores exceeds the limit, returns false
- * with the cause. */
+/* Returns false, with the cause, if the lag is limited and a standby of one of the transaction's stores
+ * exceeds the limit. */
 bool txn__standbys_keep_up(struct ts_coordinator *coordinator, struct txn__active *active) {
     const struct ts_txn_replication_config *config = &coordinator->config.replication;
     if (!ts_txn_lag_is_limited(config))

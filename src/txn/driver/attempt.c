@@ -366,7 +366,8 @@ static bool collect(struct ts_coordinator *coordinator, struct txn__active *acti
     return any;
 }
 
-/* Called when a store did not answer: waits before the next try, or gives up when the time is over or the caller must stop. */
+/* Call it when a store did not answer. Waits before the next try; or gives up, if the time has run out or the
+ * caller must stop. */
 static void pause_or_give_up(const struct ts_coordinator *coordinator, struct txn__active *active) {
     uint64_t end_us = active->timing.begun_us + coordinator->config.timeouts.total_us;
     if (txn__now_us() + PAUSE_US >= end_us || ts_txn_must_stop(&active->request.stop)) {

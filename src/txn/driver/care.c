@@ -158,8 +158,8 @@ static void sync_applied(struct tick *tick) {
     pthread_mutex_unlock(&coordinator->lock);
 }
 
-/* Moves the mark, and removes one page of the commit decisions below it in the same batch. Returns the new
- * mark, or 0 on failure. */
+/* Moves the mark, and in the same batch removes one page of the commit decisions below the new mark. Returns
+ * the new mark, or 0 on failure. */
 static uint64_t move_mark_once(struct tick *tick, uint32_t place, uint64_t moved, uint64_t low,
                                struct ts_rows *rows, struct ts_op *ops) {
     struct ts_coordinator *coordinator = tick->coordinator;

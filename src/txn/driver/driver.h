@@ -214,7 +214,7 @@ void txn__tell_open_breaker(const struct ts_coordinator *coordinator, uint32_t p
 /* Wakes the waiters that admission has admitted or refused. The caller holds the lock. */
 void txn__wake_settled(struct ts_coordinator *coordinator);
 
-/* attempt.c: one attempt from the first call to the last. */
+/* attempt.c: runs one attempt from its first call to its last. */
 void txn__run_attempt(struct ts_coordinator *coordinator, struct txn__active *active);
 /* Asks the deadlock detector which transactions have waited too long, and marks them. Any thread may call it.
  * The caller holds the lock. */
@@ -233,11 +233,11 @@ uint64_t txn__deadline_ns(uint64_t timeout_us);
 enum ts_txn_error txn__lag_ask(struct ts_coordinator *coordinator, uint64_t timeout_us, uint32_t *ret_place,
                                struct ts_store_error *ret_error);
 
-/* heart.c, care.c: the two threads, and the last steps of closing. */
+/* heart.c, care.c: the functions of the two threads. */
 void *txn__heart(void *context);
 void *txn__care(void *context);
 void txn__care_once(struct ts_coordinator *coordinator);
-/* Deregisters the incarnation from all stores where it has nothing in progress. */
+/* Deregisters the incarnation from all stores where none of its transactions is in progress. */
 void txn__take_back(struct ts_coordinator *coordinator, struct txn__incarnation *incarnation);
 
 #endif

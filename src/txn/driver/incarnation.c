@@ -85,8 +85,8 @@ static enum ts_store_result read_seat(struct ts_coordinator *coordinator, const 
     return result;
 }
 
-/* Registers on a store; repeats the call if its reply is lost. Only this process uses the uuid, so an
- * existing value is its own registration or a fence. */
+/* Registers on a store. If the reply is lost, reads what the store has. Only this process uses the uuid, so
+ * an existing value is its own registration or a fence. */
 static enum ts_store_result register_seat(struct ts_coordinator *coordinator, const struct txn__uuid *uuid,
                                           uint32_t place, struct txn__look *ret_look,
                                           struct ts_store_error *ret_error) {
@@ -107,7 +107,7 @@ static enum ts_store_result register_seat(struct ts_coordinator *coordinator, co
     }
     result = read_seat(coordinator, uuid, place, ret_look, ret_error);
     if (result == TS_STORE_OK && ret_look->registration_version == 0) {
-        *ret_error = call.error; /* the reply was lost, and the batch may still arrive */
+        *ret_error = call.error; /* the reply was lost, and the store may still receive the batch */
         return call.error.result;
     }
     return result;

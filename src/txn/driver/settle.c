@@ -105,8 +105,8 @@ enum ts_store_result txn__settle_look(struct txn__settle *settle, const struct t
 
 /*
  * Fences a coordinator, but waits only for a moment. Decisions of a live coordinator lock its registration
- * while they wait for other keys. Later decisions queue after a waiting fence. So a fence must not wait long:
- * the next pass tries it again.
+ * while they wait for other keys. Later decisions queue after a waiting fence. So this fence must not wait
+ * long. The next pass tries to fence again.
  */
 static enum ts_store_result fence(struct txn__settle *settle, uint32_t place,
                                   const struct txn__fence *fence) {

@@ -237,7 +237,7 @@ static void put_latencies(struct text *text, const struct ts_txn_metrics *metric
     }
 }
 
-/* The results of the transactions on each store since the start. */
+/* Writes the results of the transactions on each store since the start. */
 static void put_totals(struct text *text, const struct ts_txn_metrics *metrics,
                        const struct ts_txn_view *view) {
     char buffer[TS_NUMBER_TEXT_SIZE];

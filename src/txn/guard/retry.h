@@ -39,8 +39,8 @@ enum ts_txn_retry_decision {
 };
 const char *ts_txn_retry_decision_name(enum ts_txn_retry_decision decision);
 
-/* Decides after an attempt that failed and is aborted on every store. If it returns AGAIN, it has counted the
- * retry and its backoff. */
+/* Decides what to do after an attempt that failed and is aborted on every store. If it returns AGAIN, it has
+ * counted the retry and its backoff. */
 enum ts_txn_retry_decision ts_txn_retry_next(struct ts_txn_retry *retry, const struct ts_txn_config *config,
                                              const struct ts_txn_error_verdict *verdict, uint64_t now_us,
                                              struct ts_prng *prng, uint64_t *ret_backoff_us);

@@ -419,7 +419,7 @@ static void a_moment_passes(void) {
     world.between = held_request_arrives;
 }
 
-/* The first request arrives while the second one, with a later deadline, is on its way. */
+/* The store receives the first request while the second request, with a later deadline, is on its way. */
 static void an_acquire_whose_first_try_arrives_late_belongs_to_the_worker(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
@@ -475,7 +475,8 @@ static void a_record_that_others_have_changed_is_read_again(void **state) {
     world.between = others_checkpoint; /* others replay before the next write, which changes nothing */
     assert_int_equal(checkpoint(coord, new_op(), "f"), TS_CHECKPOINT_OK);
     audit();
-    /* Two callers use the same op id at the same time: one executes, the other replays. */
+    /* Two callers use the same op id at the same time. One caller executes the operation, and the other
+     * caller replays it. */
     strike(NONE, 0);
     assert_int_equal(checkpoint(coord, (struct ts_op_id){555555}, "d"), TS_CHECKPOINT_OK);
     assert_int_equal(outcome.outcome, TS_OUTCOME_REPLAYED);

@@ -1,5 +1,5 @@
-/* Time that tests control, for embedded stores. It replaces the wall clock of the stores. Deadlines use real
- * time nevertheless. */
+/* Time that tests control, for embedded stores. It replaces the wall clock of the stores, but not the clock
+ * of deadlines. */
 #ifndef TS_TESTS_DRIVER_COORD_MOVED_TIME_H
 #define TS_TESTS_DRIVER_COORD_MOVED_TIME_H
 

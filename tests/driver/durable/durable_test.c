@@ -351,7 +351,7 @@ static void the_sweep_keeps_attempts_of_living_leases_and_removes_those_of_dead_
         assert_true(
             ts_durable_sweep(world.coord, &world.tenant, (struct ts_durable_stop){0}, &swept, &error));
         assert_int_equal(swept.marks, 1);
-        assert_int_equal(swept.kept, 1); /* known pages stay, because the next worker uses them */
+        assert_int_equal(swept.kept, 1); /* known pages are kept, because the next worker uses them */
         assert_int_equal(world_census().hidden, 0);
         assert_int_equal(world_census().pages, 0);
         assert_int_equal(world_census().known, 1);

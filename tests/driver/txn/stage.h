@@ -1,6 +1,6 @@
 /*
  * A cluster for tests of the driver, and functions to use it. Each store in memory is behind a fault
- * decorator, so that any call can fail, get lost or arrive late.
+ * decorator, so that any call can fail, be lost, or be carried out late.
  */
 #ifndef TS_DRIVER_TXN_STAGE_H
 #define TS_DRIVER_TXN_STAGE_H

@@ -78,7 +78,8 @@ static void without_a_record_recovery_has_nothing_to_report(void **state) {
     assert_int_equal(state_of(result.id), TS_TXN_STATE_UNKNOWN);
 }
 
-/* The write of a local transaction checks no registration and may still arrive, so the result is unknown. */
+/* The write of a local transaction checks no registration and may still reach the store, so the result is
+ * unknown. */
 static void a_recorded_local_transaction_that_was_lost_stays_unknown(void **state) {
     (void)state;
     lose_one_and_die(1, true);
@@ -110,8 +111,8 @@ static void a_recorded_transaction_under_way_is_not_taken_for_aborted(void **sta
     stage_fault(&stage, 0, TS_CALL_READ, TS_FAULT_ERROR, TS_STORE_UNAVAILABLE, 100000);
     run(3, true);
     assert_int_equal(result.outcome, TS_TXN_UNKNOWN);
-    /* The coordinator is registered, and the transaction is not below the mark, so the decision may still
-     * arrive. */
+    /* The coordinator is registered, and the transaction is not below the mark, so the store may still
+     * receive the decision. */
     assert_int_equal(state_of(result.id), TS_TXN_STATE_PENDING);
 }
 

@@ -37,7 +37,7 @@ enum owner { OWNER_RUN, OWNER_RESOLVER };
 enum message_state {
     MESSAGE_FREE,
     MESSAGE_FLYING,  /* sent */
-    MESSAGE_WAITING, /* arrived, waits for a lock */
+    MESSAGE_WAITING, /* the store has it, and it waits for a lock */
     MESSAGE_REPLIED, /* the reply is on its way back */
 };
 

@@ -26,7 +26,7 @@ _browser = None
 
 
 def pipe():
-    """A descriptor above those that the browser uses, and closed in the browser."""
+    """Returns the two ends of a pipe. Their numbers are above those that the browser uses, and the browser inherits neither."""
     ends = []
     for fd in os.pipe():
         ends.append(fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20))
@@ -153,14 +153,14 @@ class Browser:
             self._note(self._receive())
 
     def ask(self, expression):
-        """The value of an expression in the page; waits for it if it is a promise."""
+        """Returns the value of an expression in the page. If the value is a promise, waits for its result."""
         answer = self._call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise AssertionError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
     def outline(self):
-        """The content of a page without scripts: the accessibility tree, which screen readers use."""
+        """Returns the content of a page without its scripts: the accessibility tree, which screen readers use."""
         nodes = self._call("Accessibility.getFullAXTree")["nodes"]
         return [(node.get("role", {}).get("value"), node.get("name", {}).get("value")) for node in nodes if not node["ignored"]]
 

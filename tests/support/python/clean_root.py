@@ -3,7 +3,7 @@
     root = Root("root", "libc6", "git")
     root.run("/usr/bin/git", "--version")
 
-Programs run in there with /proc and /dev, without a network, as root of a namespace. Nothing is installed on the machine.
+Programs run in such a file system with /proc and /dev, without a network, as root of a namespace. Nothing is installed on the machine.
 """
 import os
 import re
@@ -13,7 +13,7 @@ import subprocess
 from program import Result
 from tap import Skip
 
-# Large files that no test reads.
+# Large files that are not copied, because no test reads them.
 LEFT_OUT = re.compile(r"/usr/share/(doc|man|locale|info|lintian|icons)/|/gconv/|/usr/lib/python|/perl")
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1"}
 
@@ -24,7 +24,7 @@ mount --rbind /proc "$ROOT/proc" && mount --rbind /dev "$ROOT/dev" && exec unsha
 
 
 def namespace():
-    """The command that makes a namespace in which file systems can be mounted."""
+    """Returns the command that makes a namespace in which file systems can be mounted."""
     for options in (["--mount", "--net"], ["--user", "--map-root-user", "--mount", "--net"]):
         if os.geteuid() != 0 and "--user" not in options:
             continue
@@ -39,7 +39,7 @@ def installed(package, field):
 
 
 def with_dependencies(packages):
-    """The packages and their dependencies, in the installed versions."""
+    """Returns the packages and their dependencies, in the installed versions."""
     found, pending = {}, list(packages)
     while pending:
         package = pending.pop()
@@ -54,7 +54,7 @@ def with_dependencies(packages):
 
 class Root:
     def __init__(self, path, *packages):
-        """Without packages: a folder that already contains a root file system."""
+        """Without packages, `path` is a folder that already contains a root file system."""
         self.path = os.path.abspath(path)
         self.enter = namespace()
         if packages:
@@ -76,7 +76,7 @@ class Root:
                                           text=True).stdout + "\n")
 
     def copy(self, name):
-        """Copies a file or link of this machine to the same place."""
+        """Copies a file or link of this machine to the same path in the root file system."""
         if LEFT_OUT.search(name) or (os.path.isdir(name) and not os.path.islink(name)) or not os.path.lexists(name):
             return
         place = self.path + name
@@ -85,7 +85,7 @@ class Root:
             shutil.copy2(name, place, follow_symlinks=False)
 
     def files(self):
-        """The installed files, each with its size or target, without dpkg's notes and without data of
+        """Returns the installed files, each with its size or target, without dpkg's notes and without data of
         programs."""
         found = {}
         for folder, folders, names in os.walk(self.path):
@@ -97,7 +97,7 @@ class Root:
         return found
 
     def outside(self, *command):
-        """Runs a program of the machine, as root of the namespace."""
+        """Runs a program of this machine, outside the root file system, as root of the namespace."""
         return Result(subprocess.run([*self.enter, *command], capture_output=True, text=True, check=False))
 
     def run(self, *command, folder="/", **environment):

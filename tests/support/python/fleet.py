@@ -18,7 +18,7 @@ SWEPT_S = LEASE_MS / 1000 + 0.5
 
 
 def zipped(name, text):
-    """An archive with one file; always the same bytes."""
+    """Returns an archive with one file. Equal arguments give equal bytes."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr(zipfile.ZipInfo(name), text)
@@ -26,9 +26,9 @@ def zipped(name, text):
 
 
 def repositories(folder, count=3, seed=0, is_full=False):
-    """Makes repositories. Each has some secrets of its own, one secret that all share, and contents without secrets. Full ones also have a
-    secret that a mark allows, one that a mark allows in one of two places, and one in an archive, which every scan reads again. Returns their
-    paths."""
+    """Makes repositories, and returns their paths. Each has some secrets that only it has, one secret that all share, and contents
+    without secrets. With is_full, each also has a secret that a mark allows, a secret that a mark allows in one of two places, and a secret in
+    an archive, which every scan reads again."""
     paths = []
     for i in range(count):
         repo = Repo(os.path.join(folder, f"repo{i}"))
@@ -56,7 +56,7 @@ def repositories(folder, count=3, seed=0, is_full=False):
 
 
 def large(path, blobs=6000, seed=0):
-    """A repository with so many contents that its scan is stored in parts. Every thousandth has a secret."""
+    """Makes a repository with so many contents that its scan is stored in parts. Every thousandth content has a secret."""
     repo = Repo(path)
     stream = ["commit refs/heads/main\ncommitter Cy <cy@example.org> 1700000000 +0100\ndata 5\nlarge\n"]
     for i in range(blobs):
@@ -68,7 +68,7 @@ def large(path, blobs=6000, seed=0):
 
 
 def places(report):
-    """Lists the occurrences of each finding, without those that a mark allows, because a scan does not list them. Findings are compared
+    """Lists the occurrences of each finding, without those that a mark allows, because a scan does not list these. Findings are compared
     by their occurrences, because their ids have different keys."""
     found = (sorted((finding["rule"], place["repo"], place["object"], place["path"] or "", place["line"], place["column"])
                     for place in finding["occurrences"] if not place.get("allowed")) for finding in report["findings"])
@@ -76,14 +76,14 @@ def places(report):
 
 
 def scanned(paths, *options):
-    """The findings of an undisturbed scan."""
+    """Returns the findings of an undisturbed scan."""
     result = run("scan", "--no-repo-config", "--format", "json", "--occurrences", "all", *options, *paths)
     holds(result.status in (0, 1), result)
     return places(json.loads(result.out))
 
 
 class Fleet:
-    """One cluster, and the verbs on it."""
+    """A cluster, and methods that run verbs of the program on it."""
 
     def __init__(self, urls=None):
         self.urls = urls or f"rocksdb:{os.getcwd()}/store"
@@ -106,7 +106,7 @@ class Fleet:
                                 text=True, env={**os.environ, **(env or {})})
 
     def work(self, *options, env=None):
-        """A worker that ends when nothing is left."""
+        """Runs a worker that ends when no work is left."""
         worker = self.start("--once", "--jobs", "2", *options, env=env)
         out, err = worker.communicate(timeout=120)
         return worker.returncode, out, err
@@ -122,17 +122,17 @@ class Fleet:
         equal(self.ok("store", "scan", "0x006677"), "")
 
     def findings(self):
-        """The visible findings, in the form of `scanned`."""
+        """Returns the visible findings, in the form that `scanned` returns."""
         return places(json.loads(self.ok("findings", "export", "--format", "json", "--confidence", "low")))
 
     def every_place(self):
-        """All visible occurrences, including those that marks allow, with the id of their finding."""
+        """Returns all visible occurrences, including those that marks allow, with the id of their finding."""
         report = json.loads(self.ok("findings", "export", "--format", "json", "--confidence", "low", "--state", "all"))
         return sorted((finding["id"], finding["rule"], place["repo"], place["object"], place["path"] or "", place["line"], place["column"],
                        place.get("allowed", False)) for finding in report["findings"] for place in finding["occurrences"])
 
     def look(self, program, number, paths):
-        """What fleet_look says about the run: tests/driver/crew/look.c."""
+        """Returns what fleet_look (tests/driver/crew/look.c) reports about the run."""
         done = subprocess.run([program, self.urls, str(number), *paths], check=True, stdout=subprocess.PIPE, text=True)
         seen = json.loads(done.stdout)
         seen["places"] = sorted((one["id"], one["rule"], one["repo"], one["object"], one["path"], one["line"], one["column"], one["allowed"])
@@ -144,7 +144,7 @@ servers = []
 
 
 def new_fleet(engine, number=1):
-    """Two stores: directories, or databases on two servers that all tests share."""
+    """Makes a fleet over two stores: directories, or databases on two servers that all tests share."""
     if engine == "rocksdb":
         return Fleet(",".join(f"rocksdb:{os.getcwd()}/store{number}{name}" for name in "ab"))
     if not servers:
@@ -156,7 +156,7 @@ def new_fleet(engine, number=1):
 
 
 def events(path):
-    """The log of a worker that may be writing it: without a line that is not complete."""
+    """Returns the events in the log of a worker. A worker may still write the log, so an incomplete last line is left out."""
     if not os.path.exists(path):
         return []
     with open(path) as file:

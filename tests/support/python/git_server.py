@@ -5,7 +5,7 @@ slow, wrong or hostile. The first part of a path says how it answers:
     /auth/NAME     asks for USER and PASSWORD         /gone/NAME      404
     /limited/NAME  429 with Retry-After, once         /denied/NAME    403
     /throttled/N   429 with Retry-After, always       /broken/NAME    503
-    /hang/NAME     does not answer                    /trickle/NAME   a byte at a time, without an end
+    /hang/NAME     does not answer                    /trickle/NAME   one byte at a time, without an end
     /endless/NAME  a pack without an end              /cut/NAME       half a pack
     /tofile/NAME   redirects to file://               /toext/NAME     redirects to ext::, a command
     /bomb/NAME     a small pack with a huge object    /dumb/NAME      a server without git: one request for each object
@@ -30,7 +30,7 @@ STATUS = {"gone": 404, "denied": 403, "broken": 503, "unlawful": 451, "late": 40
 
 
 def make_certificates(folder):
-    """An authority, and a certificate of it for localhost."""
+    """Makes a test authority, and a certificate that it issues for localhost."""
     os.makedirs(folder, exist_ok=True)
 
     def openssl(*words):
@@ -52,7 +52,7 @@ def packet(text):
 
 
 def pack_pieces():
-    """A pack without an end: contents of random bytes."""
+    """Yields the pieces of a pack without an end: contents of random bytes."""
     source = random.Random(1)
     yield b"PACK" + struct.pack(">II", 2, 1000000)
     while True:
@@ -69,7 +69,7 @@ BOMB = 96 << 20
 
 
 def bomb_pieces():
-    """A pack with one tree of zeros, a thousandth of its size."""
+    """Yields the pieces of a pack with one tree of zeros. The pack is a thousandth of the size of the tree."""
     size, head = BOMB >> 4, [0x20 | BOMB & 15]
     while size:
         head[-1] |= 0x80
@@ -97,7 +97,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def backend(self, path, body):
-        """What git http-backend answers: status, headers, body."""
+        """Returns what git http-backend answers: status, headers, body."""
         path, _, query = path.partition("?")
         environment = {**os.environ, "GIT_PROJECT_ROOT": self.server.root, "GIT_HTTP_EXPORT_ALL": "1", "PATH_INFO": path,
                        "QUERY_STRING": query, "REQUEST_METHOD": self.command, "CONTENT_LENGTH": str(len(body)),
@@ -112,7 +112,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return status, [one for one in headers if one[0] != "Status"], content
 
     def stream(self, pieces):
-        """Band 1 of a pack, in the answer to a fetch."""
+        """Sends the pieces of a pack on band 1, as the answer to a fetch."""
         self.send_response(200)
         self.send_header("Content-Type", "application/x-git-upload-pack-result")
         self.send_header("Connection", "close")
@@ -124,7 +124,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.wfile.write(packet(b"\x01" + piece[at:at + 60000]))
 
     def send_file(self, path):
-        """Without git on the server, and slowly."""
+        """Sends a file as a server without git does, and slowly."""
         if "/objects/" in path:
             time.sleep(0.05)
         try:
@@ -202,7 +202,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
-    instead = None  # how to answer, whatever the path says
+    instead = None  # if set, how to answer every request, whatever its path
 
     def handle_error(self, request, client_address):
         pass
@@ -220,7 +220,7 @@ class GitServer:
         self.host = f"localhost:{self.server.server_port}"
         self.url = self.server.url = f"https://{self.host}"
         self.server.root = os.path.abspath(root)
-        self.server.asked = self.asked = []  # how, name and time of every request
+        self.server.asked = self.asked = []  # for every request: how it was answered, the name and the time
         self.server.is_over = self.server.was_limited = False
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
 

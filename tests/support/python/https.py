@@ -17,9 +17,9 @@ subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_para
 
 
 class Answering(http.server.BaseHTTPRequestHandler):
-    """A subclass answers with say(); nothing is logged."""
+    """A handler of requests, which logs nothing. A subclass answers with say()."""
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # the body follows the headers at once
+    disable_nagle_algorithm = True  # sends the body at once after the headers
 
     def log_message(self, *_):
         pass
@@ -52,14 +52,14 @@ class Answering(http.server.BaseHTTPRequestHandler):
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serves inside a `with` block. `asked` has the requests."""
+    """Serves inside a `with` block. `asked` has the requests that were received."""
     daemon_threads = True
 
     def __init__(self, answering):
         super().__init__(("127.0.0.1", 0), answering)
         self.asked = []
 
-    def handle_error(self, *_):  # clients may leave early
+    def handle_error(self, *_):  # ignore clients that close the connection early
         pass
 
     def __enter__(self):
@@ -75,5 +75,5 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 def without_proxy():
-    """The environment without proxies."""
+    """Returns the environment without its settings of proxies."""
     return {k: v for k, v in os.environ.items() if k.lower() not in ("https_proxy", "all_proxy")}

@@ -1,4 +1,4 @@
-"""Writes packs by hand: any bytes under any id."""
+"""Writes packs that may be invalid: any bytes under any id."""
 import hashlib
 import os
 import struct
@@ -6,7 +6,7 @@ import zlib
 
 
 def write_pack(folder, entries):
-    """Entries are (id, bytes in the pack). The index matches the pack, even if its entries are invalid."""
+    """Writes a pack and its index. Each entry is (id, bytes in the pack). The index matches the pack, even if entries are invalid."""
     body, rows = b"PACK" + struct.pack(">II", 2, len(entries)), []
     for oid, raw in entries:
         rows.append((oid, zlib.crc32(raw), len(body)))

@@ -7,7 +7,7 @@
         with server.standby() as standby:
             standby.sql("postgres", "SELECT pg_wal_replay_pause()")
 
-The server that the package itself may have started is never touched. Every server ends with this process, however that
+A server that the package itself has started is never touched. Every server ends with this process, however the process
 ends.
 """
 import atexit
@@ -24,7 +24,7 @@ import tempfile
 import time
 
 USER = "turnstone"
-LOCKED_USER = "locked"  # this user must give the password that a test sets
+LOCKED_USER = "locked"  # the user that needs the password that a test sets
 _PR_SET_PDEATHSIG = 1
 _template = None
 
@@ -37,7 +37,7 @@ def _binaries():
 
 
 def _server_user():
-    """The server refuses to run as root."""
+    """Returns the options that run a program as another user if this user is root. The server refuses to run as root."""
     if os.geteuid() != 0:
         return {}
     for name in ("postgres", "nobody"):
@@ -65,7 +65,7 @@ def _end_with_parent():
 
 
 def _make_template():
-    """initdb takes most of a second, so it runs once, and the result is copied for each server."""
+    """Runs initdb once. It takes most of a second, so its result is copied for each server."""
     global _template
     if _template:
         return _template
@@ -111,7 +111,7 @@ class Server:
         self.resume()
 
     def standby(self):
-        """Another server that streams from this one and can be read. It reports every second how much it has
+        """Returns a standby, which streams from this server and can be read. It reports every second how much it has
         replayed."""
         other = Server.__new__(Server)
         Server._count += 1
@@ -132,12 +132,12 @@ class Server:
         self.stop()
 
     def configure(self, settings):
-        """The new settings apply from the next start."""
+        """Changes the settings. They apply from the next start."""
         with open(os.path.join(self.folder, "postgresql.conf"), "a") as file:
             file.write(settings + "\n")
 
     def start(self):
-        """Starts the server with its existing files, without waiting for it. It ends with the thread that has started it."""
+        """Starts the server with its existing files, without waiting until it answers. The server ends with the thread that has started it."""
         with open(self.folder + ".log", "a") as log:
             self.process = subprocess.Popen([os.path.join(_binaries(), "postgres"), "-D", self.folder], cwd="/",
                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -159,7 +159,7 @@ class Server:
             raise RuntimeError("the PostgreSQL server did not start:\n" + log.read())
 
     def kill(self):
-        """Ends all its processes at once, as a crash would (-m immediate)."""
+        """Ends all processes of the server at once, as a crash would (-m immediate)."""
         if self.process and self.process.poll() is None:
             self.process.send_signal(signal.SIGQUIT)
             self.process.wait()
@@ -178,7 +178,7 @@ class Server:
                               capture_output=True, text=True)
 
     def sql(self, database, sql):
-        """What psql prints, without headings, as the administrator."""
+        """Runs SQL as the administrator. Returns what psql prints, without headings."""
         done = self._psql(database, sql)
         if done.returncode != 0:
             raise AssertionError(f"{sql}: {done.stderr}")
@@ -199,7 +199,7 @@ def client(name, server, *words, stdin=None):
 
 
 class Pair:
-    """A primary and its synchronous standby, as one store: what is committed is on both."""
+    """A primary and its synchronous standby, as one store: every commit is on both servers."""
 
     def __init__(self, **options):
         self.primary = Server(**options)
@@ -214,7 +214,7 @@ class Pair:
         return f"postgresql://{USER}@{hosts}/{database}"
 
     def fail_over(self):
-        """The primary dies, and the standby takes its place."""
+        """Kills the primary, and promotes the standby in its place."""
         self.primary.kill()
         self.standby.sql("postgres", "SELECT pg_promote()")
         self.kill, self.start, self.wait = self.standby.kill, self.standby.start, self.standby.wait

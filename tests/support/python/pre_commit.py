@@ -11,7 +11,7 @@ OF_THE_HOOKS = (".pre-commit-hooks.yaml", "pyproject.toml", "CMakeLists.txt", "p
 
 
 class PreCommit:
-    """A repository that uses one of the hooks, as its own configuration says."""
+    """A repository that uses one of the hooks, as the configuration in the repository says."""
 
     def __init__(self, hook, **environment):
         hooks = Repo("hooks")
@@ -39,7 +39,7 @@ class PreCommit:
 
 
 def refuses_secrets(pre_commit, token):
-    """Checks the hook in commits, and on all files with --all-files."""
+    """Checks that the hook refuses a secret in a commit, and in all files with --all-files."""
     repo = pre_commit.repo
     repo.write("a.txt", f"{token(1)}\n")
     done = pre_commit.commit()

@@ -1,4 +1,4 @@
-"""Running the program under test, which is the first argument of the test."""
+"""Runs the program under test, whose path is the first argument of the test."""
 import atexit
 import os
 import shutil
@@ -27,14 +27,14 @@ class Result:
 
 
 def without_state(arguments):
-    """Scans use no state of earlier scans, except in tests of that state."""
+    """Returns the arguments with --no-state where a scan would use the state of earlier scans, except in tests of that state."""
     is_scan = arguments[:1] in (("scan",), ("baseline",))
     says = any(one in ("--state", "--no-state", "--help") or one.startswith("--state=") for one in arguments)
     return (arguments[0], "--no-state", *arguments[1:]) if is_scan and not says else arguments
 
 
 def run(*arguments, stdin="", env=None, **options):
-    """Variables in env are added; None removes one."""
+    """Runs the program. Variables in `env` are added to the environment; the value None removes a variable."""
     arguments = without_state(arguments)
     environment = dict(os.environ)
     for name, value in (env or {}).items():
@@ -47,14 +47,14 @@ def run(*arguments, stdin="", env=None, **options):
 
 
 def answers(expected, *arguments, **options):
-    """The program succeeds, prints exactly this text, and nothing on standard error."""
+    """Expects that the program succeeds, prints exactly this text, and prints nothing on standard error."""
     result = run(*arguments, **options)
     if (result.status, result.out, result.err) != (0, expected, ""):
         raise AssertionError(f"{arguments}: expected {expected!r}, found {result}")
 
 
 def complains(status, expected, *arguments, **options):
-    """The program ends with this status and one line on standard error that has all the expected parts."""
+    """Expects that the program ends with this status and prints one line on standard error that has all the expected parts."""
     result = run(*arguments, **options)
     parts = [expected] if isinstance(expected, str) else expected
     one_line = result.err.startswith("turnstone: ") and result.err.count("\n") == 1 and result.err.endswith("\n")
@@ -64,7 +64,7 @@ def complains(status, expected, *arguments, **options):
 
 
 def peak_kib(*arguments, **options):
-    """The program's maximum of memory without mapped files, from frequent samples; and its status."""
+    """Returns the maximum of the program's memory without mapped files, from frequent samples, and the program's status."""
     child = subprocess.Popen([PROGRAM, *without_state(arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
     peak = 0
     while child.poll() is None:

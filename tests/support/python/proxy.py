@@ -1,6 +1,6 @@
 """A proxy in front of a server on this machine. It loses replies: the server carries out the request, but the
 proxy ends the connection instead of passing the answer to the client. It can also lose requests: a request
-that contains a given word does not arrive, and the proxy ends the connection."""
+that contains a given word is not passed to the server, and the proxy ends the connection."""
 import selectors
 import socket
 import threading
@@ -8,14 +8,14 @@ import threading
 
 class Proxy:
     def __init__(self, server_port, lose_one_in=None, spared=200, swallow=None):
-        """Loses every n-th piece that the server sends, except the first ones, because opening stores and
+        """Loses every n-th piece that the server sends, except the first `spared` pieces, because opening stores and
         reading them is not repeated. Of the pieces that the client sends, loses those that contain the bytes
         `swallow`."""
         self.server_port, self.lose_one_in, self.spared, self.swallow = server_port, lose_one_in, spared, swallow
         self.pieces = self.lost = 0
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.listener.getsockname()[1]
-        self.peers = {}  # socket: (the other one, whether this one is the server's)
+        self.peers = {}  # for each socket: (the other side's socket, whether this socket is the server's)
         self.events = selectors.DefaultSelector()
         self.ending, self.awake = socket.socketpair()
         self.events.register(self.listener, selectors.EVENT_READ)

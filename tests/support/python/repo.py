@@ -17,13 +17,13 @@ ENVIRONMENT = {
 
 
 def made_up(count, seed):
-    """Characters that look random; the seed determines them."""
+    """Returns characters that look random. The seed determines the characters."""
     random_one = random.Random(f"characters {seed}")
     return "".join(random_one.choice(ALPHABET) for _ in range(count))
 
 
 def github_token(seed=0, kind="p"):
-    """A token with a correct checksum."""
+    """Returns a token of GitHub with a correct checksum."""
     body = made_up(30, f"github {seed}")
     value, check = zlib.crc32(body.encode()), ""
     for _ in range(6):
@@ -33,7 +33,7 @@ def github_token(seed=0, kind="p"):
 
 
 def private_key(seed=0, lines=12):
-    """A key of several lines."""
+    """Returns a private key of several lines."""
     body = "".join(made_up(64, f"key {seed} {i}") + "\n" for i in range(lines))
     dashes = "-" * 5
     return f"{dashes}BEGIN RSA PRIVATE KEY{dashes}\n{body}{dashes}END RSA PRIVATE KEY{dashes}\n"
@@ -50,7 +50,7 @@ class Repo:
 
     @classmethod
     def at(cls, path, clock=1800000000):
-        """An existing repository; its next commits are later than all earlier ones."""
+        """Returns an existing repository. Its next commits have later times than all existing commits."""
         repo = cls.__new__(cls)
         repo.path, repo.clock = path, clock
         return repo
@@ -76,7 +76,7 @@ class Repo:
         os.unlink(os.path.join(os.fsencode(self.path), os.fsencode(name)))
 
     def commit(self, message="change"):
-        """Commits all files. Returns the commit."""
+        """Commits all files. Returns the id of the commit."""
         self.clock += 60
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "-F", "-", stdin=message)

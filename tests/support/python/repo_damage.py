@@ -1,8 +1,8 @@
 """Damages one file or folder below a .git folder at random. The same random numbers cause the same damage.
 
 Most kinds of damage are functions of random numbers, a file and all files. Such a function changes the file and returns
-what it did, or None if it cannot change the file. Some keep the checksums correct, so that only reading finds the
-damage.
+what it did, or None if it cannot change the file. Some functions keep the checksums correct, so that only reading finds
+the damage.
 """
 import hashlib
 import os
@@ -12,7 +12,7 @@ import socket
 import struct
 import zlib
 
-FORGED = "its checksum in the index"  # so that only the id shows the damage
+FORGED = "its checksum in the index"  # forged, so that only the id shows the damage
 
 GENERIC, TEXT, PACK, INDEX, LOOSE, REF, CONFIG = [], [], [], [], [], [], []
 
@@ -31,7 +31,7 @@ def read(path):
 
 
 def write(path, content):
-    """Makes a new file, because git's object files are read-only, and links must not be followed."""
+    """Replaces a file by a new file, because git's object files are read-only, and links must not be followed."""
     os.unlink(path)
     with open(path, "wb") as file:
         file.write(content)
@@ -125,7 +125,7 @@ def remove(rng, path, files):
 
 @kind(GENERIC)
 def swap(rng, path, files):
-    """Replaces the file with a copy of another file of the same kind, or exchanges the two."""
+    """Replaces the file with a copy of another file of the same kind, or exchanges the two files."""
     others = [one for one in files if group_of(one) == group_of(path) and one != path]
     if not others:
         return None
@@ -273,12 +273,12 @@ def hash_of(size):
 
 
 def id_size(path, files):
-    """Detects the hash from the names of loose objects, packs or refs: those of sha256 are longer."""
+    """Detects the hash from the names of loose objects, packs or refs: names of sha256 are longer."""
     return 32 if re.search(r"pack-[0-9a-f]{64}", path) else 20
 
 
 def mend(rng, pack, index, content, row, end):
-    """Updates some of the checksums for the contents of a damaged pack."""
+    """Corrects some of the checksums of a damaged pack, so that they match its damaged contents."""
     said = []
     if rng.random() < 0.7:
         row[1] = zlib.crc32(bytes(content[row[2]:end])) & 0xffffffff
@@ -294,7 +294,7 @@ def mend(rng, pack, index, content, row, end):
 
 
 def entry_head(content, at):
-    """Returns where the size ends, the type and the size."""
+    """Reads the head of a pack entry. Returns the position after the head, the type and the size."""
     byte = content[at]
     kind_of, size, shift = byte >> 4 & 7, byte & 15, 4
     while byte & 128:
@@ -525,7 +525,7 @@ def config_line(rng, path, files):
     return f"with {line!r}"
 
 
-# ---- which file, and which of these ----
+# ---- which file, and which kind of damage ----
 
 
 GROUPS = (
@@ -550,13 +550,13 @@ def group_of(path):
 
 
 def is_inside(inside):
-    """Files of a repository, not of its work tree, without files that only people and git's hooks use."""
+    """Whether a path is a file of a repository. Leaves out the work tree, and files that only people and git's hooks use."""
     is_git = "/.git/" in inside or inside.endswith("/.git") or re.match(r"/[^/]*/(objects|refs|info|HEAD|packed-refs|config)", inside)
     return is_git and not re.search(r"/hooks(/|$)|/description$|/COMMIT_EDITMSG$", inside)
 
 
 def below(folder):
-    """Files and folders of the repositories in a folder, without work trees."""
+    """Returns the files and the folders of the repositories in a folder, without their work trees."""
     files, folders = [], []
     for at, inner, names in os.walk(folder):
         inner.sort()
@@ -565,7 +565,7 @@ def below(folder):
     return [[path for path in some if is_inside(path[len(folder):])] for some in (files, folders)]
 
 
-# ---- folders, and files that were not there ----
+# ---- folders, and new files ----
 
 
 def folder_damage(rng, folders):

@@ -1,7 +1,7 @@
 """Repositories with random damage: checks that a scan reads everything that git reaches, or reports that it does not.
 
 For each mutant, git lists what its refs reach and reads it. A scan is wrong if it claims to be complete (status 0 or 1)
-without the token of an object that git reads. It is also wrong if it claims so while git reports a loss: 'rev-list'
+without the token of an object that git reads. It is also wrong if it claims to be complete while git reports a loss: 'rev-list'
 fails, a ref is broken, an object that it reaches cannot be read, or 'fsck' says that such an object is not what its id
 says.
 
@@ -15,7 +15,7 @@ These complaints of git are not a loss, and a complete scan is correct neverthel
   find;
 - settings that git does not understand and that say nothing about objects or refs, and files of other work trees that only git wants;
 - a tree or blob that was forged together with the checksum in its index: docs/decisions/0010-what-is-verified.md says why. Mutants
-  that have one are scanned with --full, which finds it.
+  with such a tree or blob are scanned with --full, which finds it.
 """
 import os
 import random
@@ -30,7 +30,7 @@ from repo_shapes import PARTIAL, RULES, SHAPES, TOKEN
 CLEAN, FINDINGS, USAGE, INCOMPLETE = 0, 1, 2, 4
 SCAN_SECONDS, GIT_SECONDS = 60, 20
 ID = re.compile(rb"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
-# Without files that only make git faster; packs and their indexes are authoritative.
+# Git reads without files that only make it faster, because packs and their indexes are authoritative.
 PLAIN = ("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false", "-c", "pack.useBitmaps=false",
          "-c", "advice.graftFileDeprecated=false")
 
@@ -103,7 +103,7 @@ class Hunt:
 
     def __init__(self, program, folder):
         self.program, self.folder = program, os.path.abspath(folder)
-        self.work = os.path.join(self.folder, "work")  # always the same place: some files of git have absolute paths
+        self.work = os.path.join(self.folder, "work")  # the same path for all mutants, because some files of git have absolute paths
         self.targets, self.whole = {}, {}
         self.rules = os.path.join(self.folder, "rules.yml")
         os.makedirs(self.folder, exist_ok=True)
@@ -111,7 +111,7 @@ class Hunt:
             file.write(RULES)
 
     def base(self, shape):
-        """The undamaged repository, made once and kept next to the mutants."""
+        """Returns the undamaged repository of a shape. It is made once, and kept next to the mutants."""
         kept = os.path.join(self.folder, "kept", shape)
         if shape not in self.targets:
             shutil.rmtree(self.work, ignore_errors=True)
@@ -179,7 +179,7 @@ class Hunt:
         return f"status {told.status}, and git lost {losses[:5]}" if losses else None
 
     def run_one(self, seed, number):
-        """The error of a mutant as text for people; None if there is none."""
+        """Scans one mutant. Returns the error of the scan as text for people; None if the scan is correct."""
         shape, target, said = self.mutant(seed, number)
         if not said:
             return None

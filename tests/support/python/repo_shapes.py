@@ -32,7 +32,7 @@ def shape(function):
 
 
 def fresh(path, *options):
-    """A new repository without sample hooks and other files of the template, because mutants are copied often."""
+    """Makes a repository without sample hooks and other files of the template, because mutants are copied often."""
     repo = Repo(path, "--template=", *options)
     git_dir = path if "--bare" in options else os.path.join(path, ".git")
     os.makedirs(os.path.join(git_dir, "info"), exist_ok=True)
@@ -44,7 +44,7 @@ def token(seed):
 
 
 def text(name, version):
-    """Versions of a file differ in one line and in their token, so that git stores them as deltas."""
+    """Returns a version of a file. Versions differ only in one line and in their token, so git stores them as deltas."""
     lines = [f"{name} line {i} {made_up(20, (name, i))}" for i in range(24)]
     lines[version % 24] = f"changed in version {version} {made_up(8, (name, version, 'v'))}"
     lines.insert(12, f"key = {token((name, version))}")
@@ -66,7 +66,7 @@ class History:
         self.lines.append(f"{role} A <a@example.org> {self.repo.clock} +0100\n".encode())
 
     def commit(self, ref, message, files, parents=()):
-        """Makes a commit on top of the ref, or of the first parent. Returns a mark."""
+        """Makes a commit on top of the ref, or of the first parent. Returns the commit's mark for git fast-import."""
         self.marks += 1
         self.lines.append(f"commit {ref}\nmark :{self.marks}\n".encode())
         self.who("committer")
@@ -104,7 +104,7 @@ class History:
 
 
 def grow(repo, first, count, history=None, files=3):
-    """Adds this many commits; each changes a file or two and has a token in its message."""
+    """Adds `count` commits. Each changes one or two files, and has a token in its message."""
     one = history or History(repo)
     for version in range(first, first + count):
         changed = {f"d{i}/f{i}.txt": text(f"f{i}", version) for i in range(files)
@@ -117,7 +117,7 @@ def grow(repo, first, count, history=None, files=3):
 
 
 def add_refs(repo):
-    """Tags of all kinds, notes, a stash, a side branch that is merged, and symbolic refs."""
+    """Adds tags of all kinds, notes, a stash, a side branch that is merged, and symbolic refs."""
     one = History(repo)
     main = "refs/heads/main"
     before = one.commit(main, f"before\n\n{token('before')}\n", {"before.txt": text("before", 0)}, [main + "^0"])
@@ -196,7 +196,7 @@ def midx(path):
 
 @shape
 def copies(path):
-    """Every object in two packs, and some loose, too."""
+    """Every object is in two packs, and some objects are loose, too."""
     repo = fresh(path)
     grow(repo, 0, 3)
     add_refs(repo)
@@ -209,7 +209,7 @@ def copies(path):
 
 @shape
 def large(path):
-    """Blobs that a scan with little memory sees in parts: one in a pack with a delta of it, one loose."""
+    """Blobs that a scan with little memory sees in parts: one blob in a pack, with a delta of this blob, and one loose blob."""
     repo = fresh(path)
     history = History(repo)
     grow(repo, 0, 2, history)
@@ -274,7 +274,7 @@ def work_trees(path):
 
 @shape
 def linked_tree(path):
-    """The linked work tree is scanned."""
+    """A repository with a linked work tree, which is scanned."""
     with_work_trees(path)
     return path + "-linked"
 
@@ -292,7 +292,7 @@ def shallow(path):
 
 @shape
 def bare(path):
-    """A mirror: packed refs, a pack that is kept, and a description."""
+    """A bare repository, as git clone --mirror makes it: with packed refs and a single pack."""
     origin = fresh(path + "-origin")
     grow(origin, 0, 4)
     add_refs(origin)
@@ -316,7 +316,7 @@ def sha256(path):
 
 @shape
 def promised(path):
-    """A partial clone that lacks nothing: its pack has a .promisor file."""
+    """A partial clone whose pack has a .promisor file, but no object is missing."""
     repo = fresh(path)
     grow(repo, 0, 3)
     repo.git("-c", "pack.threads=1", "repack", "-adfq")
@@ -334,7 +334,7 @@ def promised(path):
 
 @shape
 def lacking(path):
-    """A partial clone without blobs, and with later commits."""
+    """A partial clone without blobs, except those of later commits."""
     origin = fresh(path + "-origin")
     grow(origin, 0, 3)
     add_refs(origin)
@@ -352,7 +352,7 @@ def lacking(path):
 
 @shape
 def replaced(path):
-    """Other parents by a graft, other contents by replace refs."""
+    """A graft changes the parents of a commit, and a replace ref replaces another commit."""
     repo = fresh(path)
     grow(repo, 0, 3)
     add_refs(repo)

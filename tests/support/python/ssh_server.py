@@ -11,7 +11,7 @@ SSHD = shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 
 class SshServer:
-    """Use it with `with`. `key` may log in, `other_key` may not."""
+    """A server for a `with` block. `key` may log in, `other_key` may not."""
 
     def __init__(self, folder="ssh", banner="", hangs=False):
         if SSHD is None or shutil.which("ssh") is None:

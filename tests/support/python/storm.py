@@ -18,12 +18,12 @@ from tap import holds
 
 LEASE_MS = 3000
 PART_MS = 10  # a scan of one of the large repositories has several parts
-COMMIT_BYTES = 4096  # of a commit that adds a file
-RUNS = 2  # that may be active
+COMMIT_BYTES = 4096  # size of a commit that adds a file
+RUNS = 2  # maximum number of active runs
 WORKERS = 4
 # One worker is spared for this number of kills: otherwise, on a busy machine, none lives long enough to begin a scan.
 SPARED_KILLS = 20
-# What the server answers for these, and the reason for which they must be parked.
+# For each of these repositories of the server, the reason for which its target must be parked.
 PLANTED = {"gone": "not_found", "denied": "permission_denied", "moved": "moved"}
 
 
@@ -33,11 +33,11 @@ def git(path, *words, stdin=None):
 
 
 class Origin:
-    """A bare repository that people change while it is scanned. The random source decides how."""
+    """A bare repository that people change while it is scanned. The random source decides how they change it."""
 
     def __init__(self, path, seed, files=8):
         self.path, self.seed, self.version = path, seed, 0
-        self.again = 0  # how often scans may have to read all of it again
+        self.again = 0  # how often scans may have to read the whole repository again
         subprocess.run(["git", "init", "-q", "--bare", "-b", "main", path], check=True, env={**os.environ, **ENVIRONMENT})
         self.commit({f"src/f{i}.txt": self.text(i, files) for i in range(files)}, start=True)
         self.commit({"shared.env": f"A=1\nTOKEN={github_token('shared')}\n", "own.py": f"token = '{github_token(seed)}'\n"})
@@ -56,20 +56,20 @@ class Origin:
         holds(done.returncode == 0, done.stderr)
 
     def change(self, source):
-        """A commit with or without a secret, a force-push to an earlier commit, or a branch that comes or goes."""
+        """Makes one change: a commit with or without a secret, a force-push to an earlier commit, a new branch, or the deletion of a branch."""
         kind = source.choice(("secret", "secret", "plain", "force", "force", "branch"))
         if kind == "secret":
             self.commit({f"late{self.version}.env": f"TOKEN={github_token(f'{self.seed} late {self.version}')}\n"})
         elif kind == "plain":
             self.commit({f"plain{self.version % 5}.txt": f"{self.seed} {self.version}\n"})
         elif kind == "force":
-            git(self.path, "update-ref", "refs/heads/main", f"refs/heads/main~{source.randint(1, 2)}")  # without such a commit git changes nothing
+            git(self.path, "update-ref", "refs/heads/main", f"refs/heads/main~{source.randint(1, 2)}")  # without that commit, git changes nothing
         elif git(self.path, "update-ref", "-d", "refs/heads/side").returncode != 0 or source.random() < 0.5:
             git(self.path, "update-ref", "refs/heads/side", "refs/heads/main")
         return kind
 
     def size(self):
-        """The bytes of all its objects."""
+        """Returns the size of all objects in bytes."""
         return sum(map(int, git(self.path, "cat-file", "--batch-all-objects", "--batch-check=%(objectsize)", "--unordered").stdout.split()))
 
 
@@ -94,7 +94,7 @@ class Storm:
             server.create(f"storm{i}")
         self.fleet = Fleet(",".join(server.url(f"storm{i}") for i, server in enumerate(self.servers)))
         self.workers = []
-        self.paused = {}  # for each paused process: the time at which it continues
+        self.paused = {}  # for each paused process: the time at which to continue it
         self.spared = None
         self.started = 0
         self.triaged = {}
@@ -128,7 +128,7 @@ class Storm:
                                     stdout=subprocess.DEVNULL, stderr=err, env=env)
 
     def crew(self):
-        """Replaces workers that have ended, and continues paused ones whose time has come."""
+        """Replaces workers that have ended, and continues paused workers when their pause has passed."""
         for worker in [one for one in self.workers if one.poll() is not None]:
             self.workers.remove(worker)
             self.paused.pop(worker, None)
@@ -172,7 +172,7 @@ class Storm:
         self.counts["failovers"] = 1
 
     def damage(self):
-        """A pack, its index or the list of refs of a mirror is cut, lost, or has wrong bytes."""
+        """Damages a mirror: truncates or removes a pack, its index or the list of refs, or writes wrong bytes into it."""
         names = sorted(glob.glob("mirrors/*/*.git/objects/pack/*") + glob.glob("mirrors/*/*.git/packed-refs"))
         if not names:
             return
@@ -187,12 +187,12 @@ class Storm:
                     file.seek(self.source.randrange(size))
                     file.write(bytes(64))
             else:
-                # The file is replaced and not truncated in place, because no disk error removes pages that a process has mapped.
+                # The file is replaced and not truncated in place, because no disk error removes pages of a file that a process has mapped.
                 with open(name, "rb") as file, open(name + ".cut", "wb") as other:
                     other.write(file.read(size // 2))
                 os.rename(name + ".cut", name)
         except OSError:
-            return  # a worker has just removed it
+            return  # a worker has just removed the file
         self.counts["damages"] += 1
         self.by_target[os.path.relpath(name, "mirrors").split("/")[1].split(".")[0]].again += RUNS
 
@@ -201,10 +201,10 @@ class Storm:
         kind = origin.change(self.source)
         self.counts["forced"] += kind == "force"
         self.counts["pushes"] += 1
-        origin.again += RUNS if kind in ("force", "branch") else 0  # old tips may be gone
+        origin.again += RUNS if kind in ("force", "branch") else 0  # old tips may no longer exist
 
     def fill_disk(self):
-        """One worker has a tiny disk for its mirrors; it must end by itself, or be ended, without parking anything."""
+        """Starts a worker with a tiny disk for its mirrors. The worker must end by itself, or be killed, without parking a target."""
         os.makedirs("full", exist_ok=True)
         mount = f"mount -t tmpfs -o size=64k tmpfs '{os.path.abspath('full')}' && exec \"$@\""
         options = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
@@ -215,7 +215,7 @@ class Storm:
         self.full = self.start_worker([*options, "sh", "-c", mount, "sh"], mirrors="full")
 
     def submit(self):
-        """Two runs may be active. The command may fail while a server is down; the next time it continues."""
+        """Submits a run, if fewer than RUNS are active. The command may fail while a server is down; the next call continues it."""
         active = [one for one in self.listed() if one["status"] in ("Active", "Initializing")]
         if len(active) >= RUNS and all(one["status"] == "Active" for one in active):
             return
@@ -261,7 +261,7 @@ class Storm:
         if hasattr(self.servers[0], "fail_over"):
             due[self.fail_over] = begun + seconds / 2
         self.submit()
-        # On a busy machine, no mirror may be damaged yet, no part stored, or the full disk not used; then the storm takes longer.
+        # On a busy machine, possibly no mirror was damaged yet, no part was stored, or the full disk was not used. Then the storm takes longer.
         while time.monotonic() < begun + seconds or (self.is_unfinished() and time.monotonic() < begun + 5 * seconds):
             self.crew()
             now = time.monotonic()
@@ -290,8 +290,8 @@ class Storm:
         self.workers = []
 
     def leases(self):
-        """The last event of each lease, with the most bytes that it has reported as read. A killed worker does not report those since
-        its last part."""
+        """Returns the last event of each lease, with the most bytes that the lease has reported as read. A killed worker does not report
+        the bytes since its last part."""
         found = {}
         for name in ["quiet.log", *glob.glob("logs/*")]:
             for one in [] if name.endswith(".err") else events(name):

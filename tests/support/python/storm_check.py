@@ -18,7 +18,7 @@ def scanned_report(paths):
 
 
 def nameless(report):
-    """Findings by their places; a repository is known by its name on the server."""
+    """Returns the findings by their places, with the name of the repository on the server instead of its address."""
     def name(repo):
         return os.path.basename(repo).removesuffix(".git")
     return sorted(sorted((rule, name(repo), *rest) for rule, repo, *rest in one) for one in places(report))
@@ -34,7 +34,8 @@ def listed(fleet):
 
 
 def rows(fleet):
-    """Rows that belong to one attempt: the kind, the target and the page of each, sorted. An extra attempt shows in the list."""
+    """Returns the rows that belong to attempts: the kind, the target and the page of each row, sorted. Rows of an extra attempt make the
+    list longer."""
     found = []
     for kind in "kowse":
         for line in fleet.ok("store", "scan", f"0x0066{ord(kind):02x}", "--json").splitlines():
@@ -67,7 +68,7 @@ def is_parked_as_planted(storm, number):
 
 
 def undisturbed(storm):
-    """Another cluster with other mirrors scans the same repositories once. Returns it, the bytes it read, and bytes per second."""
+    """Scans the same repositories once with another cluster and other mirrors. Returns this cluster, the bytes read, and bytes per second."""
     calm = Fleet(f"rocksdb:{os.getcwd()}/calm")
     calm.submit(1, "list")
     work(calm, "calm.log", "calm-mirrors")
@@ -78,7 +79,7 @@ def undisturbed(storm):
 
 def bytes_are_bounded(storm, read_once, per_second):
     """What is durable is not read again. Each active run reads a target at most once; an interrupted lease costs at most five seconds of
-    reading, and no more than its target has. Without the sizes of the targets the limit would be a hundred times higher, and always kept."""
+    reading, and no more than its target has. Without the sizes of the targets the limit would be a hundred times higher, and always met."""
     leases = storm.leases()
     read = sum(one["bytes_read"] for one in leases)
     lost = sum(one["event"] == "lost" for one in leases)
@@ -96,14 +97,14 @@ def bytes_are_bounded(storm, read_once, per_second):
 
 def check(storm):
     fleet, last = storm.fleet, storm.counts["runs"] + 1
-    work(fleet, "quiet.log", "mirrors", storm.plant)  # finish the work that the storm has left
-    if not any(storm.triaged.values()):  # on a slow machine there may have been no finding to decide about
+    work(fleet, "quiet.log", "mirrors", storm.plant)  # finish the remaining work of the storm
+    if not any(storm.triaged.values()):  # on a slow machine, the storm may have had no finding to decide about
         storm.triage()
         holds(any(storm.triaged.values()), "no decision")
     fleet.submit(last, "list")
     work(fleet, "quiet.log", "mirrors", storm.plant)
     time.sleep(LEASE_MS / 1000 + 0.5)
-    work(fleet, "quiet.log", "mirrors", storm.plant)  # only sweeping is left to do
+    work(fleet, "quiet.log", "mirrors", storm.plant)  # only a sweep is left to do
     for number in range(1, last + 1):
         is_parked_as_planted(storm, number)
     fleet.is_clean()

@@ -1,6 +1,6 @@
 """Tests in Python that print TAP: functions marked with @test run in their order, each in its own folder.
 
-TAP_ONLY=REGEX runs only tests whose names match, for their developers.
+TAP_ONLY=REGEX runs only the tests whose names match. It is for developers of tests.
 """
 import os
 import re
@@ -12,7 +12,7 @@ _tests = []
 
 
 class Skip(Exception):
-    """Raised by a test that cannot run here; the text says why."""
+    """A test raises this if it cannot run on this machine; the text says why."""
 
 
 def test(function):
@@ -39,7 +39,7 @@ def main():
             print(f"ok {number} - {name}")
         except Skip as why:
             print(f"ok {number} - {name} # SKIP {why}")
-        except Exception:  # a test may fail in any way
+        except Exception:  # a failure may be any exception
             failed += 1
             print(f"not ok {number} - {name}")
             print("".join("# " + line + "\n" for line in traceback.format_exc().splitlines()), end="")
