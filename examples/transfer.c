@@ -29,7 +29,7 @@ static int run(struct ts_coordinator *coordinator, const char *what, const struc
     return result.outcome == TS_TXN_COMMITTED || result.outcome == TS_TXN_COMMITTED_PENDING ? 0 : 1;
 }
 
-/* One coordinator is enough for a process and all its threads. */
+/* Makes the transfer. One coordinator is enough for a process and all its threads. */
 static int transfer(struct ts_cluster *cluster, const struct ts_txn_config *config) {
     struct ts_coordinator *coordinator;
     struct ts_txn_error_detail detail;

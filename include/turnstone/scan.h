@@ -105,8 +105,8 @@ enum ts_scan_limit {
     TS_SCAN_LIMIT_MEMORY_BYTES, /* memory besides mapped files; default: 1 GiB, at least 64 MiB */
     TS_SCAN_LIMIT_TIME_MS,      /* after this time the run ends as INCOMPLETE; default: no limit */
     TS_SCAN_LIMIT_JOBS,         /* threads, at most 256; default: the number of processors */
-    /* The highest ratio of unpacked size to size on disk. The scan of a repository stops when it exceeds this
-     * ratio and 1 GiB; default: 10,000. */
+    /* The highest ratio of unpacked size to size on disk. The scan of a repository stops when its objects
+     * exceed this ratio and 1 GiB; default: 10,000. */
     TS_SCAN_LIMIT_RATIO,
     TS_SCAN_LIMIT_OCCURRENCES,   /* occurrences listed for a finding; default: 100 */
     TS_SCAN_LIMIT_ARCHIVE_DEPTH, /* how deep nested archives are opened, at most 8; default: 3 */

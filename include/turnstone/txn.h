@@ -100,7 +100,7 @@ struct ts_txn_place {
 
 struct ts_txn_result {
     enum ts_txn_outcome outcome;
-    char sqlstate[6];            /* "00000", or one of section 1.4 of the specification */
+    char sqlstate[6];            /* "00000", or a code of section 1.4 of the specification */
     char id[TS_TXN_ID_SIZE];     /* id of the last attempt; empty without an attempt */
     bool global;                 /* the transaction has several stores */
     size_t op;                   /* index of the failed operation in the caller's list, or SIZE_MAX */

@@ -7,7 +7,7 @@
  *   retry_storm       all: no transaction was tried more often, or backed off longer, than the configuration allows
  *   responsive        faults: the longest answer took no longer than timeouts.total, and transactions commit
  *                     again at the end
- *   circuit_breaker   faults: it tripped when the store died, and is closed again
+ *   circuit_breaker   faults: the breaker tripped when the store died, and is closed again
  *   faults_injected   faults: existing ids were inserted and refused, replies were lost, a store died
  *   total_kept        bank: the total of the accounts has not changed
  */

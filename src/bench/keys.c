@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many numbers to try for each key of the pools. If a store's pool is still empty then, that is an error. */
+/* How many numbers to try for each key of the pools. A pool that is still empty after these tries is an
+ * error. */
 enum { TRIES_PER_KEY = 16 };
 
 static const struct ts_bytes prefix = TS_BYTES_INIT("bench/");

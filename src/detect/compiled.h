@@ -78,7 +78,8 @@ const struct detect_code *detect__code_get(struct detect_ready_rule *ready);
 struct detect_code *detect__code_new(const struct ts_rule *rule, struct ts_detect_error *ret_error);
 void detect__code_free(struct detect_code *code);
 
-/* Whether Vectorscan could not compile because memory ran out. It reports that like a mistake in the pattern. */
+/* Whether Vectorscan could not compile because memory ran out. Vectorscan reports lack of memory like a
+ * mistake in the pattern. */
 bool detect__engine_lacks_memory(const hs_compile_error_t *why);
 
 /* Checks that the pattern is bounded, within its reach, and in the subset that both engines support. Checks

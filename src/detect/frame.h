@@ -94,7 +94,7 @@ struct ts_scanner {
     pcre2_match_context *match_context;
     pcre2_jit_stack *jit_stack;
     detect_classify *classify;
-    size_t *searched_to; /* as in a frame, for each depth and rule */
+    size_t *searched_to; /* searched_to of all frames, for each depth and rule */
     struct detect_searched {
         uint32_t *rules; /* rules whose searched_to is not 0 */
         size_t count;

@@ -1,6 +1,6 @@
 /*
- * Names that patterns and anchors may use: {{start}}, {{escape}} and {{end}}. Reading a rule replaces them,
- * so that both engines and the analysis of patterns see plain regular expressions.
+ * Names that patterns and anchors may use: {{start}}, {{escape}} and {{end}}. Reading a rule replaces these
+ * names, so that both engines and the analysis of patterns see plain regular expressions.
  */
 #ifndef TS_DETECT_PATTERN_NAMES_H
 #define TS_DETECT_PATTERN_NAMES_H

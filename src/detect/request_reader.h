@@ -5,8 +5,8 @@
 #include "rule.h"
 #include "yaml_reader.h"
 
-/* Returns NULL if the node is NULL or has problems, which the reader has reported. Texts are in the reader's
- * arena. */
+/* Reads a request. Returns NULL if the node is NULL or has problems, which the reader has reported. Texts are
+ * in the arena of the reader. */
 const struct ts_rule_request *detect__request_read(struct detect_yaml *yaml, yaml_node_t *node);
 
 #endif

@@ -8,8 +8,8 @@
 /* Returns the list under `rules` in a document; NULL, with a count of 0, if there is none. */
 yaml_node_t *detect__rules_list(struct detect_yaml *yaml, yaml_node_t *root, size_t *ret_count);
 
-/* Returns false if the rule has problems, which the reader has reported; *ret_rule is then unchanged. Texts
- * are in the reader's arena. */
+/* Reads a rule. Returns false if the rule has problems, which the reader has reported; *ret_rule is then
+ * unchanged. Texts are in the arena of the reader. */
 bool detect__rule_read(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *ret_rule);
 
 /* Reads a text field without zero bytes. Returns "" if the field is wrong, or absent and optional. */

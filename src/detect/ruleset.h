@@ -49,7 +49,7 @@ bool ts_ruleset_add_file(struct ts_ruleset *set, const char *path, struct ts_det
 bool ts_ruleset_add_ready(struct ts_ruleset *set, const struct ts_rule *rules, size_t count,
                           struct ts_detect_error *ret_error);
 
-/* Returns NULL if the id is unknown. */
+/* Returns the rule with this id, or NULL if the id is unknown. */
 const struct ts_rule *ts_ruleset_find(const struct ts_ruleset *set, const char *id);
 
 /* Writes a digest of everything that decides which secrets the rules find, including their order. Names,

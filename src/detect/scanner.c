@@ -8,8 +8,8 @@
  *                                      landmarks
  *       without known landmarks        a zone for each changed span with the margin of the short rules, then
  *                                      a wider one for the few literals of the long rules
- *     decoded text                     a separate frame, one zone, all rules; drops matches that depend on too much
- *                                      of the input, so that the result does not depend on how it
+ *     decoded text                     a separate frame, one zone, all rules; drops matches that depend on too
+ *                                      much of the input, so that the result does not depend on how the input
  *                                      was cut
  *
  * A zone is processed in blocks, so that the bytes stay in the cache. Vectorscan finds gates, and each gate
@@ -401,8 +401,8 @@ static void look_at_gathered(struct ts_scanner *scanner) {
 
 /*
  * Finds gates around the changed spans. A call of Vectorscan costs as much as scanning some hundred bytes,
- * and there are many short spans. So their surroundings are gathered and scanned together. A false gate
- * across the seam of two pieces is harmless: the pattern that it starts does not match.
+ * and there are many short spans. So the surroundings of all spans are gathered and scanned together. A false
+ * gate across the seam of two pieces is harmless: the pattern that this gate starts does not match.
  */
 static void find_landmarks(struct ts_scanner *scanner, struct detect_frame *frame) {
     size_t reach = ts_detector_landmark_before(scanner->detector) + 1;

@@ -1,6 +1,6 @@
 /*
- * There is one file for each combination of rules, library and processor. Its name is the first half of its
- * key.
+ * There is one file for each combination of rules, library and processor. The name of a file is the first
+ * half of its key.
  *
  *     offset  bytes
  *          0      8  "TSDETEC3"

@@ -1,10 +1,10 @@
 /*
  * Points at which a test build can die, stop or fail, as the environment says:
  *
- *     TURNSTONE_FAILPOINT=name            kills the process (SIGKILL) when it gets there
- *     TURNSTONE_FAILPOINT=name:3          the third time
- *     TURNSTONE_FAILPOINT=name:3=stop     stops it (SIGSTOP) instead, once
- *     TURNSTONE_FAILPOINT=name=error      the next call fails instead, once
+ *     TURNSTONE_FAILPOINT=name            kills the process (SIGKILL) at this point
+ *     TURNSTONE_FAILPOINT=name:3          kills the process at this point the third time
+ *     TURNSTONE_FAILPOINT=name:3=stop     stops the process (SIGSTOP) the third time, once
+ *     TURNSTONE_FAILPOINT=name=error      the next call after this point fails, once
  *     TURNSTONE_FAILPOINT=name=lose       the reply to the next write of coordination is lost, once
  *
  * In other builds a failpoint does nothing.

@@ -22,7 +22,7 @@ struct ts_private_file_options {
 
 /* A file that was read. {0} holds no file. */
 struct ts_private_file {
-    char *text; /* ends with a zero byte that `size` does not count */
+    char *text; /* text of the file, and a zero byte that `size` does not count */
     size_t size;
     char *rest;    /* the lines that ts_private_file_line has not returned yet; NULL after the last line */
     unsigned line; /* number of the last returned line */

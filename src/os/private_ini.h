@@ -5,7 +5,8 @@
  *     [section]
  *     key = value
  *
- * A section occurs once, and so does a key in its section. Which sections, keys and values are allowed is the caller's decision.
+ * A section occurs once, and a key occurs once in its section. The caller decides which sections, keys and
+ * values are allowed.
  *
  *     struct ts_private_ini ini = {.file = &file, .words = &words};
  *     while ((result = ts_private_ini_next(&ini, &item, &error)) < TS_PRIVATE_INI_END)

@@ -13,8 +13,8 @@
  *         ts_replace_abandon(&file);
  *
  * A link is followed, and its target is replaced. Anything but a regular file (a pipe, /dev/stdout) is
- * written to directly. A replaced file keeps its permissions; a new one gets the caller's, restricted by the
- * process's umask.
+ * written to directly. A replaced file keeps its permissions; a new file gets the caller's permissions,
+ * restricted by the process's umask.
  */
 #ifndef TS_OS_REPLACE_H
 #define TS_OS_REPLACE_H

@@ -1,4 +1,4 @@
-/* Shared by reading and writing baselines. */
+/* Functions that reading and writing baselines share. */
 #ifndef TS_REPORT_BASELINE_ENTRIES_H
 #define TS_REPORT_BASELINE_ENTRIES_H
 

@@ -1,5 +1,5 @@
 /*
- * JSON, and JSON lines: docs/formats/findings.md. A finding is the same object in both.
+ * JSON, and JSON lines: docs/formats/findings.md. A finding is the same object in both formats.
  *
  * JSON cannot represent arbitrary bytes. A text that is not UTF-8 is written with U+FFFD for each invalid
  * byte. A second member, named with the suffix "_base64", has the exact bytes.

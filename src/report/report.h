@@ -79,7 +79,7 @@ struct ts_report_occurrence {
     uint32_t target; /* index in targets */
     uint32_t commit; /* index in commits of the first commit that has it here, or TS_REPORT_NONE */
     enum ts_place place;
-    const char *object;   /* id of the blob, commit or tag, hexadecimal; "" when it is not an object */
+    const char *object;   /* id of the blob, commit or tag, hexadecimal; "" if there is no object */
     struct ts_bytes path; /* relative to the target; the name of a tag; empty for messages and input */
     uint64_t line;        /* from 1; where the secret begins */
     uint64_t column;      /* from 1, in bytes; where the secret begins */

@@ -494,7 +494,7 @@ static void put_result(const struct report_job *job, const struct rules *rules,
     ts_out_put_cstring(out, ",\n         \"locations\": [");
     const struct ts_report_occurrence *first = &finding->occurrences[0];
     const struct ts_report_occurrence *main_place = report__main_place(finding);
-    /* If the place in HEAD is also the first occurrence, its columns are known. */
+    /* If the place in HEAD is also the first occurrence, the columns of the place are known. */
     if (strcmp(main_place->object, first->object) == 0 && main_place->line == first->line &&
         ts_bytes_equal(main_place->path, first->path))
         main_place = first;

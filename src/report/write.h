@@ -3,7 +3,7 @@
  *
  * The output depends only on the report and the options, not on the clock, time zone or locale of the
  * machine, so reports of the same scan are equal everywhere. Only text says how long the scan took, and only
- * GitLab's format says when it was.
+ * GitLab's format says when the scan was.
  *
  * Everything from a repository is escaped for its format. In formats other than JSON, and in SARIF's texts, a
  * byte that is not shown becomes \xNN, and a backslash is doubled (base/redact.h), so that paths can be

@@ -120,7 +120,7 @@ enum ts_router_list_error ts_router_list_parse(const char *text, size_t length,
         *ret_detail = (struct ts_router_list_error_detail){.error = TS_ROUTER_LIST_EMPTY_LIST};
         return TS_ROUTER_LIST_EMPTY_LIST;
     }
-    /* Reads twice, to check and to store, so that a bad list leaves the array unchanged. */
+    /* Reads the list twice, to check and to store, so that a bad list leaves the array unchanged. */
     enum ts_router_list_error error = parse_items(text, length, NULL, capacity, ret_detail);
     if (error != TS_ROUTER_LIST_OK)
         return error;

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-/* The limit on the bytes of an answer: that is enough to judge. */
+/* Maximum number of bytes of an answer: enough to judge the answer. */
 #define BODY_MAX    ((size_t)64 << 10)
 /* An issuer that asks for a longer pause is not asked again. */
 #define PAUSE_MAX_S 30
