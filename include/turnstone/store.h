@@ -1,7 +1,7 @@
 /*
  * A store: one transactional database as an ordered space of keys with versions.
  *
- * A store never holds an interactive transaction open. A batch changes it, as a whole or not at all. A
+ * A store never holds an interactive transaction open. A batch changes the store, as a whole or not at all. A
  * promise is a batch that was checked and stored under a name: it holds its locks, can no longer fail, and
  * waits to be committed or aborted.
  *

@@ -2,7 +2,7 @@
  * Text that is safe to show: lengths instead of secrets, and untrusted bytes on one printable line.
  *
  * All functions write into the caller's buffer, always with a terminator, never more than size bytes, and
- * return it. TS_REDACT_TEXT_SIZE is enough for the redacted texts; size is at least 1.
+ * return the buffer. TS_REDACT_TEXT_SIZE is enough for the redacted texts; size is at least 1.
  */
 #ifndef TS_BASE_REDACT_H
 #define TS_BASE_REDACT_H

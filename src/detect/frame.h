@@ -76,8 +76,8 @@ enum detect_rules {
 
 /*
  * Steps of PCRE2 for one match. A target's own rules also have a budget for each input, because a stranger
- * wrote both the rules and the input. One of their matches is first tried with few steps, which costs one
- * unit; if these are not enough, the match is tried with all steps, which costs a unit for each
+ * wrote both the rules and the input. A match of such a rule is first tried with few steps, which costs
+ * one unit; if these are not enough, the match is tried with all steps, which costs a unit for each
  * DETECT_OWN_STEPS.
  */
 enum {

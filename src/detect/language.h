@@ -43,7 +43,7 @@ static inline bool detect__bytes_has(const uint64_t bytes[4], unsigned byte) {
     return (bytes[byte >> 6] >> (byte & 63) & 1) != 0;
 }
 
-/* Returns NULL when the pattern contains unsupported syntax, or memory runs out. */
+/* Parses a pattern. Returns NULL when the pattern contains unsupported syntax, or memory runs out. */
 struct detect_language *detect__language_parse(const char *pattern, struct ts_arena *arena);
 
 enum detect_token_start {

@@ -20,7 +20,7 @@ struct place {
     uint32_t len;
 };
 
-/* All paths through a pattern at once: the states that they have reached. */
+/* All paths through a pattern at once: the states that the paths have reached. */
 struct ways {
     uint8_t *cells; /* indexed by place */
     uint32_t end;   /* upper bound: start + len of every state is below `end` */

@@ -213,7 +213,8 @@ static bool is_word_in(char kind, struct ts_bytes word) {
     return entry_of(hash)->hash == hash;
 }
 
-/* Takes the first word of text: letters of one case, with or without a leading capital. Returns false when no word is left. */
+/* Takes the first word of text: letters of one case, with or without a leading capital. Returns false when no
+ * word is left. */
 static bool take_word(struct ts_bytes *text, struct ts_bytes *ret_word) {
     size_t from = 0;
     while (from < text->len && !isalpha(text->data[from]))
@@ -316,8 +317,8 @@ static bool is_uuid(struct ts_bytes text) {
            text.data[23] == '-';
 }
 
-/* Returns whether the name says that the value is a password. If such a value has 32 hexadecimal digits, it
- * is the hash of a password. */
+/* Returns whether the name says that the value is a password. If such a value has 32 hexadecimal digits, the
+ * value is the hash of a password. */
 static bool is_password_name(struct ts_bytes name) {
     for (size_t i = 0; i + 3 <= name.len; i++)
         if ((i + 5 <= name.len && strncasecmp((const char *)name.data + i, "passw", 5) == 0) ||

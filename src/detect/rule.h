@@ -1,5 +1,5 @@
 /*
- * The definition of a rule. docs/rules.md explains it for authors of rules.
+ * The definition of a rule. docs/rules.md explains rules for their authors.
  *
  * The matches of a rule are defined without windows: for every offset s at which its pattern matches (PCRE2's
  * match at s), the named group `secret` is a match of the rule unless a validator, the entropy floor, a
@@ -174,7 +174,7 @@ const char *ts_severity_name(enum ts_severity severity);
 const char *ts_confidence_name(enum ts_confidence confidence);
 const char *ts_validator_name(enum ts_validator validator);
 
-/* Finds a value by its name; returns false if the name is unknown. */
+/* Find a severity, a confidence or a validator by its name. Return false if the name is unknown. */
 bool ts_severity_parse(struct ts_bytes name, enum ts_severity *ret);
 bool ts_confidence_parse(struct ts_bytes name, enum ts_confidence *ret);
 bool ts_validator_parse(struct ts_bytes name, enum ts_validator *ret);

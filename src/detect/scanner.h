@@ -84,7 +84,7 @@ struct ts_scanner_work {
     uint32_t own_rule; /* the index of the first such rule; UINT32_MAX: none */
 };
 
-/* Returns NULL when memory runs out. The detector must stay valid as long as the scanner. */
+/* Makes a scanner. Returns NULL when memory runs out. The detector must stay valid as long as the scanner. */
 struct ts_scanner *ts_scanner_new(struct ts_detector *detector);
 void ts_scanner_free(struct ts_scanner *scanner);
 

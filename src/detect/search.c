@@ -127,7 +127,7 @@ bool detect__is_near_change(const struct ts_scanner_input *scan, struct detect_s
     return first < scan->changed_count && scan->changed[first].from < depends.to + 2;
 }
 
-/* Maps a match in a frame to the input, and reports it if it is valid there. */
+/* Maps a match in a frame to the input, and reports the match if it is valid in the input. */
 static void report(struct ts_scanner *scanner, const struct detect_frame *frame, struct ts_match *match) {
     match->depth = frame->depth;
     for (const struct detect_frame *at = frame; at->parent; at = at->parent) {

@@ -1,7 +1,7 @@
 /*
  * Columns in characters, for formats that do not count bytes. A report counts bytes. For the first occurrence
- * of a finding it also has the shown line. If that line omits nothing before the secret, the characters can
- * be counted in it.
+ * of a finding a report also has the shown line. If that line omits nothing before the secret, the characters
+ * can be counted in that line.
  */
 #ifndef TS_REPORT_COLUMNS_H
 #define TS_REPORT_COLUMNS_H

@@ -3,9 +3,9 @@
  * or a quote, or begins or ends with a blank, is quoted.
  *
  * Spreadsheets treat a field that begins with = + - @ (or their full-width forms) as a formula, even if it is
- * quoted. Such a field gets an apostrophe in front, and so does one that begins with an apostrophe: to read a
- * text field, drop one apostrophe at its beginning. Line breaks, tabs and other control bytes are already
- * \xNN (write.h), so a line of the file is a line of the table.
+ * quoted. Such a field gets an apostrophe in front, and so does a field that begins with an apostrophe: to
+ * read a text field, drop one apostrophe at its beginning. Line breaks, tabs and other control bytes are
+ * already \xNN (write.h), so a line of the file is a line of the table.
  */
 #include "whereabouts.h"
 

@@ -38,7 +38,7 @@ static int compare(const void *a, const void *b) {
     return order != 0 ? order : ts_label_place_compare(x->from, y->from);
 }
 
-/* Reads a place such as "12:15". Returns false if the text is not a place. */
+/* Reads a place such as "12:15": line and column. Returns false if the text is not a place. */
 static bool read_place(const char *text, struct ts_label_place *ret) {
     const char *colon = strchr(text, ':');
     return colon != NULL &&

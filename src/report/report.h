@@ -205,7 +205,7 @@ struct ts_report {
     bool shows_secrets;
     bool is_stopped;      /* a signal stopped the scan, which is therefore incomplete */
     bool has_public_salt; /* ids are keyed by the public salt */
-    /* Key of the ids; if the targets have several keys: that of the first target. */
+    /* Key of the ids; if the targets have several keys: the key of the first target. */
     struct ts_finding_key key;
     bool has_several_keys; /* targets have different salts: their ids cannot be compared */
     size_t rule_count;     /* rules that were used */

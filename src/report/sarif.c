@@ -402,7 +402,7 @@ static void put_physical(const struct report_job *job, const struct ts_report_fi
     ts_out_put_cstring(out, "}, ");
 }
 
-/* Writes commit and place. For a finding outside a file they are the only location. */
+/* Writes commit and place, which are the only location of a finding outside a file. */
 static void put_logical(const struct report_job *job, const struct ts_report_occurrence *occurrence) {
     struct ts_out *out = job->out;
     const struct ts_report_commit *commit = report__commit_of(job->report, occurrence);

@@ -59,7 +59,7 @@ static void put_excerpt(const struct report_job *job, const struct ts_report_fin
     if (room < SIZE_MAX && mask.len > 0) {
         size_t before_room = masked_cells + 2 >= room ? 0 : room - masked_cells - 2;
         size_t behind_cells = report__text_cells(behind, REPORT_BACKSLASH_KEPT);
-        /* The part after the secret gets half of the room, or less if it is shorter. */
+        /* The part after the secret gets half of the room, or less if this part is shorter. */
         size_t kept = behind_cells < before_room / 2 ? behind_cells : before_room / 2;
         struct ts_bytes shown = last_cells(before, before_room - kept);
         if (shown.len < before.len) {

@@ -22,8 +22,8 @@ static inline uint32_t route__range_store(const struct ts_router *router, uint64
     size_t count = router->range_count;
     size_t k = 1;
     while (k <= count) {
-        /* The address may lie beyond the keys: it is only a hint, so it is made as a number, not by pointer
-         * arithmetic. */
+        /* The address may be beyond the keys. It is only a hint, so it is computed as a number, not by
+         * pointer arithmetic. */
         __builtin_prefetch((const void *)((uintptr_t)starts + k * ROUTE__LINE_BYTES));
         k = 2 * k + (starts[k] <= id);
     }
