@@ -20,7 +20,7 @@
 
 #define VAIN_LOOKS_MAX 32
 
-/* Returns false if another search is useless. */
+/* Opens the repository again for another search. Returns false if another search is useless. */
 static bool look_again(struct ts_git_repo *repo) {
     struct ts_git_open_options options = {.refs_first = repo->refs.is_read,
                                           .no_alternates = repo->no_alternates};

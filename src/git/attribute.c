@@ -24,7 +24,7 @@
 #define STEPS_MAX        UINT64_C(500000000) /* limit of compared entries, against a hostile history */
 #define PARENTS_MAX      4096
 #define TREES_AHEAD      8 /* trees to prefetch, so that memory accesses overlap */
-/* Approximate memory of an occurrence besides its path, during collection and sorting. */
+/* Approximate memory of an occurrence, not counting its path, during collection and sorting. */
 #define OCCURRENCE_BYTES 192u
 
 /* An entry that leads to blobs. Lists of such entries are sorted by rank of the name, then by child. */
@@ -69,7 +69,7 @@ struct tracing {
     struct leadings all;      /* leadings of all digests */
     struct leadings added;    /* entries that the current tree adds to its base */
     struct leadings removed;  /* entries of the base that the current tree removes */
-    struct git__list chain;   /* a tree and its bases, while their digests are made */
+    struct git__list chain;   /* a tree and its bases, while the digests of all are made */
     uint64_t digest_bytes_max;
     uint64_t found_bytes; /* memory of all occurrences, with their paths */
     uint64_t found_bytes_max;
@@ -612,7 +612,8 @@ static int compare_occurrences(const void *a, const void *b) {
     return order;
 }
 
-/* found is sorted by commit: each run of equal commits is one commit of the result. Takes over the paths. */
+/* Makes the result. t->found is sorted by commit: each run of equal commits is one commit of the result. The
+ * result takes over the paths. */
 static enum ts_git_error conclude(struct tracing *t, struct ts_git_occurrences *ret,
                                   struct ts_git_fault *ret_fault) {
     struct ts_git_graph *graph = t->graph;

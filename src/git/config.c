@@ -211,8 +211,8 @@ static enum ts_git_error refuse_extension(const char *name, const char *value, c
     return git__fault(TS_GIT_BAD_EXTENSION, thing, ret_fault);
 }
 
-/* With version 0, git ignores unknown extensions, but refuses those that change how a repository is read,
- * because otherwise the repository would seem empty. */
+/* Decides whether the repository can be read. With version 0, git ignores unknown extensions, but refuses
+ * those that change how a repository is read, because otherwise the repository would seem empty. */
 static enum ts_git_error conclude(const struct judged *judged, const char *path, struct git__config *config,
                                   struct ts_git_fault *ret_fault) {
     if (judged->version > 1)

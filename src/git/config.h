@@ -14,7 +14,7 @@ struct git__config {
     bool is_partial; /* a promisor remote is configured */
 };
 
-/* Reads the configuration. Returns OK even if there is no such file. */
+/* Reads the configuration. Returns OK even if the file does not exist. */
 enum ts_git_error git__config_read(const char *path, struct git__config *ret_config,
                                    struct ts_git_fault *ret_fault);
 

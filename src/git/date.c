@@ -11,7 +11,7 @@
 #define AMOUNT_MAX 100000000
 #define DAY_S      86400
 
-/* Takes between min and max digits. Returns false if there are fewer. */
+/* Takes between min and max digits. Returns false if there are fewer than min. */
 static bool take_digits(const char **at, size_t min, size_t max, int *ret_number) {
     size_t len = strspn(*at, "0123456789");
     uint32_t number;
@@ -316,7 +316,7 @@ bool git__date_read(const char *text, int64_t now_s, int64_t *ret_s) {
     time_t seconds = (time_t)now_s;
     struct tm now;
     int64_t read_s;
-    tzset(); /* localtime_r need not do it */
+    tzset(); /* localtime_r may rely on an earlier tzset */
     if (localtime_r(&seconds, &now) == NULL ||
         (!read_calendar(text, &now, &read_s) && !read_words(text, &now, &read_s)))
         return false;

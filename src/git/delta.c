@@ -41,7 +41,7 @@ struct instruction {
     size_t len;
 };
 
-/* Parses the instruction at *at. Returns false if it is reserved or truncated. */
+/* Parses the instruction at *at. Returns false if the instruction is reserved or truncated. */
 static inline bool next_instruction(const uint8_t **at, const uint8_t *end, struct instruction *ret) {
     const uint8_t *p = *at;
     uint8_t op = *p++;

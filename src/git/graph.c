@@ -334,8 +334,8 @@ static bool take(void *ctx, unsigned index, const struct ts_git_object *object, 
 
 /* ---- bases first ---- */
 
-/* Adds a tree after its bases, except for those that are already in the order. Returns false when memory runs
- * out. */
+/* Adds a tree after its bases. Skips trees that are already in the order. Returns false when memory
+ * runs out. */
 static bool put_chain(struct ts_git_graph *graph, uint32_t tree, uint64_t *done, struct git__list *chain,
                       uint32_t *count) {
     chain->count = 0;

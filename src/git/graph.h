@@ -70,9 +70,9 @@ struct ts_git_graph {
     struct ts_git_graph_options options;
     uint32_t total;
     struct git__edges *edges;
-    struct git__list *lists; /* one for each thread */
+    struct git__list *lists; /* one list for each thread */
     unsigned list_count;
-    atomic_uint_fast64_t list_bytes; /* size of all lists, during reading */
+    atomic_uint_fast64_t list_bytes; /* total size of the lists, during reading */
     struct git__list *tree_lists;    /* the trees that each thread read, until they are sorted */
     uint32_t *trees;                 /* bases before their deltas; see git__graph_order */
     uint32_t tree_count;

@@ -95,12 +95,12 @@ static unsigned class_of(size_t size) {
 }
 
 /* Buffers of at least this size come directly from the system, in huge pages if available, because the first
- * access to each small page costs more than the work on it. */
+ * access to each small page costs more than the work on that page. */
 #define MAPPED_MIN           ((size_t)1 << 20)
 
-/* How many larger size classes are searched for a free buffer before a new one is made. A small buffer may be
- * up to twice as large as needed, so that it stays in the cache. Mapped buffers may be up to eight times as
- * large, because new pages from the system cost more than unused room. */
+/* The number of larger size classes that are searched for a free buffer before a new buffer is made. A small
+ * buffer may be up to twice as large as needed, so that it stays in the cache. Mapped buffers may be up to
+ * eight times as large, because new pages from the system cost more than unused room. */
 #define CLASSES_ABOVE        3
 #define CLASSES_ABOVE_MAPPED 12
 
@@ -127,7 +127,7 @@ void git__pool_init(struct git__pool *pool, struct git__ledger *ledger, size_t k
     pool->kept_max = kept_max;
 }
 
-/* Returns true if there was a buffer to free. */
+/* Frees one kept buffer, the largest. Returns false if no buffer is kept. */
 static bool drop_one_kept(struct git__pool *pool) {
     for (unsigned class = GIT__POOL_CLASSES; class > 0; class --)
         if (pool->counts[class - 1] > 0) {

@@ -1,9 +1,9 @@
 /*
  * Counts the memory that all threads of a visit hold, and keeps buffers for reuse.
  *
- * A thread that needs memory first takes it from the ledger. If there is not enough left, it frees memory
- * that it does not need, and then waits until others return some. If all active threads wait, one of them
- * continues nevertheless: the limit is low enough that the total stays within the caller's limit.
+ * A thread that needs memory first takes that amount from the ledger. If too little is left, the thread frees
+ * memory that it does not need, and then waits until other threads return memory. If all active threads wait,
+ * one thread continues nevertheless: the limit is low enough that the total stays within the caller's limit.
  */
 #ifndef TS_GIT_LEDGER_H
 #define TS_GIT_LEDGER_H

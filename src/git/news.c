@@ -1,8 +1,8 @@
 /*
  * Finds what was added to a history: see past.h.
  *
- *   1. Commits, trees and tags in new files are visited once, which finds damage as the visit of a whole history does. Trees stay
- *      in memory for the third step.
+ *   1. Commits, trees and tags in new files are visited once, which finds damage as the visit of a whole history does. Trees are
+ *      kept in memory for the third step.
  *   2. Commits and tags are followed from the refs down to commits of the past.
  *   3. The tree of each new commit is compared with the trees of its parents, to find entries that no parent has at the same path. Everything new in the
  *      repository is among them.
@@ -172,7 +172,7 @@ static bool check_tree(struct news *n, struct ts_bytes content) {
     return is_sound;
 }
 
-/* Only one thread calls it. */
+/* Checks an object in a new file. Only one thread calls this function. */
 static bool check_fresh(void *ctx, unsigned worker, const struct ts_git_object *object, void **result) {
     struct news *n = ctx;
     struct ts_git_commit commit;
@@ -220,8 +220,8 @@ static void visit_fresh(struct news *n, const struct ts_git_graph_options *optio
 
 /* ---- 2: commits and tags ---- */
 
-/* Records that refs reach the object. Returns true if they did not reach it before. If the object's type, now
- * or earlier, is not the expected type, the object is damaged. */
+/* Records that refs reach the object. Returns true if no ref had reached it before. If the type of the
+ * object, now or in the past, is not the expected type, the object is damaged. */
 static bool reach(struct news *n, uint32_t number, enum ts_git_type type) {
     struct git__edges *edges = &n->past.graph->edges[number];
     if (git__set_has(n->past.reached, number)) {

@@ -50,7 +50,8 @@ enum ts_git_tree_step ts_git_tree_next(enum ts_git_hash hash, struct ts_bytes *r
     return TS_GIT_TREE_ENTRY;
 }
 
-/* Removes the first line, and returns it without its end; returns false at the end of the content. */
+/* Removes the first line, and sets *ret_line to it, without the line end. Returns false at the end of the
+ * content. */
 static bool take_line(struct ts_bytes *rest, struct ts_bytes *ret_line) {
     if (rest->len == 0)
         return false;

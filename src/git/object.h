@@ -44,7 +44,7 @@ static inline bool ts_git_mode_is_submodule(uint32_t mode) {
 
 enum ts_git_tree_step { TS_GIT_TREE_ENTRY, TS_GIT_TREE_END, TS_GIT_TREE_BAD };
 
-/* Takes one entry from the front of *rest. */
+/* Takes an entry from the front of *rest. */
 enum ts_git_tree_step ts_git_tree_next(enum ts_git_hash hash, struct ts_bytes *rest,
                                        struct ts_git_tree_entry *ret_entry);
 

@@ -3,7 +3,7 @@
  * faster.
  *
  * Every content is compared with its id. Copies of an object are tried in the order of the packs, then loose
- * ones; if a delta's base is damaged in one pack, another copy of the base is used.
+ * copies. If a delta's base is damaged in one pack, another copy of the base is used.
  */
 #include "delta.h"
 #include "hash.h"

@@ -15,8 +15,9 @@ struct drawing {
     uint32_t *node_of; /* indexed by position in the pack's index */
 };
 
-/* Radix sort by offset, 16 bits at a time, with as many passes as the largest offset needs. `spare` is as
- * large as `nodes`. */
+/* Sorts nodes by offset. Returns the sorted nodes, which are in `nodes` or in `spare`, a list of the same
+ * size; NULL when memory runs out. Radix sort, 16 bits at a time, with as many passes as the largest offset
+ * needs. */
 static struct git__node *sort_nodes(struct git__node *nodes, struct git__node *spare, uint32_t count,
                                     uint64_t largest) {
     static const unsigned bits = 16;

@@ -29,7 +29,7 @@ struct walk {
     struct git__list others;
     struct git__list missing; /* numbers of missing objects */
     size_t steps;
-    bool is_over; /* memory ran out, or the watch ended it */
+    bool is_over; /* memory ran out, or the watch ended the walk */
 };
 
 static void keep(struct walk *walk, struct git__list *list, uint32_t number) {
@@ -302,7 +302,7 @@ struct spread {
     struct git__list missing;
     uint8_t *is_missed;
     size_t steps;
-    bool is_over; /* memory ran out, or the watch ended it */
+    bool is_over; /* memory ran out, or the watch ended the walk */
 };
 
 static void spread_keep(struct spread *s, struct git__list *list, uint32_t number) {
@@ -326,7 +326,7 @@ static void mark_one(struct spread *s, uint32_t number) {
         spread_keep(s, &s->waiting, number);
 }
 
-/* Marks the object and its replacement. */
+/* Marks the object, its replacement, the replacement of that replacement, and so on. */
 static void mark(struct spread *s, uint32_t number) {
     mark_one(s, number);
     for (unsigned i = 0; s->graph->replaced_count > 0 && i < GIT__REPLACED_MAX; i++) {

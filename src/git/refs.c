@@ -445,7 +445,7 @@ static void add_packed(struct list *list) {
     }
 }
 
-/* Sorts by name; of equal names, the loose ref, which was added first, is before the packed one. */
+/* Compares refs by name. */
 static int compare_refs(const void *a, const void *b) {
     const struct ts_git_ref *x = a;
     const struct ts_git_ref *y = b;
@@ -505,8 +505,9 @@ static void move_packed(struct pass *from, struct pass *to) {
 }
 
 /*
- * packed-refs is recorded before it is opened: if it changes in between, the next pass sees that. If the file
- * is still the one that the previous pass read, it is not read again; its refs move to this pass.
+ * Makes one pass over the files. packed-refs is recorded before it is opened: if the file changes in between,
+ * the next pass sees the change. If the file is still the one that the previous pass read, it is not read
+ * again, and its refs move to this pass.
  */
 static void pass_over(struct ts_git_repo *repo, struct pass *before, struct pass *pass) {
     struct list *list = &pass->list;
@@ -542,7 +543,7 @@ static void pass_release(struct pass *pass) {
     git__refs_release(&pass->refs);
 }
 
-/* Adds the packed refs to the loose ones, and stores all of them in the repository. */
+/* Adds the packed refs to the loose refs, and stores all refs in the repository. */
 static enum ts_git_error keep_refs(struct ts_git_repo *repo, struct pass *pass,
                                    struct ts_git_fault *ret_fault) {
     struct list *list = &pass->list;

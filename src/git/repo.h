@@ -18,10 +18,10 @@ struct ts_git_open_options {
     bool search_upward; /* search for the repository in the folders above, too */
     /* Folders, separated by colons, that end the upward search; NULL: none. */
     const char *ceilings;
-    const char *work_tree; /* the work tree, also of a bare repository; NULL: its own */
+    const char *work_tree; /* the work tree to use, also for a bare repository; NULL: its own */
     bool refs_first;       /* read the refs before listing objects, so that the list has the targets */
-    bool no_alternates;    /* do not read objects of other repositories that this one names */
-    struct ts_git_fault_sink faults; /* takes faults that leave the rest readable, such as a broken pack */
+    bool no_alternates;    /* do not read objects of alternates, which this repository names */
+    struct ts_git_fault_sink faults; /* takes faults that do not prevent reading, such as a broken pack */
 };
 
 /* Opens a repository. path is a work tree (also a linked one), a .git folder or file, or a bare repository.
@@ -32,7 +32,7 @@ void ts_git_repo_free(struct ts_git_repo *repo);
 
 enum ts_git_hash ts_git_repo_hash(const struct ts_git_repo *repo);
 const char *ts_git_repo_common_dir(const struct ts_git_repo *repo);
-const char *ts_git_repo_work_tree(const struct ts_git_repo *repo); /* NULL when it is bare */
+const char *ts_git_repo_work_tree(const struct ts_git_repo *repo); /* NULL if repo is bare */
 bool ts_git_repo_is_shallow(const struct ts_git_repo *repo);
 
 /* Returns whether a server may have promised a missing object (src/git/lacks.h). The function reads all
@@ -97,7 +97,7 @@ struct ts_git_content {
 enum ts_git_error ts_git_object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                      struct ts_git_content *ret_content, struct ts_git_fault *ret_fault);
 
-/* Like ts_git_object_read, for an object that should be a blob: WRONG_TYPE if it is not. */
+/* Like ts_git_object_read, for an object that should be a blob: WRONG_TYPE if the object is not a blob. */
 enum ts_git_error ts_git_blob_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                    struct ts_git_content *ret_content, struct ts_git_fault *ret_fault);
 

@@ -443,7 +443,7 @@ static enum ts_git_error search(const struct reading *r, const char *text, const
 }
 
 /* Applies ^{/TEXT}, with *at after the slash. The text may contain braces. It ends at the last brace before
- * the next ^{ or the end, if only ~N and ^N are between that brace and there. */
+ * the next ^{ or the end; only ~N and ^N may follow that brace. */
 static enum ts_git_error take_search(const struct reading *r, const char **at, struct ts_git_oid *oid) {
     char text[TEXT_MAX];
     struct ts_git_oid found;

@@ -8,7 +8,7 @@
 
 struct ts_git_set {
     struct ts_git_repo *repo;
-    uint32_t size; /* one more than the largest number */
+    uint32_t size; /* one more than the largest object number */
     uint64_t *words;
 };
 

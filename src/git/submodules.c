@@ -1,6 +1,6 @@
 /*
- * Submodules in trees. The graph has no edges for them: it keeps their names, and which trees may contain one. To find
- * those that a change adds, these trees are read again.
+ * Submodules in trees. The graph has no edges to submodules: it keeps their names, and which trees may
+ * contain a submodule. To find the submodules that a change adds, these trees are read again.
  */
 #include "graph.h"
 #include "repo_impl.h"

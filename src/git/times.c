@@ -99,7 +99,7 @@ bool git__graph_order_times(struct ts_git_graph *graph) {
     for (uint32_t i = 0; i < graph->total && done && !pass.is_stopped; i++)
         if (is_commit(graph, i) && !git__set_has(pass.done, i))
             done = order_from(&pass, i);
-    if (graph->late_count > 0 && !pass.is_stopped) /* the next call sorts them */
+    if (graph->late_count > 0 && !pass.is_stopped) /* if stopped, the next call sorts the list */
         qsort(graph->late, graph->late_count, sizeof *graph->late, compare_late);
     /* Times that were already moved stay so, even if memory ran out before the others. */
     graph->has_order = has_begun && !pass.is_stopped;

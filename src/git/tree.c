@@ -235,7 +235,8 @@ static void copy_part(struct git__tree *to, uint32_t at, const struct git__tree 
     memcpy(to->names + at, base->names + part->first, part->count * sizeof *to->names);
 }
 
-/* is_spared: omit the entries by position, because memory is short. */
+/* Makes the entries by position from the parts. Returns NULL when memory runs out or, if is_spared, when
+ * trees take too much memory. */
 static struct git__tree *arrange(const struct git__tree_reader *reader, const struct git__tree *base,
                                  bool is_spared) {
     uint32_t count = 0;
@@ -272,7 +273,8 @@ static enum git__tree_outcome read_alone(struct git__tree_reader *reader, struct
     return read_beside(reader, &m);
 }
 
-/* Reads a base again if its entries are not in memory. The caller frees *ret_own. */
+/* Finds the entries of the base. If they are not in memory, reads the base again. The caller frees
+ * *ret_own. */
 static enum git__tree_outcome find_base(struct git__tree_reader *reader, const struct ts_git_object *object,
                                         const struct git__tree **ret_base, struct git__tree **ret_own) {
     *ret_own = NULL;

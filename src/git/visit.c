@@ -224,7 +224,7 @@ static void *work(void *argument) {
         }
         git__ledger_leave(&run->ledger);
     }
-    /* Other threads may wait for this memory. */
+    /* Releases the pool here, because other threads may wait for its memory. */
     git__pool_release(&worker->pool);
     return NULL;
 }
@@ -369,15 +369,16 @@ static bool is_damage(enum ts_git_error error) {
            error == TS_GIT_BAD_ID || error == TS_GIT_BAD_DELTA;
 }
 
-/* Tries another copy, or another copy of its base. Returns true if the object was visited, or is not wanted
- * after all. For a copy of another type it returns false, because visits of that type did not see it. */
+/* Visits an object that has a problem, from another copy, or with another copy of its base. Returns true if
+ * the object was visited, or turns out not to be wanted. If the copy has another type than expected, returns
+ * false, because visits of that type did not see the object. */
 static bool visit_other_copy(struct git__worker *worker, const struct git__problem *problem,
                              struct git__work *work) {
     struct git__run *run = worker->run;
     struct ts_git_oid oid = ts_git_oid_of(run->repo->hash, git__number_id(run->repo, problem->number));
     struct git__spot spot = git__number_spot(run->repo, problem->number);
     struct ts_git_content content;
-    /* Windows of the object may already have been visited, and it must not be visited twice. */
+    /* TOO_LARGE: windows of the object may already have been visited, and no object may be visited twice. */
     if (problem->error == TS_GIT_TOO_LARGE ||
         git__object_read(run->repo, &oid, run->whole_max, is_damage(problem->error) ? &spot : NULL, work,
                          &content) != TS_GIT_OK)

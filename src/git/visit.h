@@ -77,7 +77,7 @@ struct ts_git_visit_options {
      * whose index has no CRCs, are always compared. */
     unsigned verify;
     const struct ts_git_set *wanted; /* objects to visit; NULL: all */
-    uint64_t memory_bytes;           /* memory besides mapped files; at least 4 MiB, 0 means 1 GiB */
+    uint64_t memory_bytes;           /* memory, not counting mapped files; at least 4 MiB, 0 means 1 GiB */
     uint64_t object_bytes_max;       /* larger objects are faults; 0 means 32 GiB */
     size_t window_bytes;             /* at most a sixteenth of memory_bytes; 0 means 8 MiB */
     size_t overlap_bytes;            /* at most half a window; 0 means none */

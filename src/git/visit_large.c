@@ -63,7 +63,7 @@ static bool spill_map(int fd, uint64_t size, struct ts_bytes *ret_mapped) {
     return true;
 }
 
-/* Reads the object window by window. Each window begins with the end of the previous one. */
+/* Reads and visits the object window by window. Each window begins with the end of the previous window. */
 static enum ts_git_error go_through(struct git__worker *worker, const struct git__job *job, uint64_t size,
                                     const struct source *source, int spill, void **result) {
     struct git__run *run = worker->run;

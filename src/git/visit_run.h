@@ -54,7 +54,7 @@ struct git__run {
     size_t overlap;
     const char *spill_dir;
 
-    struct git__plan *plans; /* one for each pack */
+    struct git__plan *plans; /* one plan for each pack */
     struct git__units units; /* roots of delta trees */
     size_t large_count;      /* number of large units, which come first; threads take them one at a time */
     uint32_t *loose;         /* positions of the loose objects to read */
@@ -95,7 +95,7 @@ struct git__worker {
     struct ts_git_visit_stats stats;
 };
 
-/* The object to build, its base, and what to do with it. */
+/* The object to build, its base, and what to do with the object. */
 struct git__job {
     enum ts_git_type type;
     uint32_t number;

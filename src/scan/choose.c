@@ -62,7 +62,7 @@ static enum ts_scan_outcome complain(struct choosing *c, enum ts_git_error error
                           : "");
 }
 
-/* Makes room for one more id. Returns NULL when memory runs out. */
+/* Returns room for another id; NULL when memory runs out. */
 static struct ts_git_oid *next_oid(struct choosing *c) {
     struct scan_chosen *chosen = &c->chosen;
     if (!TS_GROW(chosen->oids, chosen->capacity, chosen->count + 1)) {

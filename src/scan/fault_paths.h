@@ -16,7 +16,7 @@
 struct scan_fault_place {
     struct ts_git_oid oid;
     uint32_t object;      /* index in faults->objects */
-    const char *path;     /* the first path, if possible one that no entry allows; NULL: none so far */
+    const char *path;     /* the first path, if possible a path that no entry allows; NULL: none so far */
     bool has_other_place; /* the content is also at a path that no entry allows */
 };
 

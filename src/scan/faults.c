@@ -108,8 +108,8 @@ void scan__faults_settle(struct scan_faults *faults) {
     faults->object_count = 0;
 }
 
-/* The note names the fault whose name is first in the order of bytes, so that the note does not depend on
- * threads. */
+/* Counts an accepted fault. The note names the fault whose name is first in the order of bytes, so that the
+ * note does not depend on threads. */
 void scan__fault_accepted(struct scan_faults *faults, const char *name) {
     pthread_mutex_lock(&faults->lock);
     if (faults->accepted == 0 || faults->accepted_one == NULL || strcmp(name, faults->accepted_one) < 0)

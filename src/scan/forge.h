@@ -1,5 +1,5 @@
 /*
- * The page of a repository at a code host, computed from the URL of its remote `origin`.
+ * Computes the page of a repository at a code host from the URL of the remote `origin`.
  */
 #ifndef TS_SCAN_FORGE_H
 #define TS_SCAN_FORGE_H

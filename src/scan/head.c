@@ -30,7 +30,7 @@ static enum ts_git_error look_at_head(struct scan_visit *visit, struct ts_git_gr
     return error;
 }
 
-/* If HEAD lacks objects, it remains unknown whether HEAD has the findings. */
+/* If HEAD lacks objects, returns OK, and it remains unknown whether HEAD has the findings. */
 enum ts_git_error scan__head_place(struct scan_visit *visit, struct ts_git_graph *graph,
                                    struct scan_before *before, struct ts_git_fault *ret_fault) {
     struct ts_git_selection head = {

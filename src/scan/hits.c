@@ -12,7 +12,8 @@
 #define TEXT_START  ((size_t)2 * TEXT_ALIGN) /* position of the first text after the empty one */
 #define SLOTS_FIRST 1024
 
-/* The share of the memory limit for hits. The rest is for tables and findings, which cannot move to a file. */
+/* In memory, hits may take 1/HITS_SHARE of held_max, and contents, texts and findings 1/TEXTS_SHARE each. A
+ * pile that grows beyond its share moves to a file. */
 #define HITS_SHARE  2
 #define TEXTS_SHARE 4
 
@@ -92,7 +93,7 @@ static size_t text_size(size_t len) {
     return (sizeof(uint32_t) + len + 1 + TEXT_ALIGN - 1) & ~(size_t)(TEXT_ALIGN - 1);
 }
 
-/* The caller holds the lock. */
+/* Returns the position of a text, which is stored if it is new. The caller holds the lock. */
 static uint32_t text_of(struct scan_hits *hits, struct ts_bytes text) {
     if (text.len == 0)
         return SCAN_NO_TEXT;
@@ -125,7 +126,7 @@ uint32_t scan__hits_text(struct scan_hits *hits, struct ts_bytes text) {
     return place;
 }
 
-/* The caller holds the lock. */
+/* Finds a finding, or adds it if it is new. The caller holds the lock. */
 static bool finding_of(struct scan_hits *hits, const struct scan_finding_new *finding, uint32_t *ret_index) {
     struct ts_bytes key = ts_bytes_of(finding->id.text, TS_FINDING_ID_LEN);
     if (!table_grow(hits, &hits->finding_table, finding_key)) {

@@ -16,7 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Members up to this size are held in memory as a whole; larger ones are scanned in windows of this size. */
+/* Members up to this size are held in memory as a whole; larger members are scanned in windows of this
+ * size. */
 #define MEMBER_BYTES ((size_t)4 << 20)
 /* For each SLOT_BYTES of the memory limit, one archive may be read at a time, because the dictionaries of xz
  * and zstd are large. */

@@ -30,7 +30,7 @@ struct scan_pass;
 struct scan_inside {
     struct scan_pass *pass;
     unsigned depth_max; /* 0: do not look into archives */
-    uint64_t size_max;  /* maximum of unpacked bytes of one archive, including nested ones */
+    uint64_t size_max;  /* maximum of bytes that an archive, with the archives in it, unpacks to */
     char *lfs_folder;   /* LFS folder of the target; NULL: none */
     bool is_quiet;      /* for the base of a change: report no problems */
     sem_t slots;        /* limits how many archives are read at the same time */

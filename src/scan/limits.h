@@ -25,7 +25,7 @@ struct scan_limits {
     uint64_t look_until_ns; /* 0: no limit */
     uint64_t end_ns;
     uint64_t ratio_max;
-    struct ts_git_repo *repo;        /* repository of the current target; NULL: it is none */
+    struct ts_git_repo *repo;        /* repository of the current target, or NULL */
     atomic_uint_fast64_t stopped_ns; /* CPU time when placing noticed the signal; 0: not yet */
     atomic_bool is_late;
     atomic_bool is_past_end; /* no time is left, not even for placing */

@@ -11,8 +11,8 @@
 
 /* The maximum number of pairs of a match in the base and a copy. Comparing more pairs would take too long. */
 #define CARRY_STEPS_MAX ((size_t)1 << 20)
-/* The maximum memory that is kept for deltas: half a MiB for each held base, and an eighth of that for its
- * landmarks. */
+/* The maximum number of matches that are kept for deltas: they take half a MiB for each held base, and the
+ * landmarks of the base an eighth of that. */
 #define RAW_MAX         4096
 /* After a stop, the scan judges this many further matches of a content, which takes about a millisecond. */
 #define JUDGED_LATE     100

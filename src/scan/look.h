@@ -20,7 +20,7 @@
 #include "detect/scanner.h"
 #include "git/copy.h"
 
-/* Maximum number of raw matches of one content: 9 MiB a thread. */
+/* Maximum number of raw matches of one content: 9 MiB per thread. */
 #define SCAN_MATCHES_MAX ((size_t)1 << 16)
 
 struct scan_inside;
@@ -62,7 +62,7 @@ struct scan_look {
     uint32_t *inner; /* findings of members */
     size_t inner_count;
     size_t inner_capacity;
-    size_t inner_first;               /* index of the first of them that belongs to the current content */
+    size_t inner_first;               /* index of the first finding in `inner` of the current content */
     bool is_pointed;                  /* the content is the object of an LFS pointer */
     uint64_t counted_bytes;           /* scanned bytes that limits.c has already counted */
     struct ts_scanner_work forgotten; /* counts of scans that are not reported */

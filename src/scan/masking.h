@@ -1,5 +1,5 @@
 /*
- * The secrets of a scan or a target, and masking its texts.
+ * Collects the secrets of a scan or a target, and masks its texts.
  */
 #ifndef TS_SCAN_MASKING_H
 #define TS_SCAN_MASKING_H
@@ -19,6 +19,11 @@ struct scan_mark scan__mark(const struct scan_pass *pass);
  * false when memory runs out. */
 bool scan__masks_of(const struct scan_pass *pass, size_t first_content, struct scan_masks *ret_masks);
 
+/* What masking has changed. */
+struct scan_masked {
+    bool any;   /* a text */
+    bool paths; /* a path */
+};
 /*
  * Masks all texts since the mark (lines, paths, tags, authors) with the secrets that were found since then. A
  * scan does this at the end of each repository, with and without state, so that the state has the same texts
@@ -27,10 +32,6 @@ bool scan__masks_of(const struct scan_pass *pass, size_t first_content, struct s
  * Contents before `first_content` keep their texts, which are already masked, but their secrets count.
  * Returns false when memory runs out.
  */
-struct scan_masked {
-    bool any; /* a text was changed */
-    bool paths;
-};
 bool scan__mask_since(struct scan_pass *pass, const struct scan_mark *mark, size_t first_content,
                       struct scan_masked *ret_masked);
 

@@ -12,7 +12,7 @@
 #define STEPS_OF_BYTE  4
 /* This many bytes of a form count as one step, because they take about as long as one step. */
 #define STEP_BYTES     64
-/* The limits when the time of the scan is over: for one text, and for all texts together, which may then take
+/* The limits after the time limit of the scan: for one text, and for all texts together, which may then take
  * about 20 ms. */
 #define STEPS_MAX_LATE 1024
 #define STEPS_ALL_LATE ((uint64_t)1 << 16)

@@ -30,7 +30,7 @@ struct scan_masks {
     uint64_t steps; /* steps of the current search */
     uint64_t steps_max;
     uint64_t late_steps; /* steps of all searches since is_late was set */
-    bool is_late;        /* set it when the time is over: limits the steps per text and in total */
+    bool is_late;        /* set when the time limit is reached: limits the steps per text and in total */
     bool is_cut;         /* because of is_late, a text was masked completely */
 };
 

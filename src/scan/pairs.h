@@ -35,7 +35,7 @@ void scan__pairs_release(struct scan_pairs *pairs);
 /* Begins a content. */
 void scan__pairs_begin(struct scan_pairs *pairs);
 
-/* Call it for each reported hit of the content, in order. */
+/* Pairs the hit with an earlier hit, if possible. Call it for each reported hit of the content, in order. */
 void scan__pairs_see(struct scan_pairs *pairs, const struct scan_hit *hit);
 
 /* Returns the finding of the key id that belongs to the secret, or SCAN_PAIR_NONE. */

@@ -41,7 +41,7 @@ enum scan_role {
     SCAN_BEFORE,    /* the base of a change has the content; its findings are not reported (before.h) */
     SCAN_IN_HEAD,   /* HEAD has the content at the location */
     SCAN_REF,       /* `path` is a branch or tag that reaches the finding of `hit` */
-    SCAN_REF_COUNT, /* `path` is the total number of such refs, as digits; only some of them are listed */
+    SCAN_REF_COUNT, /* `path` is the number of all such refs, as digits; only some refs are listed */
 };
 
 /* A place of a content. */

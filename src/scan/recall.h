@@ -85,7 +85,7 @@ struct scan_recall {
     struct ts_git_evidence *evidence; /* NULL: nothing is known or kept */
     bool has_begun;                   /* the state is locked, or cannot be locked */
     bool has_salt;
-    struct ts_git_past past; /* for the snapshot of this scan */
+    struct ts_git_past past; /* history for the snapshot of this scan */
     bool has_hits;           /* hits may be used and kept: secrets are not shown */
     uint8_t fingerprint[32];
     bool has_fingerprint;
@@ -153,7 +153,7 @@ static inline void scan__recall_keep(struct scan_recall *recall, unsigned worker
         recall->ops->keep(recall, worker, known);
 }
 
-/* Notes any other visited object, which has hits or must be read again. */
+/* Notes a visited object that has hits or must be read again. */
 static inline void scan__recall_note(struct scan_recall *recall, unsigned worker,
                                      const struct ts_git_oid *oid) {
     if (recall->ops != NULL)

@@ -80,8 +80,8 @@ struct ts_scan_error;
 struct scan_profile *ts_scan_profile_new(const struct ts_scan_options *options,
                                          struct ts_scan_error *ret_error);
 
-/* Returns the rules id and the judging id of scans with this profile, these options and parts. They do not
- * apply to a target with its own rules (parts.h). */
+/* Computes the rules id and the judging id of scans with this profile, these options and parts. The ids do
+ * not apply to a target with its own rules (parts.h). */
 void ts_scan_profile_ids(const struct scan_profile *profile, const struct ts_scan_options *options,
                          uint8_t ret_rules[static TS_SCAN_KEY_LEN],
                          uint8_t ret_judging[static TS_SCAN_KEY_LEN]);
@@ -106,7 +106,7 @@ struct ts_scan_options {
     const char *ceilings;   /* as in struct ts_git_open_options */
     const char *index_file; /* with STAGED: the index to read; NULL: that of the repository */
     /* With STAGED: paths in the index. These files are scanned even if they have no staged change. If one of
-     * them has no staged change, the scan reports all findings, even those in HEAD. A file that the index
+     * these files has no staged change, the scan reports all findings, even those in HEAD. A file that the index
      * does not have is a fault. */
     const char *const *files;
     size_t file_count;

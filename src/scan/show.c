@@ -267,7 +267,8 @@ struct line {
     bool has_hidden; /* some bytes are masked, but not omitted */
 };
 
-/* Returns false if the surroundings are empty, because there was no memory for them. */
+/* Decodes the surroundings of a secret, which are empty if there was no memory for them. Returns false if
+ * scan__around cannot have written them. */
 static bool read_line(struct ts_bytes around, struct line *ret_line) {
     ret_line->head = (struct head){.at = 0};
     ret_line->len = 0;

@@ -31,16 +31,16 @@ const char *scan__show_whole(struct ts_bytes value, char ret_text[static SCAN_RE
 const char *scan__redact_block(struct ts_bytes secret, const struct ts_finding_id *id,
                                char ret_text[static SCAN_REDACTED_SIZE]);
 
-/* How much of a line is shown, masks included, and how much of it before the secret. A cut is shown as
- * "…". */
+/* An excerpt has at most SCAN_EXCERPT_MAX bytes of a line, masks included, and at most SCAN_EXCERPT_LEAD
+ * bytes before the secret. A cut is shown as "…". */
 #define SCAN_EXCERPT_MAX    200
 #define SCAN_EXCERPT_LEAD   72
 #define SCAN_EXCERPT_SIZE   (SCAN_EXCERPT_MAX + 32)
 /* Bytes farther away from the start of the secret are ignored. */
 #define SCAN_EXCERPT_BEFORE 512
 #define SCAN_EXCERPT_BEHIND 1024
-/* Where the line is cut, this many bytes at the cut are not shown: a secret that is cut there cannot be
- * recognised. */
+/* Where the line is cut, this many bytes at the cut are not shown, because a secret that is cut there cannot
+ * be recognised. */
 #define SCAN_EXCERPT_EDGE   128
 #define SCAN_AROUND_SIZE    (8 + 3 * (SCAN_EXCERPT_BEFORE + SCAN_EXCERPT_BEHIND))
 
@@ -50,9 +50,9 @@ const char *scan__redact_block(struct ts_bytes secret, const struct ts_finding_i
  * excerpt.
  *
  * Bytes in a span of `secrets` (in any order, overlapping or not) are left out of `around`. Every other
- * occurrence of `same`, or of a short secret of `secrets`, is hidden: no excerpt shows it. Its bytes stay
- * until all secrets are known, because they may be part of a longer secret. With shown, nothing is left out
- * or hidden. With is_hidden, everything is left out.
+ * occurrence of `same`, or of a short secret of `secrets`, is hidden: no excerpt shows it. Its bytes are
+ * kept until all secrets are known, because they may be part of a longer secret. With `shown`, nothing is left
+ * out or hidden. With is_hidden, everything is left out.
  */
 struct scan_around {
     struct ts_bytes content;

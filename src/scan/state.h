@@ -81,7 +81,7 @@ void scan__state_drop_texts(struct scan_state *state);
 
 /* is_scattered returns true if there are many small or damaged files, so that all pages of KNOWN or HITS
  * should be written into one file. Pages that are added between begin and end replace all earlier pages. If a
- * write fails, the earlier pages stay. */
+ * write fails, the earlier pages are kept. */
 bool scan__state_is_scattered(struct scan_state *state, enum scan_segment_kind kind);
 bool scan__state_rewrite_begin(struct scan_state *state, enum scan_segment_kind kind);
 void scan__state_rewrite_end(struct scan_state *state, enum scan_segment_kind kind);

@@ -46,7 +46,7 @@ struct scan_known {
 /* Larger objects are not stored, but read again. */
 #define SCAN_KNOWN_SIZE_MAX  ((UINT64_C(1) << 38) - 1)
 
-/* More packs than this are not distinguished. */
+/* Maximum number of packs in a page. Objects in further packs count as objects without a pack. */
 #define SCAN_KNOWN_PACKS_MAX ((size_t)UINT16_MAX - 1)
 
 static inline size_t scan__known_len(enum ts_git_hash hash) {

@@ -48,7 +48,7 @@ struct scan_suppressed_place {
     const struct scan_content *content;
     const struct ts_git_oid *commit; /* NULL: none */
     uint32_t path;                   /* position of a text */
-    bool is_before;                  /* in the base of a change: an earlier commit may have added the secret */
+    bool is_before;                  /* in the base of a change: any commit may have added the secret */
 };
 void scan__suppressed_clear(struct scan_suppressed *suppressed);
 void scan__suppressed_ignore(struct scan_suppressed *suppressed, const struct scan_suppressed_place *place);

@@ -22,7 +22,7 @@ enum scan_tree_has { SCAN_TREE_HAS, SCAN_TREE_HAS_NOT, SCAN_TREE_DAMAGED };
  * in HEAD's tree, or its blob, cannot be read from the repository. */
 enum scan_tree_has scan__tree_has(struct scan_tree *tree, const char *path, struct ts_git_fault *ret_fault);
 
-/* A scan_profile_reader; ctx is a struct scan_tree. */
+/* Reads a file of the target. A scan_profile_reader, whose ctx is a struct scan_tree. */
 enum scan_profile_read scan__tree_read(void *ctx, const char *path, size_t max,
                                        struct scan_profile_file *ret_file);
 
