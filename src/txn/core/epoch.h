@@ -38,7 +38,7 @@ struct txn__epoch_step {
 /* What the caller remembers during a raise, because the stores do not show it. {0} at the start of the
  * raise. */
 struct txn__epoch_raise {
-    uint64_t target; /* 0: unknown yet */
+    uint64_t target; /* epoch after the raise; 0: not known yet */
     bool settled;    /* set by the caller after a SETTLE that left no promise */
 };
 

@@ -64,7 +64,7 @@ uint64_t txn__marks_next_sequence(struct txn__marks *marks, bool recorded_global
 void txn__marks_begin(struct txn__marks *marks, struct txn__entry *entry, uint64_t sequence,
                       uint32_t decider);
 
-/* Removes an entry, for example because it can never commit. */
+/* Removes an entry, for example because its transaction can never commit. */
 void txn__marks_end(struct txn__marks *marks, struct txn__entry *entry);
 
 /* Records that a transaction is committed. `pending` are the participants that have not applied the

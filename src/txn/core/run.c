@@ -28,7 +28,7 @@ enum ts_call_kind txn__wish_call(enum txn__wish wish) {
 /* Returns true if this result means that the store has not carried out the call, and never will. */
 static bool nothing_happened(enum ts_store_result result) {
     const enum ts_store_fault fault = ts_store_result_meaning(result)->fault;
-    /* The existing promise may be the one of this call, if the first reply was lost. */
+    /* The existing promise may belong to this call, if an earlier reply was lost. */
     return fault != TS_STORE_FAULT_NONE && fault != TS_STORE_FAULT_UNKNOWN &&
            result != TS_STORE_PROMISE_EXISTS;
 }

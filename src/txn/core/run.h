@@ -38,9 +38,9 @@
 /* A request to the store of a participant. */
 enum txn__wish {
     TXN__WISH_NONE,
-    TXN__WISH_APPLY,   /* local: its part, and the outcome if that is recorded */
-    TXN__WISH_PREPARE, /* its part as a promise */
-    TXN__WISH_DECIDE,  /* its part and txn__own_decide as one batch */
+    TXN__WISH_APPLY,   /* local: the participant's part, and the outcome if that is recorded */
+    TXN__WISH_PREPARE, /* the participant's part as a promise */
+    TXN__WISH_DECIDE,  /* the decider's part and txn__own_decide as one batch */
     TXN__WISH_LOOK,    /* read txn__look_keys */
     TXN__WISH_REFUSE,  /* txn__own_refuse; local: txn__own_outcome */
     TXN__WISH_RECORD,  /* txn__own_outcome, aborted */

@@ -41,8 +41,8 @@ void ts_txn_deadlock_begin(struct ts_txn_deadlock_detector *detector, struct ts_
     ts_assert(node->state == TS_TXN_DEADLOCK_IDLE);
     node->state = TS_TXN_DEADLOCK_WAITING;
     node->abort_wanted = false;
-    /* Keeps the list in the order of times, because one thread may read the clock before another and take the
-     * lock after it. */
+    /* Keeps the list in the order of times, because a thread may read the clock before another thread, but
+     * take the lock after that thread. */
     node->since_us =
         detector->newest != NULL && detector->newest->since_us > now_us ? detector->newest->since_us : now_us;
     list_append(detector, node);

@@ -23,7 +23,7 @@ struct part {
     struct txn__own own;
     struct txn__look_keys look_keys;
     struct ts_rows rows;
-    struct ts_op *ops; /* its part and the protocol's operations, if they are sent together */
+    struct ts_op *ops; /* the part's operations and the protocol's, if both are sent together */
 };
 
 struct ts_txn_virtual {

@@ -271,7 +271,7 @@ static void expired_ones_that_are_parked_do_not_hide_the_others(void **state) {
     audit();
 }
 
-/* The index has more entries without a shard than one look reads. They are skipped, and the claim ends. */
+/* The index has more entries without a shard than one look reads. The claim skips these entries, and ends. */
 static void entries_without_a_shard_are_skipped_once(void **state) {
     (void)state;
     make_run(1);

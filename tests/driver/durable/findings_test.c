@@ -413,7 +413,8 @@ static size_t count_in_report(struct ts_findings_filter filter) {
     return count;
 }
 
-/* Marks in target 1 allow findings 0, 1 and 2. Target 2 has finding 1 without a mark, and target 3 finding 2 with one. */
+/* Marks in target 1 allow findings 0, 1 and 2. Target 2 has finding 1 without a mark. Target 3 has finding 2
+ * with a mark. */
 static void the_state_in_a_report_of_one_target_depends_on_all_targets(void **state) {
     (void)state;
     struct made_report made;

@@ -66,7 +66,8 @@ void stage_wait_until(bool (*done)(void));
 void stage_hold(struct stage *stage, size_t place, const char *key);
 void stage_let_go(struct stage *stage, size_t place);
 
-/* Returns whether the coordinator's metrics contain this text; and the number after it, which must exist. */
+/* stage_shows returns whether the coordinator's metrics contain this text. stage_metric returns the number
+ * after this text, which must exist. */
 bool stage_shows(const struct stage *stage, const char *text);
 uint64_t stage_metric(const struct stage *stage, const char *text);
 

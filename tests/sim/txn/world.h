@@ -1,8 +1,8 @@
 /*
- * A world in which the protocol's own machines run over stores in memory. Messages arrive, arrive late, or
- * get lost; coordinators crash or are fenced; there are resolvers; only the test advances the time. The calls
- * below determine everything that happens, so a test can prescribe a history, and a seed always gives the
- * same history.
+ * A world in which the protocol's own machines run over stores in memory. Messages are delivered, delivered
+ * late, or lost. Coordinators crash or are fenced, and resolvers run. Only the test advances the time. The
+ * calls below determine everything that happens, so a test can prescribe a history, and a seed always gives
+ * the same history.
  *
  * Every transaction adds 1 to its own counter on each of its stores, and moves money between shared accounts.
  * world_broken checks the contents of the stores, and names the violation: applied twice, half applied, or
