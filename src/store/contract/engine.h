@@ -98,7 +98,7 @@ struct ts_engine {
     void (*close)(struct ts_store *store);
 };
 
-/* Calls engine->identify; an empty text for engines without it. */
+/* Calls engine->identify. For engines without this function, the text is empty. */
 enum ts_store_result store__identify(struct ts_store *store, uint64_t deadline_ns,
                                      char ret_text[static STORE_IDENTITY_SIZE],
                                      struct ts_store_error *ret_error);

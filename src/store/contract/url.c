@@ -16,7 +16,7 @@ enum { SHOWN_SIZE = 100, TEXT_MAX = 65536 };
 
 #define FORMS "memory:, rocksdb:DIRECTORY or postgresql://USER@HOST/DATABASE"
 
-/* The parts of a URL, not decoded. */
+/* The parts of a URL, still encoded. */
 struct parts {
     struct ts_bytes user, password, hosts, database, options;
     bool has_password;

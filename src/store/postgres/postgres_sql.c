@@ -227,7 +227,7 @@ static const char read_sql[] =
     "ORDER BY r.n";
 static const Oid read_types[] = {BYTEA, INT8, BYTEA_ARRAY, INT8};
 
-/* The row that exceeds the limit of bytes has a null value. */
+/* Selects a page of rows. The row that exceeds the limit of bytes has a null value. */
 #define SCAN(condition)                                                                                      \
     "WITH " GUARD "SELECT guard.ms, r.key, r.version, CASE WHEN r.bytes <= $5 THEN r.value END "             \
     "FROM guard LEFT JOIN (SELECT * FROM (SELECT i.key, i.version, i.value, "                                \

@@ -188,7 +188,7 @@ static rocksdb_options_t *make_options(void) {
     rocksdb_options_set_enable_blob_files(options, 1);
     rocksdb_options_set_min_blob_size(options, (uint64_t)128 << 10);
     rocksdb_options_set_enable_blob_gc(options, 1);
-    /* RocksDB's own log: warnings, a few small files. */
+    /* RocksDB's own log has only warnings, in a few small files. */
     const int warnings = 2;
     rocksdb_options_set_info_log_level(options, warnings);
     rocksdb_options_set_keep_log_file_num(options, 4);

@@ -23,7 +23,7 @@ struct txn__look_keys {
 void txn__look_keys_init(struct txn__look_keys *keys, const struct txn__gid *gid);
 
 struct txn__look {
-    bool damaged; /* a value cannot be decoded; ignore all other fields */
+    bool damaged; /* a value cannot be decoded; all other fields are zero, except now_ms */
     struct txn__registration registration;
     uint64_t registration_version;
     uint64_t heartbeat_ms;
@@ -32,7 +32,7 @@ struct txn__look {
     enum txn__decision decision;
     struct txn__places participants; /* participants of a commit */
     enum txn__recorded outcome;
-    uint64_t now_ms; /* the decider's clock */
+    uint64_t now_ms; /* time of the READ, by the decider's clock */
 };
 
 /* Decodes the rows that a READ of txn__look_keys returned. now_ms is the time_ms of the READ. */

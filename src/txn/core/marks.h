@@ -48,7 +48,7 @@ struct txn__mark_list {
 };
 
 struct txn__marks {
-    uint64_t next_sequence;          /* from 1 */
+    uint64_t next_sequence;          /* the next sequence; the first is 1 */
     uint64_t open_count;             /* number of entries in any state */
     struct txn__mark_list *deciders; /* one list for each place; zeroed memory of the caller */
     uint32_t place_count;

@@ -50,5 +50,5 @@ void txn__plan_init(struct txn__plan *plan, const uint32_t *places, size_t count
 
 size_t txn__plan_decider(const struct txn__plan *plan) {
     ts_assert(plan->part_count > 0);
-    return 0; /* the places are sorted */
+    return 0; /* the parts are sorted by place */
 }

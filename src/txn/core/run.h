@@ -42,7 +42,7 @@ enum txn__wish {
     TXN__WISH_PREPARE, /* the participant's part as a promise */
     TXN__WISH_DECIDE,  /* the decider's part and txn__own_decide as one batch */
     TXN__WISH_LOOK,    /* read txn__look_keys */
-    TXN__WISH_REFUSE,  /* txn__own_refuse; local: txn__own_outcome */
+    TXN__WISH_REFUSE,  /* txn__own_refuse; of a local transaction: txn__own_outcome */
     TXN__WISH_RECORD,  /* txn__own_outcome, aborted */
     TXN__WISH_COMMIT,
     TXN__WISH_ABORT,
@@ -92,14 +92,14 @@ struct txn__run {
     struct txn__member *members; /* owned by the caller; the decider is one of them */
     size_t count;
     size_t decider; /* index of the decider's member */
-    size_t flying;  /* calls in progress */
+    size_t flying;  /* number of calls in progress */
     bool pause;     /* a store did not answer: wait a little before the next wish */
     bool given_up;
 
     enum ts_txn_outcome outcome; /* valid when DONE; in ABORTING and COMMITTING the expected outcome */
     enum txn__why why;
-    enum ts_store_result reason; /* the first failure */
-    size_t failed_member;        /* the member of that failure */
+    enum ts_store_result reason; /* result of the first failed call */
+    size_t failed_member;        /* index of the member whose call failed */
     size_t failed_op;            /* index of the failed operation in that member's batch, or SIZE_MAX */
     size_t own_ops_from;         /* decider's batch: operations from here on belong to the protocol */
     bool recorded;               /* the outcome is stored, or need not be stored */

@@ -112,7 +112,7 @@ struct txn__timing {
     uint64_t *rpc_us;            /* for each member: its longest call of the last attempt */
     uint64_t *lock_wait_us;      /* for each member: the lock waits of all its calls in the last attempt */
     uint64_t phase_begun_us;
-    uint64_t phase_lock_us; /* longest wait for locks in the phase */
+    uint64_t phase_lock_us; /* longest wait for locks in the current phase */
     uint64_t stall_us;
     struct ts_txn_breakdown latency;
 };

@@ -41,7 +41,7 @@ size_t ts_txn_latency_waterfall(const struct ts_txn_latency *latency, char ret_l
     _Static_assert(TS_TXN_WATERFALL_SIZE >= TS_TXN_BREAKDOWN_WATERFALL_SIZE, "room for the longest");
     struct ts_txn_breakdown breakdown;
     to_breakdown(latency, &breakdown);
-    /* The waterfall shows it as rpc_max. */
+    /* The waterfall shows this time as rpc_max. */
     breakdown.us[TS_TXN_BREAKDOWN_SHARD_RPC] = latency->shard_rpc_max_us;
     return strlen(ts_txn_breakdown_waterfall(&breakdown, ret_line));
 }

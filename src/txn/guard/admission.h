@@ -71,7 +71,7 @@ struct ts_txn_admission_list {
 
 struct ts_txn_admission {
     struct ts_txn_admission_config config;
-    struct ts_txn_admission_list queue; /* in the order of service */
+    struct ts_txn_admission_list queue; /* waiters, in the order in which they are served */
     struct ts_txn_admission_list settled;
     struct ts_txn_admission_gauges gauges;
     uint64_t arrivals;

@@ -28,7 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* X(SUFFIX, name). */
+/* The states of a breaker. X(SUFFIX, name). */
 #define TS_TXN_BREAKER_STATES(X)                                                                             \
     X(CLOSED, "Closed")                                                                                      \
     X(OPEN, "Open")                                                                                          \

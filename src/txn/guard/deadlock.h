@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* X(SUFFIX, name). A wait for SHARD_LOCK_WAIT names its store. */
+/* What a transaction can wait for. X(SUFFIX, name). A wait for SHARD_LOCK_WAIT names its store. */
 #define TS_TXN_WAIT_REASONS(X)                                                                               \
     X(COORDINATOR_QUEUE, "CoordinatorQueue")                                                                 \
     X(SHARD_LOCK_WAIT, "ShardLockWait")                                                                      \

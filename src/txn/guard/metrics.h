@@ -65,7 +65,7 @@ void ts_txn_metrics_merge(struct ts_txn_metrics *metrics, const struct ts_txn_me
 
 /* Values of the whole process, which no thread's metrics have. */
 struct ts_txn_store_view {
-    const char *name; /* the label's value; NULL: the place as a number */
+    const char *name; /* value of the label; NULL: the store's place as a number */
     struct ts_txn_conflict_view conflicts;
     uint32_t limit;
     uint32_t in_flight;
@@ -80,7 +80,7 @@ struct ts_txn_view {
     const struct ts_txn_store_view *stores; /* one for each store of the metrics */
 };
 
-/* Receives the text in parts; returns false to stop. */
+/* A function that receives the text in parts. It returns false to stop. */
 struct ts_txn_text_writer {
     bool (*write)(void *context, struct ts_bytes text);
     void *context;

@@ -17,7 +17,7 @@ enum { FIRST_POWER = 4, LAST_POWER = 26 };
 
 struct text {
     struct ts_txn_text_writer writer;
-    bool failed; /* the writer returned false: write nothing more */
+    bool failed; /* the writer has returned false, so nothing more is written */
 };
 
 static void put_bytes(struct text *text, struct ts_bytes bytes) {

@@ -31,7 +31,7 @@ void ts_txn_retry_init(struct ts_txn_retry *retry, uint64_t now_us);
 
 enum ts_txn_retry_decision {
     TS_TXN_RETRY_AGAIN,         /* try again after *ret_backoff_us */
-    TS_TXN_RETRY_NOT_RETRYABLE, /* the class or the cause does not allow it */
+    TS_TXN_RETRY_NOT_RETRYABLE, /* the class or the cause does not allow a retry */
     TS_TXN_RETRY_MAX_RETRIES,   /* max_retries are used up */
     TS_TXN_RETRY_BUDGET,        /* the total time of backoffs would exceed retry_budget */
     TS_TXN_RETRY_CEILING,       /* the retry would begin at or after retry_ceiling */

@@ -45,8 +45,8 @@ struct ts_txn_timeouts {
     uint64_t prepare_us;       /* timeout of the prepare on each store */
     uint64_t commit_us;        /* timeout of the commit on each store */
     uint64_t lock_validate_us; /* timeout of apply, with its locks and checks */
-    uint64_t total_us;         /* the whole transaction, with its retries */
-    uint64_t retry_ceiling_us; /* all attempts together, see timeouts.h */
+    uint64_t total_us;         /* timeout of the whole transaction, with its retries */
+    uint64_t retry_ceiling_us; /* timeout of all attempts together, see timeouts.h */
     enum ts_txn_timeout_policy policy;
     /* The user has configured prepare_us, so it also ends the wait for a lock. The default does not end this
      * wait: a transaction that meets a lock continues until the total timeout. */
@@ -66,8 +66,8 @@ struct ts_txn_retry_config {
     uint32_t max_retries;
     uint64_t initial_backoff_us;
     uint64_t max_backoff_us;
-    uint32_t multiplier_ppm;  /* 1.0 or more */
-    uint32_t jitter_ppm;      /* at most 1.0 */
+    uint32_t multiplier_ppm;  /* backoff multiplier, 1.0 or more */
+    uint32_t jitter_ppm;      /* jitter, at most 1.0 */
     uint64_t retry_budget_us; /* limit of the total backoff time of a transaction */
     bool max_retries_given;   /* the user has configured max_retries, so it also limits retries after locks */
     bool retry_budget_given;

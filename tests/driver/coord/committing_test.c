@@ -60,7 +60,7 @@ static bool never_again(void *context) {
     return false;
 }
 
-/* Time passes only while a transaction backs off. */
+/* How long transactions have backed off. Time passes only while they do. */
 static uint64_t slept_us;
 
 static uint64_t now_us(void *context) {

@@ -914,7 +914,7 @@ static void a_cooldown_that_is_written_late_does_not_shorten_a_later_one(void **
         ts_coord_create_run_with_shards(others, &create, &registered, &memory, &outcome, &detail),
         TS_CREATE_RUN_OK);
     strike(HELD_UP, 1);
-    world.spared = 1; /* the write of the acquire */
+    world.spared = 1; /* the acquire writes once before the fault */
     assert_int_equal(claim(coord), TS_CLAIM_OK);
     assert_int_equal(world.times, 0);
     strike(NONE, 0);

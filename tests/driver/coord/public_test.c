@@ -305,7 +305,7 @@ static bool count_run(void *context, struct ts_run_id visited, enum ts_run_statu
     return true;
 }
 
-/* More shards than one transaction may have. */
+/* The request has more shards than one transaction may have. */
 static void a_request_makes_one_run_in_steps(void **state) {
     (void)state;
     struct ts_run_id id = {0}, again;

@@ -76,7 +76,7 @@ extern struct suite suite;
     }
 
 struct ts_tenant_id suite_tenant(const char *name);
-struct ts_worker_id suite_worker(const char *name); /* "oWnEr-" and the name */
+struct ts_worker_id suite_worker(const char *name); /* "oWnEr-" followed by the name */
 struct ts_op_id suite_op(void);                     /* draws a new op id */
 struct ts_shard_key suite_shard(uint64_t number);
 
@@ -128,7 +128,7 @@ struct suite_shard {
     uint64_t version;
 };
 extern struct suite_shard suite_shard_seen;
-const struct ts_shard_record *suite_record(struct ts_shard_key shard); /* the record must exist */
+const struct ts_shard_record *suite_record(struct ts_shard_key shard); /* fails the test without a record */
 
 /* Expects TenantMismatch from every operation on the test's run and its shard 1, which has this lease. */
 void suite_expect_foreign(struct ts_lease *lease);
@@ -153,7 +153,7 @@ void suite_wrong(enum ts_error_variant error, const char *file, int line);
 #define expect_executed() assert_int_equal(suite.outcome.outcome, TS_OUTCOME_EXECUTED)
 #define expect_replayed() assert_int_equal(suite.outcome.outcome, TS_OUTCOME_REPLAYED)
 
-/* The tests of each file; each list ends with {0}. */
+/* The tests of each file of the suite; each list ends with {0}. */
 extern const struct CMUnitTest suite_run_tests[], suite_delete_tests[], suite_lease_tests[],
     suite_split_tests[], suite_claim_tests[], suite_weak_spot_tests[], suite_damage_tests[],
     suite_session_tests[], suite_step_tests[];

@@ -1,4 +1,4 @@
-/* Claims: any worker gets any free shard. */
+/* Tests of claims: any worker gets any free shard. */
 #include "coord/core/claim.h"
 #include "suite.h"
 

@@ -1,4 +1,4 @@
-/* Deleting runs that have ended. */
+/* Tests of deleting runs that have ended. */
 #include "suite.h"
 
 #include "base/endian.h"

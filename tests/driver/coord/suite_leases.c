@@ -1,4 +1,4 @@
-/* Operations on one shard, and the lease that they need. */
+/* Tests of operations on one shard, and of the lease that they need. */
 #include "suite.h"
 
 #include "coord/driver/session.h"
@@ -293,7 +293,7 @@ static void a_session_reads_again_when_its_lease_check_fails(void **state) {
     EXPECT(acquire, ts_coord_session_acquire(session, suite_shard(1), &suite.view, &suite.detail),
            TS_ACQUIRE_OK);
     struct ts_lease lease = *ts_coord_session_lease(session);
-    EXPECT(renew, suite_renew(&lease), TS_RENEW_OK); /* without the session's knowledge */
+    EXPECT(renew, suite_renew(&lease), TS_RENEW_OK); /* the session does not know of this renewal */
     EXPECT(write, ts_coord_session_write(session, batch, &error, &suite.detail), TS_WRITE_OK);
     assert_int_equal(error.result, TS_STORE_OK);
     expect_written(ts_coord_place_of_shard(suite.coord, (struct ts_shard_id){1}), "session", &version);

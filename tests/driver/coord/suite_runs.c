@@ -1,4 +1,4 @@
-/* Runs: creating, registering shards, reading, ending. */
+/* Tests of runs: creating, registering shards, reading, ending. */
 #include "suite.h"
 
 #include "base/endian.h"
@@ -175,7 +175,7 @@ static void bad_manifests_are_refused_by_name(void **state) {
     }
     EXPECT(register_shards, suite_register(suite_op(), two, 2), TS_REGISTER_SHARDS_MANIFEST_INVALID);
     assert_int_equal(suite.detail.manifest.error, TS_MANIFEST_FAULT_TOO_MANY_SHARDS);
-    /* A shard that exists with another content. */
+    /* The shard exists with another content. */
     EXPECT(register_shards, suite_register(suite_op(), two, 1), TS_REGISTER_SHARDS_OK);
     const struct ts_new_shard other[] = {SHARD(11, "b", "i")};
     EXPECT(register_shards, suite_register(suite_op(), other, 1), TS_REGISTER_SHARDS_MANIFEST_INVALID);

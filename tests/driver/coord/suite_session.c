@@ -1,4 +1,4 @@
-/* Workers' sessions. */
+/* Tests of workers' sessions. */
 #include "suite.h"
 
 #include <inttypes.h>
@@ -92,7 +92,7 @@ static void a_session_notices_what_others_have_done(void **state) {
     EXPECT(acquire, ts_coord_session_acquire(session, suite_shard(1), &suite.view, &suite.detail),
            TS_ACQUIRE_OK);
     const struct ts_lease lease = suite.view.lease;
-    /* The same lease, used without the session. */
+    /* Uses the same lease without the session. */
     EXPECT(checkpoint, suite_checkpoint(&lease, suite_op(), KEY("d")), TS_CHECKPOINT_OK);
     struct ts_cursor cursor = KEY("c");
     EXPECT(checkpoint,

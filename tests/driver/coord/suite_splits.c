@@ -1,4 +1,4 @@
-/* Splits, which change several stores. */
+/* Tests of splits, which change several stores. */
 #include "suite.h"
 
 #include <string.h>

@@ -177,7 +177,7 @@ static void a_half_registered_run_gives_nothing_and_continues(void **state) {
     (void)ts_error_display(TS_VARIANT_WRONG_STATUS, &suite.detail, text, sizeof text);
     assert_non_null(strstr(text, "several steps"));
     EXPECT(run_transition, suite_end(TS_RUN_OP_COMPLETE_RUN, suite_op()), TS_RUN_TRANSITION_WRONG_STATUS);
-    /* A repeated step, and a step that leaves a gap. */
+    /* One step is repeated, and one step leaves a gap. */
     struct ts_register_op step = step_at(STEP, STEP);
     EXPECT(register_shards,
            ts_coord_register_shards(suite.coord, &step, &suite.memory, &suite.outcome, &suite.detail),

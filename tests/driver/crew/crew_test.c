@@ -80,7 +80,7 @@ static void a_recall_that_fails_is_tried_again(void **state) {
     make_repository("findings.git", 20, 4);
     submit(next_run());
     finish(1);
-    sh("git -C findings.git update-ref refs/heads/other main"); /* something new */
+    sh("git -C findings.git update-ref refs/heads/other main"); /* makes new history to scan */
     submit(next_run());
     victim_init(&worker, &key);
     worker.options.has_run = true;
@@ -110,7 +110,7 @@ static void a_stop_after_a_failure_is_not_reported_as_the_failure(void **state) 
     make_repository("findings.git", 20, 4);
     submit(next_run());
     finish(1);
-    sh("git -C findings.git update-ref refs/heads/other main"); /* something new */
+    sh("git -C findings.git update-ref refs/heads/other main"); /* makes new history to scan */
     submit(next_run());
     victim_init(&worker, &key);
     worker.harm = STOPPED;
@@ -118,7 +118,7 @@ static void a_stop_after_a_failure_is_not_reported_as_the_failure(void **state) 
     victim_work(&worker);
     const struct ts_crew_event *released = victim_last(&worker, TS_CREW_EVENT_RELEASED);
     assert_non_null(released);
-    assert_true(released->elapsed_ms >= 500); /* the unit has failed, and waited */
+    assert_true(released->elapsed_ms >= 500); /* the unit has failed, and then waited */
     assert_null(released->reason);
     victim_release(&worker);
 }
@@ -157,7 +157,7 @@ static void a_damaged_page_of_hits_costs_time_and_no_finding(void **state) {
     submit(next_run());
     finish(1);
     assert_true(damage_hits() > 0);
-    sh("git -C findings.git update-ref refs/heads/other main"); /* something new */
+    sh("git -C findings.git update-ref refs/heads/other main"); /* makes new history to scan */
     submit(next_run());
     victim_init(&worker, &key);
     victim_work(&worker);

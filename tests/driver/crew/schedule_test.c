@@ -11,7 +11,7 @@
 
 enum { TARGETS = 3, RACERS = 6 };
 static const struct ts_fleet_tenant_key key = {{7}};
-static const char *const request = "gitea://127.0.0.1:1/nobody"; /* nobody listens */
+static const char *const request = "gitea://127.0.0.1:1/nobody"; /* no server listens on this port */
 
 /* ---- schedules ---- */
 
@@ -68,7 +68,7 @@ static void add_daily(void) {
 
 /* ---- workers ---- */
 
-/* A worker that only starts what is due. */
+/* A worker that only starts runs that are due. */
 struct racer {
     struct victim victim; /* makes the worker's calls, and disturbs one of them */
     struct ts_starter starter;

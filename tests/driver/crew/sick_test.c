@@ -1,4 +1,4 @@
-/* A worker on a machine that lacks something. */
+/* Tests of a worker on a machine that lacks something. */
 #include "kit.h"
 
 #include <sys/resource.h>

@@ -221,7 +221,7 @@ static void make_long_repository(void) {
                 1700000000 + i);
         fprintf(out, "M 100644 inline d%u/f%u\ndata %d\n", i % 40, i % 4000, 100 * 29);
         for (unsigned line = 0; line < 100; line++)
-            fprintf(out, "%06u %03u contents, nothing\n", i, line); /* 29 bytes */
+            fprintf(out, "%06u %03u contents, nothing\n", i, line); /* a line of 29 bytes */
         fputc('\n', out);
         if (i % 4 == 0)
             fprintf(out, "M 100644 inline d%u/s%u.env\ndata 53\nGH_TOKEN=ghp_%016llx%016llx%04u\nab\n\n",

@@ -165,7 +165,7 @@ static void another_worker_continues_from_the_parts_of_a_lost_one(void **state) 
     scan.again = ts_bytes_of("12345678901234567890", 20);
     finish(&next, scan);
     worker_free(&next);
-    /* Known pages are no longer needed. Hits and tips still are. */
+    /* Known pages are no longer needed. Hits and tips are still needed. */
     expect_garbage_free(1, 1);
     const uint64_t later = world_make_run(&target, 1);
     begin(&next, world.run, later, &rules);

@@ -21,7 +21,7 @@ struct world {
     struct ts_tenant_id tenant; /* tenant of this test */
     uint64_t run;               /* id of the last run that was made */
     bool is_id_used_again;      /* the next run has the same id */
-    unsigned reads, writes;     /* calls of the coordination */
+    unsigned reads, writes;     /* number of calls of the coordination */
     unsigned spared;            /* number of writes that succeed before the fault */
     enum fate fate;             /* what happens to the write after those */
     void (*between)(void);      /* called once, after `spared_reads` further reads */
@@ -73,10 +73,10 @@ struct ts_fleet_finding finding_number(unsigned number);
 
 /* Counts of every row of the fleet on all stores. */
 struct census {
-    size_t visible;  /* seen-in rows of current attempts of this tenant */
-    size_t hidden;   /* seen-in rows of other attempts */
-    size_t findings; /* records of findings */
-    size_t pages;    /* pages of occurrences and summaries */
+    size_t visible;  /* number of seen-in rows of current attempts of this tenant */
+    size_t hidden;   /* number of seen-in rows of other attempts */
+    size_t findings; /* number of findings' records */
+    size_t pages;    /* number of pages of occurrences and summaries */
     size_t marks;
     size_t known;
     size_t hits;

@@ -139,7 +139,7 @@ static void everybody_commits(void (*use)(void)) {
     assert_int_equal(atomic_load(&committed), THREADS * TXNS);
     assert_int_equal(sum_of(0), THREADS * TXNS + THREADS / 2 * TXNS);
     assert_int_equal(sum_of(2), 2 * THREADS * TXNS);
-    /* Only the first attempts give way. */
+    /* Each transaction gives way only in its first attempt. */
     assert_true(atomic_load(&attempts) < 2 * THREADS * TXNS);
     assert_int_equal(stage_promises(stage.cluster), 0);
     leave();

@@ -232,7 +232,7 @@ static void a_kill_while_the_epoch_is_raised_is_taken_up_by_the_next(void **stat
             assert_true(killed_at("after-commit-point:2", "move"));
             assert_true(killed_at(spec_of((enum ts_failpoint)point, count), "raise"));
             assert_false(killed_at(NULL, "raise"));
-            assert_false(killed_at(NULL, "open")); /* one epoch, open */
+            assert_false(killed_at(NULL, "open")); /* all stores are open at the same epoch */
             expect_total_and_no_promise();
         }
     }
