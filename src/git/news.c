@@ -1,8 +1,8 @@
 /*
  * Finds what was added to a history: see past.h.
  *
- *   1. Commits, trees and tags in new files are visited once, which finds damage as the visit of a whole history does. Trees are
- *      kept in memory for the third step.
+ *   1. Commits, trees and tags in new files are visited once, which finds damage as the visit of a whole history does. Trees
+ *      are kept in memory for the third step.
  *   2. Commits and tags are followed from the refs down to commits of the past.
  *   3. The tree of each new commit is compared with the trees of its parents, to find entries that no parent has at the same path. Everything new in the
  *      repository is among them.

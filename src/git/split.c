@@ -6,7 +6,8 @@
  *   head     bit 0 the bit of the run | bits 1-32 length of the run in words | bits 33-63 how many literal words follow
  *
  * Bit i, from the lowest of each word, is for entry i of the shared file. The first entries of the split file
- * replace these in order, and have no paths. Its other entries are added. A replaced entry may also be deleted.
+ * replace these in order, and have no paths. Its other entries are added. A replaced entry may also
+ * be deleted.
  */
 #include "split.h"
 

@@ -24,7 +24,7 @@ static int compare(const void *left, const void *right) {
     return order != 0 ? order : (a->finding > b->finding) - (a->finding < b->finding);
 }
 
-/* Findings without a print have no kin: their secrets are words. */
+/* Findings whose secrets have no print, such as words, have no kin. */
 bool scan__kin_find(struct scan_kin *kin, const struct scan_hits *hits) {
     const struct scan_finding *findings = scan__hits_findings(hits);
     size_t total = hits->findings.len / sizeof *findings;

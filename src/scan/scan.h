@@ -106,8 +106,8 @@ struct ts_scan_options {
     const char *ceilings;   /* as in struct ts_git_open_options */
     const char *index_file; /* with STAGED: the index to read; NULL: that of the repository */
     /* With STAGED: paths in the index. These files are scanned even if they have no staged change. If one of
-     * these files has no staged change, the scan reports all findings, even those in HEAD. A file that the index
-     * does not have is a fault. */
+     * these files has no staged change, the scan reports all findings, even those in HEAD. A file that the
+     * index does not have is a fault. */
     const char *const *files;
     size_t file_count;
 

@@ -51,8 +51,8 @@ const char *scan__redact_block(struct ts_bytes secret, const struct ts_finding_i
  *
  * Bytes in a span of `secrets` (in any order, overlapping or not) are left out of `around`. Every other
  * occurrence of `same`, or of a short secret of `secrets`, is hidden: no excerpt shows it. Its bytes are
- * kept until all secrets are known, because they may be part of a longer secret. With `shown`, nothing is left
- * out or hidden. With is_hidden, everything is left out.
+ * kept until all secrets are known, because they may be part of a longer secret. With `shown`, nothing is
+ * left out or hidden. With is_hidden, everything is left out.
  */
 struct scan_around {
     struct ts_bytes content;
