@@ -179,7 +179,7 @@ def a_secret_that_was_allowed_before_is_brought_by_the_commit_that_lets_it_be_se
         equal(brought("repo", *change), {}, f"it could be seen before: {change}")
 
 
-PASSWORD = "kQ7-vNz2pLx9@w"
+PASSWORD = "Tr4nquil-moth"
 
 
 def shown_by_rule(*arguments, default=True, **options):
