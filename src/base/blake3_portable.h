@@ -33,8 +33,8 @@ void ts_blake3_portable_init(struct ts_blake3_portable *hasher);
 void ts_blake3_portable_init_keyed(struct ts_blake3_portable *hasher, const uint8_t key[static 32]);
 void ts_blake3_portable_init_derive_key(struct ts_blake3_portable *hasher, struct ts_bytes context);
 
-/* Initialises a hasher like init_derive_key for the context with this key (in words). A fixed context can
- * store its key as a constant. That is faster for short inputs, because hashing the context costs as much as
+/* Like init_derive_key, but takes the key that was derived from the context, as words. The key of a fixed
+ * context can be a constant. That is faster for short inputs, because hashing the context costs as much as
  * the input. */
 void ts_blake3_portable_init_derived(struct ts_blake3_portable *hasher, const uint32_t context_key[static 8]);
 

@@ -79,7 +79,7 @@ struct bench_txn {
     struct ts_op ops[TS_TXN_PLACES_MAX + 2];
     size_t count;
     bool duplicate; /* faults: the transaction inserts an existing id, and must not commit */
-    bool reads;     /* zipfian and mixed: each check gets the version with which its key is read */
+    bool reads;     /* zipfian and mixed: reads the keys first; each check gets its key's version */
     struct bench_key keys[TS_TXN_PLACES_MAX];
     uint8_t value[BENCH_VALUE_LEN];
 };

@@ -323,8 +323,8 @@ static bool token_lead(struct derivation *d, const struct detect_language *langu
 
 /* ---- the rule ---- */
 
-/* Converts a text to a regular expression that matches only this text. Without letters in ANY_CASE the text
- * stays unchanged. */
+/* With as_pattern, writes a regular expression that matches only this text. Otherwise copies the text, which
+ * then has no letters in ANY_CASE. */
 static char *write_text(const struct text *text, bool as_pattern, struct ts_arena *arena) {
     char *made = ts_arena_take(arena, (size_t)text->len * 4 + 1);
     char *to = made;

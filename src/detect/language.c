@@ -287,7 +287,7 @@ static bool read_repeat(struct parser *p, struct detect_counts *ret_counts) {
     }
     if (*at == '{') {
         at++;
-        if (*at == ',') { /* {3,} is not bounded, and the engines differ */
+        if (*at == ',') { /* the engines differ about {,3} */
             p->failed = true;
             return false;
         }

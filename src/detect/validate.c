@@ -206,7 +206,7 @@ static enum detect_verdict validate_mixed(struct ts_bytes secret) {
     return classes.digit >= 2 && classes.lower + classes.upper >= 2 ? DETECT_KEEP : DETECT_REJECT;
 }
 
-/* Whether the text is the rest of a list of hosts in a URL without a password, such as
+/* Whether the text is what follows `host:` in a URL that lists hosts and has no password, such as
  * 27017,b.internal:27018,c. */
 static bool is_host_list(const char *text) {
     static const char digits[] = "0123456789";

@@ -235,7 +235,7 @@ static void copy_part(struct git__tree *to, uint32_t at, const struct git__tree 
     memcpy(to->names + at, base->names + part->first, part->count * sizeof *to->names);
 }
 
-/* Makes the entries by position from the parts. Returns NULL when memory runs out or, if is_spared, when
+/* Joins the parts into a tree, whose entries are in the order of their positions. Returns NULL when memory runs out or, if is_spared, when
  * trees take too much memory. */
 static struct git__tree *arrange(const struct git__tree_reader *reader, const struct git__tree *base,
                                  bool is_spared) {

@@ -133,7 +133,7 @@ struct ts_git_commit_info {
     char *author_mail;
     int64_t author_time_s;
     int32_t author_zone_minutes;
-    int64_t commit_time_s; /* the time that attribution uses: as ts_git_graph_order_time */
+    int64_t commit_time_s; /* the time that attribution uses: that of ts_git_graph_order_time */
 };
 
 /* Reads the fields of a commit that a report shows. Of a very large commit, only the beginning is read. The

@@ -36,8 +36,8 @@ struct ts_late_library {
     char why_not[96]; /* empty if the library is loaded */
 };
 
-/* For the X-macro: a member of the struct, and an element of `functions`. In the element, the #define expands
- * the name to the member. */
+/* For the X-macro: a member of the struct, and an element of `functions`. In the element,
+ * &function is the address of the member, because of the #define of its name. */
 #define TS_LATE_MEMBER(function)   __typeof__(&function) function;
 #define TS_LATE_FUNCTION(function) {#function, (void *)&function},
 

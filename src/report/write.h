@@ -50,7 +50,7 @@ struct ts_report_options {
     enum ts_report_format format;
     const char *version; /* version of the program */
     const char *folder;  /* absolute path to which targets are relative: for URIs of SARIF; NULL: unknown */
-    int64_t start_s;     /* GitLab only: when the scan began and ended, since 1970, UTC */
+    int64_t start_s;     /* GitLab only: start and end of the scan, since 1970, UTC */
     int64_t end_s;
     enum ts_confidence fails_from; /* findings of a lower confidence do not fail the scan */
     bool only_new;                 /* omit findings of the baseline */

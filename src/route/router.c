@@ -60,7 +60,7 @@ enum ts_router_error ts_router_init_hash(enum ts_router_strategy hash, uint32_t 
 }
 
 static uint32_t route(const struct ts_router *router, uint64_t id) {
-    /* One store needs no hash with any strategy. For ranges the count is 0 and unused. */
+    /* With one store, no strategy needs a hash. A router over ranges has the count 0, so the switch handles it. */
     if (router->count == 1)
         return 0;
     switch (router->strategy) {

@@ -12,8 +12,8 @@
 #define STEPS_OF_BYTE  4
 /* This many bytes of a form count as one step, because they take about as long as one step. */
 #define STEP_BYTES     64
-/* The limits after the time limit of the scan: for one text, and for all texts together, which may then take
- * about 20 ms. */
+/* Limits of steps when the time limit of the scan is over: for one text, and for all texts together (about
+ * 20 ms). */
 #define STEPS_MAX_LATE 1024
 #define STEPS_ALL_LATE ((uint64_t)1 << 16)
 /* Longer names are masked completely, because their forms would take many times as much memory. */

@@ -75,7 +75,7 @@ struct ts_scan_part {
 /* The results of earlier scans. */
 struct ts_scan_earlier;
 
-/* Adds the ids of `known` of an earlier part with the same rules id. */
+/* Adds the ids in `known` of an earlier part that has the same rules id. */
 void ts_scan_earlier_known(struct ts_scan_earlier *earlier, struct ts_bytes ids);
 
 /* Adds a page of `hits` of an earlier part with the same rules id and judging id. If the page is damaged,

@@ -15,8 +15,8 @@
 enum ts_confidence scan__confidence_at(const struct scan_hits *hits, const struct scan_hit *hit,
                                        const char *path);
 
-/* Returns whether another hit counts instead of the hit with this index among those of the content. The rule
- * of the hit must apply at the path. */
+/* Returns whether another hit of the content counts instead of the hit with this index. The rule of the hit
+ * must apply at the path. */
 bool scan__is_outranked(const struct scan_hits *hits, const struct scan_content *content, uint32_t index,
                         const char *path);
 

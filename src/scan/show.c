@@ -261,7 +261,7 @@ size_t scan__around(const struct scan_around *around, char ret_text[static SCAN_
 struct line {
     struct head head;
     size_t len;
-    /* A line break stands for an omitted run, because no line contains one. */
+    /* A line break stands for an omitted run, because a line contains no line break. */
     uint8_t bytes[SCAN_EXCERPT_BEFORE + SCAN_EXCERPT_BEHIND];
     bool masked[SCAN_EXCERPT_BEFORE + SCAN_EXCERPT_BEHIND];
     bool has_hidden; /* some bytes are masked, but not omitted */

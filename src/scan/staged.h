@@ -14,7 +14,7 @@ struct scan_staged {
     struct ts_git_repo *repo;
     struct scan_looks looks;
     struct scan_sides sides;
-    struct scan_named *named; /* files that the user named, by path */
+    struct scan_named *named; /* files that the user named, sorted by path */
     size_t named_count;
     size_t blob_max; /* larger blobs are scanned in windows */
 };

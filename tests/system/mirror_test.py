@@ -325,7 +325,7 @@ def a_damaged_mirror_is_made_again():
         holds(copy.git("fsck", check=False) is not None, "")
         equal(sync(address, ca, "repair"), f"ok {copy.path}")
         copy.git("fsck", "--strict")
-        # A sync makes a mirror again if it is no longer a repository, even without the word "repair".
+        # If a mirror is no longer a repository, a sync makes a new one, even without the word "repair".
         os.unlink(copy.path + "/config")
         os.unlink(copy.path + "/HEAD")
         equal(refs(mirror(address, ca)), refs(origin))

@@ -236,7 +236,7 @@ static struct ts_unit_wish lose(struct ts_unit *unit) {
 }
 
 /* A failed sync that took long counts as several tries, so it is repeated less often. Otherwise a host that
- * hangs would keep the jobs from the repositories of other hosts. */
+ * hangs would occupy the jobs, and the repositories of other hosts would wait. */
 static struct ts_unit_wish on_failed(struct ts_unit *unit, const struct ts_unit_event *event) {
     const struct ts_unit_error error = event->error;
     if (unit->wish.kind == TS_WISH_RELEASE)

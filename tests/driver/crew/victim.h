@@ -45,7 +45,7 @@ struct victim {
     bool is_paused, may_continue, is_over;
 };
 
-/* Initialises a worker with one job and `once`, which makes a part as often as possible. */
+/* Initialises a worker with one job that works `once` and makes parts as often as possible. */
 void victim_init(struct victim *victim, const struct ts_fleet_tenant_key *key);
 void victim_release(struct victim *victim);
 

@@ -42,7 +42,7 @@ static void return_memory(void *memory) {
 
 enum making { SPARSE, WRITTEN };
 
-/* Opens a pack of zeros. The system's cache may hold data that is written at once as one piece. */
+/* Opens a pack of zeros. The system's cache may keep the data of one large write as one piece. */
 static void open_pack(size_t len, enum making making, struct git__pack *ret_pack) {
     char path[] = "/tmp/turnstone-resident-XXXXXX";
     int fd = mkstemp(path);
