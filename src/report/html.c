@@ -340,7 +340,7 @@ static void put_whereabouts(const struct report_job *job, const struct ts_report
     if (head != TS_REPORT_HEAD_UNKNOWN)
         ts_out_put_cstring(out, head == TS_REPORT_HEAD_HAS
                                     ? "<br>still in HEAD: <code>"
-                                    : "<br><span class=\"soft\">no longer in HEAD</span>");
+                                    : "<br><span class=\"soft\">not in HEAD</span>");
     if (head == TS_REPORT_HEAD_HAS) {
         report__put_markup_place(out, finding->head);
         ts_out_put_cstring(out, "</code>");

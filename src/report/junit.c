@@ -161,7 +161,7 @@ static void put_place(const struct report_job *job, const struct ts_report_findi
         ts_out_put_cstring(out, "\nfirst in ");
     }
     report__put_markup_place(out, &finding->occurrences[0]);
-    ts_out_put_cstring(out, head == TS_REPORT_HEAD_GONE ? ", no longer in HEAD\n" : "\n");
+    ts_out_put_cstring(out, head == TS_REPORT_HEAD_GONE ? ", not in HEAD\n" : "\n");
     for (size_t i = 0; i < finding->ref_listed; i++) {
         ts_out_put_cstring(out, i == 0 ? "reachable from " : ", ");
         report__put_markup_text(out, report__ref_short(finding->refs[i]));

@@ -210,7 +210,7 @@ static void put_head(const struct report_job *job, const struct ts_report_findin
         snprintf(line, sizeof line, "%llu", (unsigned long long)finding->head->line);
     report__text_margin(job, TEXT_PLAIN, "");
     report__flow_begin(&flow, job, true);
-    report__flow_put(&flow, head == TS_REPORT_HEAD_HAS ? "still in HEAD: " : "no longer in HEAD");
+    report__flow_put(&flow, head == TS_REPORT_HEAD_HAS ? "still in HEAD: " : "not in HEAD");
     if (head == TS_REPORT_HEAD_HAS) {
         report__flow_style(&flow, TEXT_PLACE);
         struct report_place place = report__place_of(finding->head);

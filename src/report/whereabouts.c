@@ -91,24 +91,36 @@ static bool is_masked(struct ts_bytes path) {
     return memmem(path.data, path.len, TS_REPORT_MASK, sizeof TS_REPORT_MASK - 1) != NULL;
 }
 
-/* Writes the page of a line. Returns false if the URL does not fit. */
+/* Returns the path of the file in the repository: "deploy.zip" for the member "deploy.zip!/etc/app.env" of an
+ * archive. A forge has no page for a member. */
+static struct ts_bytes file_of(struct ts_bytes path) {
+    const uint8_t *mark = memmem(path.data, path.len, "!/", 2);
+    return mark != NULL && mark > path.data ? ts_bytes_of(path.data, (size_t)(mark - path.data)) : path;
+}
+
+/* Writes the page of a line, or for a member of an archive the page of the archive. Returns false if the URL
+ * does not fit. */
 static bool put_line(const char *page, const char *oid, const struct form *form,
                      const struct ts_report_occurrence *occurrence,
                      char ret_link[static TS_REPORT_LINK_SIZE]) {
+    struct ts_bytes file = file_of(occurrence->path);
     unsigned long long line = occurrence->line;
+    char range[96] = "";
+    if (file.len == occurrence->path.len && form->is_path_first) /* ends at column 1 of the next line */
+        (void)snprintf(range, sizeof range, "%s%llu&lineEnd=%llu&lineStartColumn=1&lineEndColumn=1",
+                       form->line, line, line + 1);
+    else if (file.len == occurrence->path.len)
+        (void)snprintf(range, sizeof range, "%s%llu", form->line, line);
     int made = form->is_path_first
                    ? snprintf(ret_link, TS_REPORT_LINK_SIZE, "%s?path=/", page)
                    : snprintf(ret_link, TS_REPORT_LINK_SIZE, "%s%s%s/", page, form->file, oid);
     size_t len = (size_t)made;
-    if (made < 0 || len >= TS_REPORT_LINK_SIZE || !put_path(ret_link, &len, occurrence->path))
+    if (made < 0 || len >= TS_REPORT_LINK_SIZE || !put_path(ret_link, &len, file))
         return false;
     size_t left = TS_REPORT_LINK_SIZE - len;
-    if (form->is_path_first) /* the marked range ends at column 1 of the next line */
-        made = snprintf(ret_link + len, left, "%s%s%s%llu&lineEnd=%llu&lineStartColumn=1&lineEndColumn=1",
-                        form->file, oid, form->line, line, line + 1);
-    else
-        made = snprintf(ret_link + len, left, "%s%llu", form->line, line);
-    return made > 0 && (size_t)made < left;
+    made = form->is_path_first ? snprintf(ret_link + len, left, "%s%s%s", form->file, oid, range)
+                               : snprintf(ret_link + len, left, "%s", range);
+    return made >= 0 && (size_t)made < left;
 }
 
 bool ts_report_link(const struct ts_report *report, const struct ts_report_occurrence *occurrence,

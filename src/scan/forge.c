@@ -1,7 +1,16 @@
 #include "forge.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Hosts that answer ssh at the port of https, and the hosts of their web pages. */
+static const struct {
+    const char *ssh;
+    const char *web;
+} web_hosts[] = {{"ssh.github.com", "github.com"},
+                 {"altssh.gitlab.com", "gitlab.com"},
+                 {"altssh.bitbucket.org", "bitbucket.org"}};
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
@@ -25,8 +34,8 @@ static bool kind_of(const char *host, enum ts_forge *ret_kind) {
     return false;
 }
 
-/* Takes the host. Keeps its port only for http and https, because the web page is not at the port of another
- * scheme. */
+/* Takes the host, in lower case. Keeps its port only for http and https, because the web page is not at the port
+ * of another scheme. */
 static bool take_host(const char **at, bool is_page, char *ret_host, size_t size) {
     size_t len = strspn(*at, LETTERS ".-");
     size_t port = (*at)[len] == ':' ? 1 + strspn(*at + len + 1, "0123456789") : 0;
@@ -35,6 +44,11 @@ static bool take_host(const char **at, bool is_page, char *ret_host, size_t size
         return false;
     (void)snprintf(ret_host, size, "%.*s", (int)kept, *at);
     *at += len + (port > 1 ? port : 0);
+    for (size_t i = 0; ret_host[i] != '\0'; i++)
+        ret_host[i] = (char)tolower((unsigned char)ret_host[i]);
+    for (size_t i = 0; i < sizeof web_hosts / sizeof web_hosts[0]; i++)
+        if (strcmp(ret_host, web_hosts[i].ssh) == 0)
+            (void)snprintf(ret_host, size, "%s", web_hosts[i].web);
     return true;
 }
 

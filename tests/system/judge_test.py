@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree
+import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
 from program import complains, run  # noqa: E402
@@ -56,7 +57,7 @@ def a_finding_says_where_head_has_it():
         equal((kept["occurrences"][0]["path"], kept["occurrences"][0]["commit"]), ("old/a.txt", first))
         equal((gone["in_head"], gone["head"]), (False, None))
     text = run("scan", "repo").out
-    holds("still in HEAD: new.txt:3" in text and "no longer in HEAD" in text, text)
+    holds("still in HEAD: new.txt:3" in text and "not in HEAD" in text, text)
     repo.git("checkout", "-q", "v1.0")
     findings = found("repo", "--state", "state")
     equal(findings[shown("gone")]["head"]["path"], "b.txt", "HEAD is another one now")
@@ -84,7 +85,7 @@ def every_selection_says_where_head_has_it():
             equal((kept["occurrence_count"], kept["occurrences"][0]["path"]), (1, "old/a.txt"), selection)
             equal((gone["in_head"], gone["head"]), (False, None), selection)
         text = run("scan", "repo", *selection).out
-        holds("still in HEAD: copy.txt:1 and 1 other file" in text and "no longer in HEAD" in text, text)
+        holds("still in HEAD: copy.txt:1 and 1 other file" in text and "not in HEAD" in text, text)
         sarif = json.loads(run("scan", "repo", *selection, "--format", "sarif").out)["runs"][0]["results"]
         equal(sorted(one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in sarif), ["b.txt", "copy.txt"], selection)
     for selection in ("--range", "v1.0..HEAD~1"), ("--commit", "HEAD~2"):
@@ -205,6 +206,10 @@ def links_lead_to_the_common_forges_without_credentials():
     for url, file, commit in (
             (f"https://me:{password}@github.com/ada/engine.git", f"https://github.com/ada/engine/blob/{head}/new.txt#L3", None),
             ("git@github.com:ada/engine.git", f"https://github.com/ada/engine/blob/{head}/new.txt#L3", None),
+            ("ssh://git@ssh.github.com:443/ada/engine.git", f"https://github.com/ada/engine/blob/{head}/new.txt#L3", None),
+            ("ssh://git@altssh.gitlab.com:443/a/b.git", f"https://gitlab.com/a/b/-/blob/{head}/new.txt#L3", None),
+            ("git@altssh.bitbucket.org:a/b.git", f"https://bitbucket.org/a/b/src/{head}/new.txt#lines-3", None),
+            ("https://GitHub.com/ada/engine", f"https://github.com/ada/engine/blob/{head}/new.txt#L3", None),
             ("ssh://git@gitlab.example.org:2222/a/b/c.git", f"https://gitlab.example.org/a/b/c/-/blob/{head}/new.txt#L3", None),
             ("https://bitbucket.org/a/b", f"https://bitbucket.org/a/b/src/{head}/new.txt#lines-3", None),
             ("https://codeberg.org/a/b.git/", f"https://codeberg.org/a/b/src/commit/{head}/new.txt#L3", None),
@@ -220,6 +225,21 @@ def links_lead_to_the_common_forges_without_credentials():
             report = run("scan", "repo", "--format", form).out
             holds(password not in report, f"{form}: {url}")
             holds(file is None or file in report or html.escape(file) in report or form in ("csv",), f"{form}: {url}")
+
+
+@test
+def links_to_members_of_archives_lead_to_the_archive():
+    repo = Repo("repo")
+    with zipfile.ZipFile("deploy.zip", "w") as archive:
+        archive.writestr("etc/app.env", f"TOKEN={github_token('member')}\n")
+    with open("deploy.zip", "rb") as file:
+        repo.write("a b/deploy.zip", file.read())
+    head = repo.commit()
+    for url, link in (("https://github.com/ada/engine", f"https://github.com/ada/engine/blob/{head}/a%20b/deploy.zip"),
+                      ("https://dev.azure.com/ada/mill/_git/engine", f"https://dev.azure.com/ada/mill/_git/engine?path=/a%20b/deploy.zip&version=GC{head}")):
+        repo.git("config", "remote.origin.url", url)
+        finding = found("repo")[shown("member")]
+        equal((finding["head"]["path"], finding["head"]["link"]), ("a b/deploy.zip!/etc/app.env", link))
 
 
 def low_and_high():
