@@ -35,6 +35,8 @@
 #define THREAD_SHARE  (UINT64_C(16) << 20) /* memory that allows a further thread */
 #define OBJECT_SHARE  16
 #define OBJECT_MAX    ((size_t)64 << 20)
+/* Completes a partial clone, also with objects that only tags reach. */
+#define FETCH_MISSING "'git fetch --refetch --no-filter --tags'"
 
 /* The memory that a report needs. */
 struct memory {
@@ -247,25 +249,40 @@ static struct scan_profile *pass_profile(struct scan_pass *pass, const struct sc
 
 /* ---- targets ---- */
 
-/* Returns whether the target has a configuration of its own. A damaged configuration is a fault, and
- * everything is scanned without it. */
-static bool has_config(struct scan_pass *pass, struct scan_tree *tree, const char *name) {
-    struct ts_git_fault fault;
+/* Reports that the configuration of HEAD cannot be read. */
+static void report_unread_config(struct scan_pass *pass, struct scan_tree *tree,
+                                 const struct ts_git_fault *fault) {
+    static const char names[] = SCAN_CONFIG_NAME " and " SCAN_IGNORE_NAME;
     char line[400];
+    (void)ts_git_fault_describe(fault, line, sizeof line);
+    bool is_promised = fault->error == TS_GIT_MISSING && ts_git_repo_keeps_promises(tree->repo);
+    if (fault->error == TS_GIT_MOVED)
+        scan__faults_sink(&pass->faults).take(&pass->faults, fault);
+    else if (is_promised && pass->options->allow_missing)
+        scan__note(&pass->faults, "%s of HEAD are not used: the partial clone does not have HEAD's files",
+                   names);
+    else if (is_promised)
+        scan__fault(&pass->faults,
+                    "%s of HEAD are not used: the partial clone does not have HEAD's files; fetch them "
+                    "with " FETCH_MISSING,
+                    names);
+    else
+        scan__fault(&pass->faults, "%s of HEAD are not used: %s", names, line);
+}
+
+/* Returns whether the target has a configuration of its own. A damaged one is a fault, reported once, and
+ * everything is scanned without it. */
+static bool has_config(struct scan_pass *pass, struct scan_tree *tree, const char *name, bool *is_reported) {
+    struct ts_git_fault fault;
     switch (scan__tree_has(tree, name, &fault)) {
     case SCAN_TREE_HAS:
         return true;
     case SCAN_TREE_HAS_NOT:
         return false;
     case SCAN_TREE_DAMAGED:
-        (void)ts_git_fault_describe(&fault, line, sizeof line);
-        if (fault.error == TS_GIT_MOVED)
-            scan__faults_sink(&pass->faults).take(&pass->faults, &fault);
-        else if (fault.error == TS_GIT_MISSING && pass->options->allow_missing &&
-                 ts_git_repo_keeps_promises(tree->repo))
-            scan__note(&pass->faults, "%s of HEAD is not used: %s", name, line);
-        else
-            scan__fault(&pass->faults, "%s of HEAD is not used: %s", name, line);
+        if (!*is_reported)
+            report_unread_config(pass, tree, &fault);
+        *is_reported = true;
         return false;
     }
     ts_unreachable("every answer is one of these");
@@ -275,8 +292,9 @@ static enum ts_scan_outcome with_profile(struct scan_pass *pass, struct scan_tar
                                          struct scan_tree *tree, struct ts_scan_error *ret_error) {
     struct scan_profile_source source = {.name = (const char *)target->row.name.data};
     bool is_asked = pass->options->config_file == NULL && !pass->options->no_repo_config && tree != NULL;
-    bool has_name = is_asked && has_config(pass, tree, SCAN_CONFIG_NAME);
-    bool has_other = is_asked && has_config(pass, tree, SCAN_CONFIG_OTHER);
+    bool is_reported = false;
+    bool has_name = is_asked && has_config(pass, tree, SCAN_CONFIG_NAME, &is_reported);
+    bool has_other = is_asked && has_config(pass, tree, SCAN_CONFIG_OTHER, &is_reported);
     if (has_name && has_other) {
         char shown[200];
         (void)ts_text_escape(ts_bytes_of_cstring(source.name), shown, sizeof shown);
@@ -285,7 +303,7 @@ static enum ts_scan_outcome with_profile(struct scan_pass *pass, struct scan_tar
                           shown);
     }
     source.file = has_name ? SCAN_CONFIG_NAME : has_other ? SCAN_CONFIG_OTHER : NULL;
-    source.has_ignored = is_asked && has_config(pass, tree, SCAN_IGNORE_NAME);
+    source.has_ignored = is_asked && has_config(pass, tree, SCAN_IGNORE_NAME, &is_reported);
     if (source.file != NULL || source.has_ignored) {
         source.read = scan__tree_read;
         source.ctx = tree;
@@ -303,9 +321,10 @@ static void judge_missing(struct scan_pass *pass, const struct scan_target *targ
     uint64_t missing = target->row.missing_by_design;
     if (missing > 0 && !pass->options->allow_missing)
         scan__fault(&pass->faults,
-                    "%llu object%s missing from the partial clone; fetch them with 'git fetch --refetch "
-                    "--no-filter --tags', or scan without them with " SCAN_OPTION_ALLOW_MISSING,
-                    (unsigned long long)missing, missing == 1 ? "" : "s");
+                    "%llu object%s missing from the partial clone; fetch %s with " FETCH_MISSING
+                    ", or scan without %s with " SCAN_OPTION_ALLOW_MISSING,
+                    (unsigned long long)missing, missing == 1 ? "" : "s", missing == 1 ? "it" : "them",
+                    missing == 1 ? "it" : "them");
 }
 
 /* Finds the web page of the repository. Stores only the page, because the URL may contain a password. */
