@@ -253,16 +253,58 @@ static void tell_secret(const struct rule *rule, const struct cli_import_pattern
         tell(rule->id, "has %u groups; group %u is the secret", pattern->groups, pattern->secret_group);
 }
 
-/* Returns the text of the rule with the examples of the original rule, or `text` if they cannot be used.
- * Takes ownership of `text`. */
-static char *add_examples(struct import *import, const struct rule *rule, char *text, size_t *len) {
-    char *with = NULL;
-    char *file = NULL;
+/* Tries the examples of the original rule with the text of the translated rule. */
+static struct cli_import_examples try_examples(const struct rule *rule, const char *text) {
     struct cli_import_examples examples = {.text = NULL};
+    char *file = NULL;
     if (asprintf(&file, "rules:\n%s", text) >= 0) {
         examples = cli__import_examples(file, rule->examples, rule->no_examples);
         free(file);
     }
+    return examples;
+}
+
+/* Appends a part to the text of a rule, if the rule is usable with it. Takes ownership of `text`. */
+static char *append(struct import *import, char *text, const char *part, size_t *len) {
+    char *with = NULL;
+    int with_len = asprintf(&with, "%s%s", text, part);
+    if (with_len < 0)
+        return text;
+    if (!is_usable(import, with, (size_t)with_len)) {
+        free(with);
+        return text;
+    }
+    free(text);
+    *len = (size_t)with_len;
+    return with;
+}
+
+/* Hashes of passwords are matches only with a validator of their own. Appends the validator if it finds
+ * examples, and without it none is found. Takes ownership of `text`. */
+static char *add_validator(struct import *import, const struct rule *rule, char *text, size_t *len,
+                           struct cli_import_examples *examples) {
+    static const char validator[] = "    validators: [password-hash]\n";
+    char *with = NULL;
+    if (examples->not_found == 0 || examples->not_found < json_array_size(rule->examples) ||
+        asprintf(&with, "%s%s", text, validator) < 0)
+        return text;
+    struct cli_import_examples better = try_examples(rule, with);
+    free(with);
+    if (better.not_found < examples->not_found) {
+        struct cli_import_examples other = *examples;
+        *examples = better;
+        better = other;
+        text = append(import, text, validator, len);
+    }
+    free(better.text);
+    return text;
+}
+
+/* Returns the text of the rule with the examples of the original rule, or `text` if they cannot be used.
+ * Takes ownership of `text`. */
+static char *add_examples(struct import *import, const struct rule *rule, char *text, size_t *len) {
+    struct cli_import_examples examples = try_examples(rule, text);
+    text = add_validator(import, rule, text, len, &examples);
     if (examples.not_found > 0)
         tell(rule->id, "the translated rule finds nothing in %zu of %zu examples, which are omitted",
              examples.not_found, json_array_size(rule->examples));
@@ -270,16 +312,10 @@ static char *add_examples(struct import *import, const struct rule *rule, char *
         tell(rule->id,
              "the translated rule finds a secret in %zu of %zu examples without one, which are omitted",
              examples.wrong, json_array_size(rule->no_examples));
-    int with_len = examples.text != NULL ? asprintf(&with, "%s%s", text, examples.text) : -1;
+    if (examples.text != NULL)
+        text = append(import, text, examples.text, len);
     free(examples.text);
-    if (with_len < 0 || !is_usable(import, with, (size_t)with_len)) {
-        if (with_len >= 0)
-            free(with);
-        return text;
-    }
-    free(text);
-    *len = (size_t)with_len;
-    return with;
+    return text;
 }
 
 static void translate(struct import *import, const struct rule *rule) {

@@ -404,13 +404,16 @@ static void derive(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *
     const char *problem = detect__rule_derive(rule, yaml->arena, &field);
     if ((is_sound && !problem) || rule->pattern[0] == '\0')
         return;
-    struct ts_rule at_pattern = *rule;
+    /* Without a reach, the pattern may be one that no rule can have. That is the problem to report. */
+    bool has_no_reach = problem && strcmp(field, "reach") == 0;
+    struct ts_rule at_pattern = {.file = rule->file, .id = rule->id, .pattern = rule->pattern};
+    at_pattern.reach = UINT32_MAX;
     at_pattern.line = detect__yaml_line(detect__yaml_get(yaml, node, "pattern"));
-    struct detect_code *code = detect__code_new(&at_pattern, &error);
-    if (!code)
+    struct detect_code *code = has_no_reach ? NULL : detect__code_new(&at_pattern, &error);
+    bool is_good = has_no_reach ? detect__rule_verify(&at_pattern, &error) : code != NULL;
+    if (!is_good)
         detect__yaml_pass(yaml, &error);
-    else if (problem &&
-             (is_sound || strcmp(field, "reach") == 0)) /* wrong keywords may be why there is no gate */
+    else if (has_no_reach || (problem && is_sound)) /* wrong keywords may be why there is no gate */
         detect__yaml_fail(yaml, at_pattern.line, field, "%s", problem);
     detect__code_free(code);
 }

@@ -338,9 +338,8 @@ static void put_whereabouts(const struct report_job *job, const struct ts_report
         ts_out_put_cstring(out, "\">open</a>");
     }
     if (head != TS_REPORT_HEAD_UNKNOWN)
-        ts_out_put_cstring(out, head == TS_REPORT_HEAD_HAS
-                                    ? "<br>still in HEAD: <code>"
-                                    : "<br><span class=\"soft\">not in HEAD</span>");
+        ts_out_put_cstring(out, head == TS_REPORT_HEAD_HAS ? "<br>still in HEAD: <code>"
+                                                           : "<br><span class=\"soft\">not in HEAD</span>");
     if (head == TS_REPORT_HEAD_HAS) {
         report__put_markup_place(out, finding->head);
         ts_out_put_cstring(out, "</code>");

@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
 from program import complains, run  # noqa: E402
-from repo import Repo, github_token  # noqa: E402
+from repo import Repo, github_token, made_up  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
 CLEAN, FINDINGS, USAGE = 0, 1, 2
@@ -306,6 +306,21 @@ def rules_of_nosey_parker_are_translated():
     equal(secrets_of("texts", "--rules", "rules.yml"), [("np-acme-1", "a.txt", "k7q2m9x4w1z8v3b6n5c0d1f2")])
 
 
+@test
+def a_rule_for_hashes_of_passwords_finds_them():
+    """Other rules reject hashes, so that the translated rule found nothing, not even its own examples."""
+    one, other = ("$1$" + made_up(8, i) + "$" + made_up(22, f"hash {i}") for i in range(2))
+    put("hash.yml", json.dumps({"rules": [{"name": "Hash", "id": "np.hash.1", "pattern": r"(\$1\$[./A-Za-z0-9]{8}\$[./A-Za-z0-9]{22})",
+                                           "examples": [one]}]}))
+    result = run("rules", "import", "hash.yml")
+    equal((result.status, result.out.count("password-hash")), (CLEAN, 1), result)
+    holds("finds nothing" not in result.err, result)
+    put("rules.yml", result.out)
+    os.makedirs("texts")
+    put("texts/a.txt", f"root: {other}\n")
+    equal(secrets_of("texts", "--rules", "rules.yml"), [("np-hash-1", "a.txt", other)])
+
+
 WITH_EXAMPLES = r"""
 rules:
 - name: Acme token
@@ -369,7 +384,7 @@ def all_problems_of_a_rule_file_are_reported_at_once():
     equal(result.status, FINDINGS, result)
     problems = [line.split(": ")[:3] for line in result.out.splitlines()[:-1]]
     for line, rule, field in ((2, None, "id"), (2, "Bad_Id", "name"), (4, "Bad_Id", "severity"), (3, "Bad_Id", "pattern"),
-                              (7, "two", "pattern"), (12, "three", "reach")):
+                              (7, "two", "pattern"), (12, "three", "pattern")):
         holds([f"bad.yml:{line}", *([f"rule '{rule}'"] if rule else []), field] in [one[:3 if rule else 2] for one in problems],
               (line, rule, field, result.out))
     holds("bad.yml:9: a rule has no field 'colour'" in result.out, result.out)

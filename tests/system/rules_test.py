@@ -137,7 +137,9 @@ def check_names_file_line_rule_field_and_cure():
         for part in ("own.yml:", "rule 'team-token'", *parts):
             holds(part in result.out, f"{part} not in {result.out}")
     problem(SOUND.replace("reach: 25", "reach: 24"), "pattern", "25", "raise reach")
-    problem(SOUND.replace("    reach: 25\n", "").replace("{20})", "{20,})"), "reach: is missing", "{1,64}")
+    problem(SOUND.replace("    reach: 25\n", "").replace("{20})", "{20,})"), "pattern: has no longest match", "{1,64}")
+    problem(SOUND.replace("    reach: 25\n", "").replace("{20})", "{20})(?=x)"), "pattern: Vectorscan rejects it: Zero-width assertions")
+    problem(SOUND.replace("    reach: 25\n", "").replace("{20})", "{20})\\1"), "pattern: Vectorscan rejects it: Back-references")
     problem(SOUND.replace("{20})", "{20,})"), "no longest match")
     problem(SOUND.replace("?<secret>", "?:"), "no group named secret")
     problem(SOUND.replace("{20})", "{20}"), "PCRE2")

@@ -77,7 +77,7 @@ static void errors_name_line_rule_field_and_cure(void **state) {
     refuses("rules:\n  - {name: x}\n", 2, "", "id", "missing");
     refuses("rules:\n" RULE("A", "    gate: [abc]\n    reach: 11\n"), 2, "", "id", "a-z");
     refuses("rules:\n  - {id: a, name: N, severity: low, gate: [abc], pattern: 'abc(?<secret>d+)'}\n", 2, "a",
-            "reach", "missing");
+            "pattern", "no longest match");
     refuses("rules:\n  - {id: a, name: N, severity: low, pattern: '(?<secret>[a-f]{9})'}\n", 2, "a", "gate",
             "keywords");
     refuses("rules:\n" RULE("a", "    url: ftp://x\n"), 6, "a", "url", "https://");
