@@ -54,7 +54,8 @@ size_t ts_distance(struct ts_bytes a, struct ts_bytes b, size_t bound) {
 
 bool ts_distance_nearest(struct ts_bytes word, const char *const *candidates, size_t count,
                          size_t *ret_index) {
-    /* The maximum distance of a near word: for a word of five letters, a swap and a missing letter. */
+    /* The maximum distance of a near word. For example, a word of five letters may have a swap and a missing
+     * letter. */
     size_t bound = word.len < 2 ? 0 : word.len < 4 ? 1 : word.len < 7 ? 2 : 3;
 
     bool found = false;

@@ -28,8 +28,8 @@ void bench__zipf_release(struct bench_zipf *zipf) {
 
 size_t bench__zipf_draw(const struct bench_zipf *zipf, struct ts_prng *prng) {
     double drawn = ts_prng_unit(prng);
-    size_t low = 0,
-           high = zipf->count - 1; /* the first rank whose cumulated weight is above the drawn number */
+    /* Searches for the first rank whose cumulated weight is above the drawn number. */
+    size_t low = 0, high = zipf->count - 1;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (zipf->cumulated[middle] > drawn)

@@ -25,8 +25,8 @@ static bool is_there(const char *path) {
     return stat(path, &status) == 0 || errno != ENOENT;
 }
 
-/* Returns the baseline with the salt of the ids: `old` if it has a salt, or `drawn` if the key of the report
- * was made from the salt of `drawn`. Returns NULL if the ids have the project's salt. */
+/* Returns the baseline whose salt the ids of the report have: `old` if it has a salt, otherwise `drawn`.
+ * Returns NULL if the ids have the project's salt. */
 static const struct ts_baseline *salt_of(const struct ts_baseline *old, const struct ts_baseline *drawn,
                                          const struct ts_report *report) {
     if (old->salt_len > 0)

@@ -104,8 +104,8 @@ void cli__member_number(struct cli_coord *coord, const char *name, uint64_t valu
 void cli__member_text(struct cli_coord *coord, const char *name, const char *text);
 void cli__member_bool(struct cli_coord *coord, const char *name, bool value);
 void cli__member_null(struct cli_coord *coord, const char *name);
-void cli__member_key(struct cli_coord *coord, const char *name,
-                     struct ts_bytes bytes); /* writes text, or 0x and digits */
+/* Writes the bytes as text, or as 0x and digits. */
+void cli__member_key(struct cli_coord *coord, const char *name, struct ts_bytes bytes);
 
 /* Like printf, to standard output. */
 __attribute__((format(printf, 2, 3))) void cli__say(struct cli_coord *coord, const char *format, ...);

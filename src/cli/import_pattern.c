@@ -25,8 +25,8 @@
 
 enum {
     DEPTH_MAX = 100,
-    /* Repeats, and the varying bytes that they repeat, count up to this number: it only matters whether there
-     * are many. */
+    /* Higher numbers of repeats, and of bytes that vary in a repeat, count as this number: more than many
+     * makes no difference. */
     VARIED_REPEAT_MAX = 16,
     /* A secret has at least this many bytes that vary. */
     VARIED_MIN = 4,

@@ -279,8 +279,8 @@ static char *append(struct import *import, char *text, const char *part, size_t 
     return with;
 }
 
-/* Hashes of passwords are matches only with a validator of their own. Appends the validator if it finds
- * examples, and without it none is found. Takes ownership of `text`. */
+/* A rule finds hashes of passwords only with the validator password-hash. If the rule finds none of its examples
+ * without this validator, but some with it, appends the validator. Takes ownership of `text`. */
 static char *add_validator(struct import *import, const struct rule *rule, char *text, size_t *len,
                            struct cli_import_examples *examples) {
     static const char validator[] = "    validators: [password-hash]\n";

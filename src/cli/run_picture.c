@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The token of a unit's cursor has an attempt, and at this offset the number of its parts. */
+/* The offset of the number of stored parts in the token of a unit's cursor. */
 enum { TOKEN_PARTS = 28 };
 
 struct looking {

@@ -289,8 +289,8 @@ static enum cli_exit store(struct cli_coord *coord, const struct ts_schedule_nam
                                  coord->verb,
                                  written == TS_SCHEDULE_TOO_LONG ? "its texts are too long" : error.text);
         const struct ts_listings_kept kept = {next.list.id, next.has_begun ? next.begun.id : next.list.id};
-        (void)ts_listings_remove(coord->coord, &ref, &listings, kept,
-                                 &error); /* on failure, the next start removes the lists */
+        /* If this fails, the next start removes the lists. */
+        (void)ts_listings_remove(coord->coord, &ref, &listings, kept, &error);
         print_added(coord, seen, &next);
         return CLI_EXIT_DONE;
     }

@@ -31,7 +31,7 @@ struct detect_frame {
     const uint32_t *from; /* byte i was decoded from bytes from[i] .. to[i] - 1 of the parent */
     const uint32_t *to;
     size_t origin;       /* added to from[i] and to[i] */
-    size_t *searched_to; /* for each rule: smaller starts were tried */
+    size_t *searched_to; /* indexed by rule: starts before this offset are not tried again */
     /* Encoded text below these offsets was already decoded. */
     size_t base64_to;
     size_t percent_to;

@@ -70,8 +70,8 @@ void git__are_there_now(struct ts_git_repo *repo, const struct ts_git_oid *oids,
         ret_are_there[i] = is_listed(repo->again, &oids[i]);
         is_any = is_any || ret_are_there[i];
     }
-    for (size_t i = 0; i < repo->again->pack_count;
-         i++) /* opened only if needed: the kernel counts a second mapping as more memory */
+    /* The indexes are mapped a second time. The kernel counts that as more memory, so the pages are released. */
+    for (size_t i = 0; i < repo->again->pack_count; i++)
         git__map_forget(&repo->again->packs[i].index_map);
     repo->vain_looks += !is_any;
 }

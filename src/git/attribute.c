@@ -3,11 +3,12 @@
  *
  *   1. Finds the trees that lead to a blob of the set, directly or through other trees: passes over the graph's
  *      additions and removals, one for each level of folders, without reading anything.
- *   2. Makes the digest of a tree, the entries that lead there, when step 3 needs it: the entries of its base, without
- *      those that it removes and with those that it adds. Most trees change no such entry and share the digest of
- *      their base.
- *   3. Visits the selected commits by (time, id), ancestors first (times.c). The digest of each commit's tree is compared
- *      with those of its parents' trees. The commit added the entries that no parent has; the first commit that adds an entry is kept.
+ *   2. Makes the digest of a tree when step 3 needs it. The digest is the list of entries that lead to a blob of
+ *      the set. It is made from the digest of the tree's base: entries that the tree removes are dropped, and
+ *      entries that it adds are added. Most trees change no such entry, and share the digest of their base.
+ *   3. Visits the selected commits by (time, id), ancestors first (times.c). Compares the digest of each commit's
+ *      tree with the digests of its parents' trees. The commit added the entries that no parent has. For each
+ *      entry, the first commit that added it is kept.
  */
 #include "graph.h"
 
@@ -63,7 +64,7 @@ struct tracing {
     const struct ts_git_set *blobs; /* the blobs to attribute */
     bool without_parents;
     bool is_head;             /* the head of the selection is being traced */
-    struct ts_git_set *leads; /* blobs of the set, trees that lead to them, and objects that these replace */
+    struct ts_git_set *leads; /* blobs of the set, trees that lead to them, objects replaced by either */
     struct digest *digests;   /* indexed by the values of `dense` */
     uint32_t *dense;          /* indexed by tree: index of its digest in `digests`; GIT__NONE: no digest */
     struct leadings all;      /* leadings of all digests */

@@ -17,8 +17,9 @@ __extension__ typedef unsigned __int128 u128;
 #define BLOCK_LEN   1024
 #define BLOCK_WORDS (BLOCK_LEN / 8)
 
-/* Hashed before the stored bytes: a kind, the inflated size, the number of stored bytes, the base. */
-enum { KIND_LOOSE = 16, KIND_DELTA = 17 /* whole entries have their type as kind */ };
+/* Kinds of stored bytes. The kind of a whole entry is its type, which is below 16. */
+enum { KIND_LOOSE = 16, KIND_DELTA = 17 };
+/* Hashed before the stored bytes. */
 struct head {
     uint64_t kind;
     uint64_t size;

@@ -242,9 +242,9 @@ enum ts_git_error git__numbers_fill(struct ts_git_repo *repo, const struct ts_gi
     numbers->number_bits = 1; /* a slot with all bits set is free: no number has all its bits set */
     while ((UINT32_C(1) << numbers->number_bits) <= numbers->total)
         numbers->number_bits++;
+    /* Without a random seed, hostile ids only make the table slower. */
     if (!ts_entropy_fill(numbers->seed, sizeof numbers->seed))
-        memset(numbers->seed, 0,
-               sizeof numbers->seed); /* without a random seed, hostile ids only make the table slower */
+        memset(numbers->seed, 0, sizeof numbers->seed);
     numbers->slots = git__table_new(size, sizeof *numbers->slots);
     numbers->copies = calloc((size_t)total / 64 + 1, sizeof *numbers->copies);
     if (numbers->slots == NULL || numbers->copies == NULL)

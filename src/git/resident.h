@@ -24,8 +24,8 @@
 /* Size of a window: the number of bytes that the kernel maps at a time. Windows are larger if there would be
  * too many. */
 #define GIT__RESIDENT_WINDOW  ((uint64_t)64 << 10)
-#define GIT__RESIDENT_WINDOWS                                                                                \
-    ((uint64_t)16 << 10) /* maximum number of windows; a process may have 65,530 mappings */
+/* The maximum number of windows. A process may have 65,530 mappings. */
+#define GIT__RESIDENT_WINDOWS ((uint64_t)16 << 10)
 
 struct git__resident {
     struct git__pack *packs;

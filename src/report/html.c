@@ -274,8 +274,8 @@ static void put_cure(struct ts_out *out, const struct ts_rule *rule) {
         ts_out_put_cstring(out, "<br>To revoke it: ");
         report__put_markup_text(out, rule->revoke);
     }
-    if (rule->url[0] != '\0' &&
-        rule->origin == TS_RULE_OF_TARGET) { /* the target's author may have written the URL */
+    /* The author of the target may have written the URL, so it is no link. */
+    if (rule->url[0] != '\0' && rule->origin == TS_RULE_OF_TARGET) {
         ts_out_put_cstring(out, "<br>");
         report__put_markup_text(out, rule->url);
     } else if (rule->url[0] != '\0') {

@@ -344,8 +344,8 @@ static void put_invocation(const struct report_job *job) {
 
 /* --- results --- */
 
-/* Writes the lines and columns of an occurrence. For readers, a missing column is the first or last one of
- * its line. */
+/* Writes the lines and columns of an occurrence. Without a start column, readers assume the first column of
+ * the line; without an end column, the last. */
 static void put_region(const struct report_job *job, const struct ts_report_finding *finding,
                        const struct ts_report_occurrence *occurrence, const struct ts_bytes *excerpt) {
     struct ts_out *out = job->out;

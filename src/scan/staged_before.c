@@ -217,8 +217,8 @@ bool scan__staged_before(struct scan_staged *staged, size_t location_first) {
                scan__looks_init(&l.looks, staged->pass, staged->target->profile);
         done = done && look_at_all(&l, &before);
         tell_missing(&l);
-        scan__looks_finish(&l.looks, staged->pass,
-                           &row); /* a separate row: the report counts only staged files */
+        /* A separate row, because the report counts only staged files. */
+        scan__looks_finish(&l.looks, staged->pass, &row);
     }
     free(l.missing);
     ts_git_set_free(l.seen);

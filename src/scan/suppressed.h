@@ -40,9 +40,9 @@ bool scan__suppressed_would(const struct scan_suppressed *suppressed, const stru
 bool scan__is_allowed(const struct scan_hits *hits, const struct scan_profile *profile,
                       const struct scan_hit *hit, const char *path);
 
-/* A place of a content in a target with a .gitleaksignore. Before scan__suppressed_take, pass each place to
- * `ignore`, which remembers the findings that fingerprints ignore there. `clear` drops the pairs of the last
- * target. Call `sort` after the last place. */
+/* A place of a content in a target with a .gitleaksignore. Before scan__suppressed_take, call `clear`, which
+ * drops what the last target has left; then `ignore` for each place, which remembers the findings that
+ * fingerprints ignore there; then `sort`. */
 struct scan_suppressed_place {
     const struct scan_profile *profile;
     const struct scan_content *content;

@@ -158,8 +158,8 @@ void sim__fiber_free(struct sim__fiber *fiber) {
     __tsan_destroy_fiber(fiber->tsan_inside);
 #endif
 #ifdef SIM_ASAN
-    ASAN_UNPOISON_MEMORY_REGION(stack_of(fiber),
-                                STACK_SIZE); /* the first frame of the fiber never returned */
+    /* The first frame of the fiber has never returned. */
+    ASAN_UNPOISON_MEMORY_REGION(stack_of(fiber), STACK_SIZE);
 #endif
     munmap(fiber->memory, STACK_SIZE + GUARD_SIZE);
     free(fiber);

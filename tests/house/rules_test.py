@@ -338,15 +338,47 @@ def lines_of_diagrams_that_meet_nothing(root):
                     yield f"{place}: {line.strip()}"
 
 
+def blanked(text):
+    """Returns C code with the same lines and columns, but without the text of comments and strings."""
+    return C_COMMENT.sub(lambda found: re.sub(r"[^\n]", "x" if found.group(1) else " ", found.group()), text)
+
+
+def is_torn(lines, code, at):
+    """Returns whether a comment behind line `at` has pushed the beginning of its statement to the line above.
+    Without the comment, both would fit on one line."""
+    above, line = code[at - 1].rstrip(" \\"), code[at].strip()
+    in_macro = code[at - 1].endswith("\\")
+    if (not above.strip() or "/*" in lines[at - 1] or above[-1] in ";{}:" or in_macro != above.startswith("#define")
+            or in_macro and line.endswith("\\") or above.startswith("#") and not in_macro
+            or re.match(r" *(?:\} )?(?:else|do|(?:else )?(?:if|for|while|switch) .*\))$", above)):
+        return re.match(r" *for \([^)]*;$", above) is not None
+    if above[-1] == "," and not re.match(r" +(?:const |struct |enum |unsigned )*\w+ \**\w+ = [^,]*,$", above):
+        begin = at - 1
+        while begin > 0 and code[begin - 1].rstrip()[-1:] not in (";", "{", "}", ""):
+            begin -= 1
+        statement = "".join(code[begin:at])
+        if statement.count("(") <= statement.count(")"):
+            return False
+    return len(above) + 1 + len(line) <= COLUMNS
+
+
+COLUMNS = 110  # as in .clang-format
+
+
 def torn_declarations(root):
-    """If a comment is behind a declaration or statement, both fit on one line. Otherwise the comment is above."""
-    torn = r"^ +(?! |else\n|do\n)[^\n;{}/#\"]*[\w*+=(&|<>-]\n +[^\n;]*; +/\*|^[^\n/]*; +/\*(?:(?!\*/)[^\n])*\n"
+    """If a comment is behind a declaration or statement, both fit on one line. Otherwise the comment is above,
+    not inside the declaration."""
+    inside = r"^[^\n/]*; +/\*(?:(?!\*/)[^\n])*\n|[\w\])]\n *(?=/\*)(?:(?!\*/).|\n)*\*/\n? *[\[=](?!=)"
     for path in files(root):
-        if path.endswith((".c", ".h")):
-            text = read(root, path)
-            for found in re.finditer(torn, text, re.MULTILINE):
-                line = text.count("\n", 0, found.start()) + 1
-                yield f"{path}:{line}"
+        if not path.endswith((".c", ".h")):
+            continue
+        text = read(root, path)
+        for found in re.finditer(inside, text, re.MULTILINE):
+            yield f"{path}:{text.count(chr(10), 0, found.start()) + 1}"
+        lines, code = text.split("\n"), blanked(text).split("\n")
+        for at in range(1, len(lines)):
+            if "/*" in lines[at] and code[at].strip() and is_torn(lines, code, at):
+                yield f"{path}:{at + 1}"
 
 
 def a_formatter_that_reflows(root):
@@ -545,7 +577,13 @@ RULES = {
                                           "/*\n *   one ──┐\n *          │\n *   two ───┘\n */\n"),
     torn_declarations: ("src/base/x.h", "struct x {\n    uint64_t\n        y; /* long */\n};\n",
                         "struct x {\n    char y[A +\n           B]; /* long */\n};\n",
-                        "struct x {\n    char y; /* long,\n             * longer */\n};\n"),
+                        "struct x {\n    char y; /* long,\n             * longer */\n};\n",
+                        "char y[A]\n    /* long,\n     * longer */\n    [B];\n",
+                        "#define Y \\\n    3 /* long */\n",
+                        "static void x(void) {\n    y(1,\n      2); /* long */\n}\n",
+                        "static void x(void) {\n    if (y &&\n        z) { /* long */\n    }\n}\n",
+                        "static void x(void) {\n    int y = 1,\n        z = 2; /* long */\n}\n",
+                        "static void x(void) {\n    for (int y = 0; y < z;\n         y++) /* long */\n        f();\n}\n"),
     errors_that_no_document_names: ("include/turnstone/coord_types.h", '    X(A_B, "Ab", YES)\n'),
     formats_that_no_document_names: ("src/report/write.h", '    X(A_B, "ab", "x", y)\n'),
     engines_without_a_contract: ("src/store/contract/url.h", "enum k { STORE_URL_X };\n"),

@@ -40,8 +40,8 @@ struct offer {
     size_t count;      /* number of candidates */
     size_t free_count; /* number of free shards, which come first; the other leases have expired */
     struct ts_shard_id ids[CANDIDATES_MAX];
-    /* Choose the first candidate at random, too. Otherwise all workers with the same starting point would try
-     * the same candidate. */
+    /* The first candidate is chosen at random, too. Otherwise all workers with the same starting point would
+     * try the same candidate. */
     bool is_drawn;
     bool has_earliest; /* `earliest` is valid: the first deadline in the future */
     struct ts_logical_time earliest;

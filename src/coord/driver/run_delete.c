@@ -117,8 +117,8 @@ static void plan_shard(struct deletion *mine, uint32_t place, const struct ts_ro
  * deleted with their shards; entries that remain belong to no shard. */
 static const struct kind {
     enum coord__kind kind;
-    void (*plan)(struct deletion *mine, uint32_t place,
-                 const struct ts_row *row); /* plans the deletions that belong to the row; may be NULL */
+    /* Plans the deletions that belong to the row; may be NULL. */
+    void (*plan)(struct deletion *mine, uint32_t place, const struct ts_row *row);
 } kinds[] = {
     {COORD__KIND_SHARDS, plan_shard},
     {COORD__KIND_FREE, NULL},

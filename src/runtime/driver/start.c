@@ -134,8 +134,9 @@ static bool settle_list(struct start *start, struct ts_schedule_list *ret_list) 
             store_failed(start));
 }
 
-/* If another worker has begun or changed the schedule meanwhile, the list that was stored here is not used,
- * and is removed later, like the lists of killed workers. */
+/* Fixes the due time, the list of targets and the rules of the next run. If another worker has begun or
+ * changed the schedule meanwhile, the list that was stored here is not used, and is removed later, like the
+ * lists of killed workers. */
 static bool begin(struct start *start, uint64_t due_ms) {
     struct ts_fleet_schedule next = start->seen.schedule;
     if (!settle_list(start, &next.begun))

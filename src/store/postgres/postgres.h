@@ -263,8 +263,8 @@ void postgres__batch_release(struct postgres_batch *batch);
 /* Encodes a list of keys as one array; the caller frees *ret_memory. Returns false when memory runs out. */
 bool postgres__keys_encode(const struct ts_bytes *keys, size_t count, uint8_t **ret_memory,
                            struct ts_bytes *ret);
-/* Returns the index in the batch of the nth entry's check if is_check, otherwise of its write; n counts from 1.
- * Returns SIZE_MAX if there is no such entry. */
+/* Returns the index of an operation in the batch: the check of the nth entry (is_check), or its write. n counts
+ * from 1. Returns SIZE_MAX if there is no such entry. */
 size_t postgres__batch_op_of(const struct ts_batch *batch, uint64_t n, bool is_check);
 
 /* postgres_call.c */

@@ -260,8 +260,8 @@ static void shards_are_split_and_parked(void **state) {
     assert_int_equal(ts_run_each_shard(coord, TENANT, run, count_shard, counts, answer), TS_GET_RUN_OK);
     assert_int_equal(counts[TS_SHARD_SPLIT], 1);
     assert_int_equal(counts[TS_SHARD_PARKED], 1);
-    assert_int_equal(counts[TS_SHARD_ACTIVE],
-                     4); /* the other shard, the residual and three children; one is parked */
+    /* The other shard, the residual and three children, of which one is parked. */
+    assert_int_equal(counts[TS_SHARD_ACTIVE], 4);
     assert_int_equal(counts[4], 1);
     assert_int_equal(counts[5], 2); /* the parent, and the child that continues after its last key */
     assert_int_equal(ts_shard_unpark(coord, TENANT, run, parked, next_op(), answer), TS_UNPARK_OK);

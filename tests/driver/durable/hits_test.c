@@ -137,8 +137,8 @@ static void hits_of_other_rules_are_not_used_and_are_removed(void **state) {
     recalled = recall(&worker);
     assert_int_equal(recalled.pages[TS_DURABLE_HITS], 0);
     assert_int_equal(recalled.pages[TS_DURABLE_OTHER_HITS], 0);
-    assert_int_equal(recalled.pages[TS_DURABLE_TIPS],
-                     0); /* no scan with the other rules has covered what the tips reach */
+    /* No scan with the other rules has covered what the tips reach. */
+    assert_int_equal(recalled.pages[TS_DURABLE_TIPS], 0);
     finish(&worker, scan_of(&made));
     worker_free(&worker);
     free_report(&made);

@@ -17,10 +17,9 @@ enum { FIRST = 1, LAST = 3, COUNT = 3, BALANCE = 100 };
 
 static struct stage stage;
 static char accounts[LAST + 1][40]; /* accounts on stores 1 to 3 */
-static char gates[LAST + 1]
-                 /* For each account, a key on its store that is locked before the account, because a store
-                  * locks keys in their order. */
-                 [40];
+/* For each account, a key on its store that is locked before the account, because a store locks keys in their
+ * order. */
+static char gates[LAST + 1][40];
 static char deciders[COUNT][40]; /* keys on store 0, which decides */
 
 struct party {

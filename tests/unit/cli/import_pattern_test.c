@@ -41,8 +41,8 @@ static void several_groups_and_what_is_between_them_are_the_secret(void **state)
            "a=(?:'(?<secret>(?:[a-z]{8})' b='(?:c(?:[a-z]{8})))') d");
     expect("a((?:[a-z]{4}-){3})b([0-9]{6})?c", 0, "a(?<secret>(?:(?:[a-z]{4}-){3})b(?:[0-9]{6})?)c");
     expect("a([a-z]{4}-){3}b", 0, "a(?<secret>(?:[a-z]{4}-){3})b");
-    expect("x([a-z]{8})(?i)y([a-z]{8})z", 0,
-           "(?<secret>x(?:[a-z]{8})(?i)y(?:[a-z]{8})z)"); /* (?i) also applies to z */
+    /* (?i) also applies to z. */
+    expect("x([a-z]{8})(?i)y([a-z]{8})z", 0, "(?<secret>x(?:[a-z]{8})(?i)y(?:[a-z]{8})z)");
 }
 
 static void the_secret_is_in_every_match(void **state) {

@@ -1,5 +1,4 @@
-/* Tests outlines of intact and hostile packs, which have the delta bases of the entries, as outline.h
- * specifies them. */
+/* Tests the outlines of intact and hostile packs. An outline has the delta base of each entry (outline.h). */
 #include "outline.h"
 
 #include "numbers.h"
@@ -396,8 +395,8 @@ static void headers_that_are_not_valid_are_damage_to_all_below(void **state) {
     writer_entry(&w, 3, UINT64_MAX, "\377", 0, "", 0);        /* 2: the largest possible size */
     writer_entry(&w, 6, 5, "\0", 1, "", 0);                   /* 3: the distance to the base is 0 */
     writer_entry(&w, 6, 5, "\377\377\377\377\177", 5, "", 0); /* 4: its base is before the pack */
-    writer_entry(&w, 6, 5, "\377\377\377\377\377\377\377\377\377\377\1", 11, "",
-                 0);     /* 5: the distance never ends */
+    /* Entry 5: the distance never ends. */
+    writer_entry(&w, 6, 5, "\377\377\377\377\377\377\377\377\377\377\1", 11, "", 0);
     by_offset(&w, none); /* entry 6 */
     by_id(&w, 1);        /* entry 7 */
     by_id(&w, 7);        /* entry 8 */

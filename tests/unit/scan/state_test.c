@@ -304,8 +304,8 @@ static void only_the_latest_ways_of_scanning_are_kept(void **state) {
     }
     put_all(use_number(1, 2, SCAN_USES_MAX + 1));
     assert_int_equal(kept_of(use_number(1, 1, 0)), 0); /* no other use has these rules */
-    assert_int_equal(kept_of(use_number(1, 2, 1)),
-                     100); /* other uses with these rules need the known objects */
+    /* Other uses with these rules need the known objects. */
+    assert_int_equal(kept_of(use_number(1, 2, 1)), 100);
     for (uint8_t i = 2; i < SCAN_USES_MAX + 2; i++)
         assert_int_equal(kept_of(use_number(1, 2, i)), 111);
 }

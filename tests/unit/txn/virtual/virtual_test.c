@@ -147,8 +147,8 @@ static void test_a_refusal_aborts_and_names_the_operation_as_the_caller_counts(v
 
 static void test_a_lost_reply_of_the_decision_is_found_out(void **state) {
     (void)state;
-    assert_int_equal(run(0).outcome,
-                     TS_TXN_COMMITTED); /* now registered: the next apply at place 0 is the decision */
+    /* Now the coordinator is registered, so the next apply at place 0 is the decision. */
+    assert_int_equal(run(0).outcome, TS_TXN_COMMITTED);
     for (uint32_t i = 0; i < PLACES; i++)
         ops[i][0].key = TS_BYTES("m");
     strike.armed = strike.is_done = true;
