@@ -118,7 +118,7 @@ static bool size_parse(struct ts_bytes *rest, uint8_t *ret_type, uint64_t *ret_s
     return true;
 }
 
-static bool distance_parse(struct ts_bytes *rest, uint64_t *ret_distance) {
+bool git__distance_parse(struct ts_bytes *rest, uint64_t *ret_distance) {
     uint64_t distance = 0;
     for (unsigned count = 0;; count++) {
         if (rest->len == 0 || count > 8)
@@ -154,7 +154,7 @@ enum ts_git_error git__pack_entry(const struct git__pack *pack, struct git__exte
         break;
     case 6:
         entry.kind = GIT__ENTRY_OFFSET_DELTA;
-        if (!distance_parse(&rest, &distance) || distance == 0 || distance >= extent.from)
+        if (!git__distance_parse(&rest, &distance) || distance == 0 || distance >= extent.from)
             return TS_GIT_BAD_ENTRY;
         entry.base_offset = extent.from - distance;
         break;

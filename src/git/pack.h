@@ -60,6 +60,10 @@ char *git__with_suffix(const char *path, const char *suffix);
 /* Returns the name of the pack's file without folders, for messages. */
 const char *git__pack_name(const struct git__pack *pack);
 
+/* Takes a number from the front of *rest, in the form of the distance of an offset delta. Returns false if the number
+ * is too long or not complete. */
+bool git__distance_parse(struct ts_bytes *rest, uint64_t *ret_distance);
+
 /* Parses the entry at extent.from, whose bytes end before extent.to. BAD_ENTRY if it is not valid. */
 enum ts_git_error git__pack_entry(const struct git__pack *pack, struct git__extent extent,
                                   struct git__entry *ret_entry);

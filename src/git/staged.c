@@ -5,8 +5,8 @@
  *           be16 more flags (version 3 and 4, when bit 14 of the flags says so) | path
  *   flags   bit 15 assume valid, 14 extended, 13-12 stage, 11-0 length of path or 0xfff
  *   path    versions 2 and 3: the bytes, then 1 to 8 zeros up to a multiple of 8 from the entry's start
- *           version 4: how many bytes to remove from the path before (as offsets of packs), then the
- *           bytes to append, then a zero
+ *           version 4: how many bytes to remove from the path before (a number as in offset deltas: pack.h),
+ *           then the bytes to append, then a zero
  *
  * With index.skipHash, git writes zeros as the id at the end. Any other id must be correct: one wrong bit can
  * make git skip an entry.
@@ -40,21 +40,6 @@ struct parser {
     enum ts_git_error error; /* why parsing stopped */
 };
 
-static bool strip_parse(struct ts_bytes *rest, uint64_t *ret) {
-    uint64_t value = 0;
-    for (unsigned count = 0;; count++) {
-        if (rest->len == 0 || count > 8)
-            return false;
-        uint8_t byte = rest->data[0];
-        *rest = ts_bytes_skip(*rest, 1);
-        value = (count == 0 ? 0 : (value + 1) << 7) | (byte & 0x7fu);
-        if ((byte & 0x80u) == 0)
-            break;
-    }
-    *ret = value;
-    return true;
-}
-
 /* Returns false for paths that git refuses to check out. */
 bool git__staged_is_safe(const struct ts_git_staged_entry *entry) {
     const char *path = entry->path;
@@ -85,7 +70,7 @@ static bool take_path(struct parser *p, size_t entry_head, char **ret_path, size
         p->staged.count > 0 ? &p->staged.items[p->staged.count - 1] : NULL;
     if (p->version == 4) {
         size_t known = before != NULL ? before->path_len : 0;
-        if (!strip_parse(&p->rest, &strip) || strip > known)
+        if (!git__distance_parse(&p->rest, &strip) || strip > known)
             return false;
         kept = known - (size_t)strip;
     }

@@ -1,6 +1,7 @@
 #include "os/in.h"
 
 #include "base/assert.h"
+#include "retry.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -29,15 +30,6 @@ void ts_in_before_read(struct ts_in *in, void (*before_read)(void *context), voi
 
 static const bool blanks[256] = {[' '] = true, ['\t'] = true, ['\r'] = true, ['\n'] = true};
 
-static bool may_try_again(int fd, int error) {
-    if (error == EINTR)
-        return true;
-    if (error != EAGAIN && error != EWOULDBLOCK)
-        return false;
-    struct pollfd ready = {.fd = fd, .events = POLLIN};
-    return poll(&ready, 1, -1) >= 0 || errno == EINTR;
-}
-
 /* Moves the remaining bytes to the front and reads more after them. Returns false at the end of the input or
  * on an error. There must be room in the buffer. */
 static bool read_more(struct ts_in *in) {
@@ -61,7 +53,7 @@ static bool read_more(struct ts_in *in) {
             in->at_end = true;
             return false;
         }
-        if (!may_try_again(in->fd, errno)) {
+        if (!os__may_retry(in->fd, POLLIN)) {
             in->error = errno;
             return false;
         }

@@ -1,6 +1,7 @@
 #include "os/out.h"
 
 #include "base/hex.h"
+#include "retry.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,17 +14,6 @@ void ts_out_init(struct ts_out *out, int fd) {
     out->used = 0;
 }
 
-/* Returns whether to retry a failed write. Waits first if the descriptor is non-blocking, such as a terminal
- * that another program configured. */
-static bool may_try_again(int fd, int error) {
-    if (error == EINTR)
-        return true;
-    if (error != EAGAIN && error != EWOULDBLOCK)
-        return false;
-    struct pollfd ready = {.fd = fd, .events = POLLOUT};
-    return poll(&ready, 1, -1) >= 0 || errno == EINTR;
-}
-
 static void write_all(struct ts_out *out, const uint8_t *at, size_t len) {
     while (len > 0 && out->error == 0) {
         ssize_t written = write(out->fd, at, len);
@@ -32,7 +22,7 @@ static void write_all(struct ts_out *out, const uint8_t *at, size_t len) {
             len -= (size_t)written;
         } else if (written == 0) {
             out->error = EIO;
-        } else if (!may_try_again(out->fd, errno)) {
+        } else if (!os__may_retry(out->fd, POLLOUT)) {
             out->error = errno;
         }
     }

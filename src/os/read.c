@@ -1,8 +1,10 @@
 #include "os/read.h"
 
 #include "os/grow.h"
+#include "retry.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,7 +13,7 @@ bool ts_read_up_to(int fd, void *buffer, size_t size, size_t *ret_len) {
     size_t len = 0;
     while (len < size) {
         const ssize_t got = read(fd, bytes + len, size - len);
-        if (got < 0 && errno == EINTR)
+        if (got < 0 && os__may_retry(fd, POLLIN))
             continue;
         if (got < 0)
             return false;

@@ -65,16 +65,11 @@ void scan__continued_release(struct scan_continued *continued) {
 
 /* ---- contents by id, places by content and path ---- */
 
-struct content_ref {
-    struct ts_git_oid oid;
-    uint32_t content;
-};
-
 struct placing {
     struct scan_continued *continued;
     struct scan_pass *pass;
-    struct content_ref *refs; /* blobs with hits, sorted by id */
-    size_t ref_count;
+    struct scan_blob *blobs; /* blobs with hits, sorted by id */
+    size_t blob_count;
     bool *has_place; /* indexed by content, from the first content of this target on */
     struct scan_location *old;
     size_t old_count;
@@ -87,10 +82,6 @@ struct placing {
     bool is_bad;   /* only a scan of the whole history can decide what to report */
 };
 
-static int compare_content_refs(const void *a, const void *b) {
-    return ts_git_oid_compare(&((const struct content_ref *)a)->oid, &((const struct content_ref *)b)->oid);
-}
-
 /* Moves the places of the snapshot from the pass into a copy. The copy also has room for one further place
  * for each item of the news. */
 static bool placing_init(struct placing *p) {
@@ -100,7 +91,7 @@ static bool placing_init(struct placing *p) {
     const struct scan_content *contents = scan__hits_contents(&pass->hits, &total);
     p->old_count = pass->locations.len / sizeof *p->old - first->locations;
     p->commit_count = pass->commits.len / sizeof *p->commits - first->commits;
-    p->refs = calloc(total + 1, sizeof *p->refs);
+    p->blobs = calloc(total + 1, sizeof *p->blobs);
     p->has_place = calloc(total + 1, sizeof *p->has_place);
     p->old = calloc(p->old_count + 1, sizeof *p->old);
     p->commits = calloc(p->commit_count + 1, sizeof *p->commits);
@@ -109,8 +100,8 @@ static bool placing_init(struct placing *p) {
     while (p->slot_count < 2 * (p->old_count + p->continued->news.count))
         p->slot_count *= 2;
     p->slots = malloc(p->slot_count * sizeof *p->slots);
-    if (p->refs == NULL || p->has_place == NULL || p->old == NULL || p->commits == NULL || p->moved == NULL ||
-        p->slots == NULL)
+    if (p->blobs == NULL || p->has_place == NULL || p->old == NULL || p->commits == NULL ||
+        p->moved == NULL || p->slots == NULL)
         return false;
     memset(p->slots, 0xff, p->slot_count * sizeof *p->slots);
     if (p->old_count > 0)
@@ -123,16 +114,15 @@ static bool placing_init(struct placing *p) {
         p->moved[i] = TS_REPORT_NONE;
     for (size_t i = first->contents; i < total; i++)
         if (contents[i].kind == SCAN_CONTENT_BLOB)
-            p->refs[p->ref_count++] = (struct content_ref){contents[i].oid, (uint32_t)i};
-    if (p->ref_count > 0)
-        qsort(p->refs, p->ref_count, sizeof *p->refs, compare_content_refs);
+            p->blobs[p->blob_count++] = (struct scan_blob){.oid = contents[i].oid, .content = (uint32_t)i};
+    scan__blobs_sort(p->blobs, p->blob_count);
     scan__pile_cut(&pass->locations, first->locations * sizeof *p->old);
     scan__pile_cut(&pass->commits, first->commits * sizeof *p->commits);
     return true;
 }
 
 static void placing_release(struct placing *p) {
-    free(p->refs);
+    free(p->blobs);
     free(p->has_place);
     free(p->old);
     free(p->commits);
@@ -140,24 +130,10 @@ static void placing_release(struct placing *p) {
     free(p->slots);
 }
 
-/* Returns the first content with this id; NULL: the object has no hits. Only archives have several contents
- * with one id, and no snapshot has archives. */
-static const struct content_ref *find_content(const struct placing *p, const struct ts_git_oid *oid,
-                                              size_t *ret_count) {
-    size_t low = 0;
-    size_t high = p->ref_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ts_git_oid_compare(&p->refs[middle].oid, oid) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    size_t end = low;
-    while (end < p->ref_count && ts_git_oid_equal(&p->refs[end].oid, oid))
-        end++;
-    *ret_count = end - low;
-    return p->refs + low;
+/* Finds the contents of a blob. Only archives have several contents with one id, and no snapshot has archives. */
+static const struct scan_blob *find_contents(const struct placing *p, const struct ts_git_oid *oid,
+                                             size_t *ret_count) {
+    return scan__blobs_find(p->blobs, p->blob_count, oid, ret_count);
 }
 
 static struct scan_location *place_at(const struct placing *p, uint32_t index) {
@@ -243,7 +219,7 @@ static int compare_brought(const void *a, const void *b) {
 
 /* Adds the place of a content that new commits add. Only the first such commit counts; new commits are
  * ordered by time and id. */
-static void place_brought(struct placing *p, const struct content_ref *ref, const struct brought *brought) {
+static void place_brought(struct placing *p, const struct scan_blob *ref, const struct brought *brought) {
     struct scan_location location = {.content = ref->content, .place = TS_PLACE_FILE, .role = SCAN_FOUND};
     size_t unused;
     const struct scan_content *contents = scan__hits_contents(&p->pass->hits, &unused);
@@ -275,14 +251,14 @@ static void place_news(struct placing *p) {
     p->is_bad = p->is_bad || all == NULL;
     for (size_t i = 0; i < news->count && !p->is_bad; i++) {
         const struct ts_git_news_item *item = &news->items[i];
-        (void)find_content(p, &item->blob, &copies);
+        (void)find_contents(p, &item->blob, &copies);
         if (item->kind == TS_GIT_NEWS_BROUGHT && copies > 0)
             all[count++] = (struct brought){item, ts_git_graph_order_time(news->graph, &item->commit)};
     }
     if (count > 0)
         qsort(all, count, sizeof *all, compare_brought);
     for (size_t i = 0; i < count && !p->is_bad; i++) {
-        const struct content_ref *refs = find_content(p, &all[i].item->blob, &copies);
+        const struct scan_blob *refs = find_contents(p, &all[i].item->blob, &copies);
         for (size_t k = 0; k < copies; k++)
             place_brought(p, &refs[k], &all[i]);
     }
@@ -323,7 +299,7 @@ static void place_heads(struct placing *p) {
     for (size_t i = 0; i < news->count && !p->is_bad; i++) {
         const struct ts_git_news_item *item = &news->items[i];
         size_t copies = 0;
-        const struct content_ref *refs = find_content(p, &item->blob, &copies);
+        const struct scan_blob *refs = find_contents(p, &item->blob, &copies);
         for (size_t k = 0; k < copies && item->kind == TS_GIT_NEWS_HEAD_HAS && !p->is_bad; k++) {
             size_t unused;
             uint32_t path;
@@ -355,8 +331,8 @@ static bool place_rest(struct placing *p) {
 
 static bool have_all_places(const struct placing *p) {
     bool have_all = true;
-    for (size_t i = 0; i < p->ref_count; i++)
-        have_all = have_all && p->has_place[p->refs[i].content];
+    for (size_t i = 0; i < p->blob_count; i++)
+        have_all = have_all && p->has_place[p->blobs[i].content];
     return have_all;
 }
 

@@ -222,3 +222,30 @@ void scan__hits_cut(struct scan_hits *hits, const struct scan_hits_mark *mark) {
     }
     atomic_store(&hits->finding_count, hits->finding_table.count);
 }
+
+static int compare_blobs(const void *a, const void *b) {
+    return ts_git_oid_compare(&((const struct scan_blob *)a)->oid, &((const struct scan_blob *)b)->oid);
+}
+
+void scan__blobs_sort(struct scan_blob *blobs, size_t count) {
+    if (count > 0)
+        qsort(blobs, count, sizeof *blobs, compare_blobs);
+}
+
+struct scan_blob *scan__blobs_find(struct scan_blob *blobs, size_t count, const struct ts_git_oid *oid,
+                                   size_t *ret_count) {
+    size_t low = 0;
+    size_t high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ts_git_oid_compare(&blobs[middle].oid, oid) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    size_t end = low;
+    while (end < count && ts_git_oid_equal(&blobs[end].oid, oid))
+        end++;
+    *ret_count = end - low;
+    return blobs + low;
+}

@@ -132,6 +132,21 @@ bool scan__hits_finding(struct scan_hits *hits, const struct scan_finding_new *f
 void scan__hits_add(struct scan_hits *hits, const struct scan_content *content, const struct scan_hit *items,
                     size_t count);
 
+/* A blob with hits, and one of its contents. An archive and its members are several contents of one blob. */
+struct scan_blob {
+    struct ts_git_oid oid;
+    uint32_t content;
+    bool has_location;
+};
+
+/* Sorts blobs by id. */
+void scan__blobs_sort(struct scan_blob *blobs, size_t count);
+
+/* Finds an id among sorted blobs. Returns the first with this id, and sets *ret_count to the number of blobs with
+ * this id, which may be 0. */
+struct scan_blob *scan__blobs_find(struct scan_blob *blobs, size_t count, const struct ts_git_oid *oid,
+                                   size_t *ret_count);
+
 /* The lengths of all lists at some moment. scan__hits_cut truncates the lists to a mark, and also clears
  * losses that happened after the mark. For one thread only. */
 struct scan_hits_mark {

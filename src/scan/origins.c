@@ -11,22 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A content of this target with hits, by its id. */
-struct ref {
-    struct ts_git_oid oid;
-    uint32_t content;
-    bool has_location;
-};
-
+/* The blobs of this target with hits, sorted by id. */
 struct refs {
-    struct ref *items; /* blobs, by id */
+    struct scan_blob *items;
     size_t count;
 };
-
-/* Compares ids only: an archive and its members have equal ids. */
-static int compare_refs(const void *a, const void *b) {
-    return ts_git_oid_compare(&((const struct ref *)a)->oid, &((const struct ref *)b)->oid);
-}
 
 static bool is_placed(const struct scan_origins *origins, const struct scan_content *content) {
     return content->target == origins->target_index &&
@@ -36,35 +25,16 @@ static bool is_placed(const struct scan_origins *origins, const struct scan_cont
 static bool find_blobs(const struct scan_origins *origins, struct refs *ret_refs) {
     size_t total;
     const struct scan_content *contents = scan__hits_contents(&origins->pass->hits, &total);
-    struct ref *items = calloc(total + 1, sizeof *items);
+    struct scan_blob *items = calloc(total + 1, sizeof *items);
     if (items == NULL)
         return false;
     size_t count = 0;
     for (size_t i = origins->content_first; i < total && i < origins->content_end; i++)
         if (is_placed(origins, &contents[i]) && contents[i].kind == SCAN_CONTENT_BLOB)
-            items[count++] = (struct ref){.oid = contents[i].oid, .content = (uint32_t)i};
-    if (count > 0)
-        qsort(items, count, sizeof *items, compare_refs);
+            items[count++] = (struct scan_blob){.oid = contents[i].oid, .content = (uint32_t)i};
+    scan__blobs_sort(items, count);
     *ret_refs = (struct refs){items, count};
     return true;
-}
-
-/* Finds the contents with this id. Returns the first, and sets *ret_count to their number, which may be 0. */
-static struct ref *find_refs(const struct refs *refs, const struct ts_git_oid *oid, size_t *ret_count) {
-    size_t low = 0;
-    size_t high = refs->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ts_git_oid_compare(&refs->items[middle].oid, oid) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    size_t end = low;
-    while (end < refs->count && ts_git_oid_equal(&refs->items[end].oid, oid))
-        end++;
-    *ret_count = end - low;
-    return refs->items + low;
 }
 
 /* ---- blobs ---- */
@@ -133,7 +103,7 @@ bool scan__origins_path(struct scan_pass *pass, struct ts_bytes outer, uint32_t 
 
 /* Adds the location of a content that is at this path, or inside the archive at this path. Returns false when
  * memory runs out. */
-static bool place_ref(struct scan_pass *pass, struct ref *ref, struct ts_bytes outer,
+static bool place_ref(struct scan_pass *pass, struct scan_blob *ref, struct ts_bytes outer,
                       const struct scan_location *at) {
     size_t unused;
     struct scan_location location = *at;
@@ -162,7 +132,8 @@ static bool place_all(const struct placing *placing, const struct ts_git_occurre
         const struct ts_git_occurrence *item = &found->items[i];
         size_t count;
         scan__fault_paths_found(placing->faults, &item->blob, ts_bytes_of(item->path, item->path_len));
-        struct ref *refs = find_refs(placing->refs, &item->blob, &count);
+        struct scan_blob *refs =
+            scan__blobs_find(placing->refs->items, placing->refs->count, &item->blob, &count);
         struct scan_location location = {
             .commit = commits[item->commit],
             .place = are_notes[item->commit] ? TS_PLACE_NOTE : placing->place,
@@ -246,7 +217,7 @@ static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *
     }
     /* Places the direct targets of tags, blobs without a commit, and blobs that could not be traced. */
     for (size_t i = 0; error == TS_GIT_OK && i < refs->count; i++) {
-        const struct ref *ref = &refs->items[i];
+        const struct scan_blob *ref = &refs->items[i];
         bool is_reached = origins->reached == NULL || ts_git_set_has(origins->reached, &ref->oid);
         size_t unused;
         struct scan_location location = {

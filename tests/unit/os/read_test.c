@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Returns the read end of a pipe that contains the text `times` times. Each text was written separately. */
@@ -47,6 +49,27 @@ static void a_whole_input_is_read(void **state) {
     }
 }
 
+/* The writer is a child process, which writes later. */
+static void a_non_blocking_input_is_waited_for(void **state) {
+    (void)state;
+    int ends[2];
+    char buffer[8];
+    size_t len = 0;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+    const pid_t writer = fork();
+    if (writer == 0) {
+        (void)poll(NULL, 0, 50);
+        _exit(write(ends[1], "later", 5) == 5 ? 0 : 1);
+    }
+    assert_true(writer > 0);
+    close(ends[1]);
+    assert_true(ts_read_up_to(ends[0], buffer, sizeof buffer, &len));
+    assert_int_equal(len, 5);
+    close(ends[0]);
+    assert_int_equal(waitpid(writer, NULL, 0), writer);
+}
+
 static void an_input_that_is_too_large_is_not_read_to_its_end(void **state) {
     (void)state;
     uint8_t *bytes = NULL;
@@ -73,6 +96,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_short_result_means_the_end),
         cmocka_unit_test(a_whole_input_is_read),
+        cmocka_unit_test(a_non_blocking_input_is_waited_for),
         cmocka_unit_test(an_input_that_is_too_large_is_not_read_to_its_end),
         cmocka_unit_test(a_failed_read_has_an_errno),
     };
