@@ -180,6 +180,19 @@ def names_that_another_file_has(root):
                     yield f"{path}: {name}"
 
 
+def limits_that_are_elsewhere(root):
+    """If a README says "the defines at the top of `a.c` and `b.c`", each of these files has a #define before its
+    first function. The same holds for "the enum" and "the enums"."""
+    files_of = r"the (define|enum)s? at the top\s+of\s+((?:`[\w/]+\.[ch]`(?:,\s+|\s+and\s+)?)+)"
+    for path in readmes(root):
+        for kind, names in re.findall(files_of, read(root, path)):
+            for name in re.findall(r"[\w/]+\.[ch]", names):
+                file = os.path.join(os.path.dirname(path), name)
+                head = re.split(r"(?m)^[a-z].*\) \{$", read(root, file))[0] if file in files(root) else ""
+                if not re.search(r"(?m)^#define \w+[( ]" if kind == "define" else r"(?m)^enum\b", head):
+                    yield f"{path}: {name} has no {kind} at its top"
+
+
 def paths_in_documents_that_are_not_there(root):
     """If a document has a path in backquotes that begins with a folder of this tree, the path exists. <name>
     and * stand for any name."""
@@ -500,9 +513,9 @@ def private_names_of_another_layer(root):
 # opens temporary files, converts bytes to text and back, or puts commas between elements of JSON. All other
 # code calls these files.
 HOMES = {
-    r"\b(?:realloc|reallocarray)\(": "src/os/grow.c",
+    r"\b(?:realloc|reallocarray)\(|\bcapacity (?:\*= 2\b|= [^;\n]*\* 2\b)": "src/os/grow.c",
     r"size - \w+->used\b|\bblocks\[\w+->block_count\+\+\]": "src/os/arena.c",
-    r"\bO_TMPFILE\b|\btmpfile\(|\bmemfd_create\(": "src/os/unnamed_file.c",
+    r"\bO_TMPFILE\b|\b(?:tmpfile|mkstemp)\(|\bmemfd_create\(": "src/os/unnamed_file.c",
     r'- \'a\' \+ 10|\[\'[aA]\'\] = 1[01]\b|>> 4\]|"%02[xX]", [\w.>-]+\[|"0123456789abcdef"[\[;]': "src/base/hex.c",
     r'ts_out_put_cstring\([^;]* (?:> 0|== 0) \? "(?:,|(?:[^"\\]|\\.)*" : ",(?! ))': "src/os/out_json.h",
     r'ts_out_put_json\([^;]*_of_cstring\(name\)\);\n +ts_out_put_c\w+\([^;]*[\'"]:|ts_out_put_cstring\(\w+, "\\":"\)': "src/os/out_json.c",
@@ -558,6 +571,7 @@ RULES = {
     files_that_their_readme_does_not_name: ("src/base/x.c", "int x;\n"),
     names_that_no_code_has: ("src/base/README.md", "`x_of_nobody()`\n"),
     names_that_another_file_has: ("src/base/README.md", "# base\n\n`nobody` in `x.c`\n"),
+    limits_that_are_elsewhere: ("src/base/README.md", "# base\n\nthe defines at the top of `x.c`\n"),
     paths_in_documents_that_are_not_there: ("docs/x.md", "`src/nowhere/`\n"),
     rows_that_come_twice: ("CONTRIBUTING.md", "| `src/` | one |\n| `src/` | two |\n"),
     folders_that_contributing_does_not_name: ("CONTRIBUTING.md", "| `docs/` | texts |\n"),
@@ -595,6 +609,7 @@ RULES = {
                           "struct ts_base_one {\n    int x;\n};\n"),
     private_names_of_another_layer: ("src/b/x.h", "struct base__x {\n    int y;\n};\n", "void base__x(void);\n"),
     helpers_outside_their_home: ("src/base/x.c", "static void *x(void *y) {\n    return realloc(y, 2);\n}\n",
+                                 "static void x(struct y *b) {\n    b->capacity = b->capacity * 2;\n}\n",
                                  "static bool x(struct y *b, size_t n) {\n    return b->size - b->used >= n;\n}\n",
                                  'static void x(void) {\n    snprintf(to, 3, "%02x", id->bytes[i]);\n}\n',
                                  "static void x(void) {\n    *to++ = digits[c >> 4];\n}\n",
