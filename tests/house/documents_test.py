@@ -25,6 +25,10 @@ FILES = sorted(glob.glob(os.path.join(ROOT, "rules", "*.yml")))
 RULES = len(run("rules", "list", "--no-builtin-rules", *(w for f in FILES for w in ("--rules", f))).splitlines())
 
 
+OPTION = r"(?<![\w-])--[a-z][a-z-]+"
+VERBS = re.findall(r"^\.SS ([a-z -]+)$", MAN, re.MULTILINE)
+OPTIONS = {verb: {*re.findall(OPTION, run("help", *verb.split())), "--help"} for verb in VERBS}
+EVERY_OPTION = set().union(*OPTIONS.values()) | {"--version"}
 NOT_VERBS = ("coord", "state")  # "turnstone coord …" and "turnstone state" are bytes in formats
 
 
@@ -45,20 +49,39 @@ def wrong_counts_of_rules(text):
             yield f"{''.join(count)} rules, and the program has {RULES}"
 
 
+def commands(text):
+    """Yields the commands in the text that begin with "turnstone": code spans, and commands in blocks of code."""
+    block = re.compile(r"^ *```\w*\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+    yield from re.findall(r"`(turnstone [^`]*)`", block.sub("", text))
+    for lines in block.findall(text):
+        yield from re.findall(r"(?:^ *|[$|(&;] ?|\bexec )(turnstone [a-z][^|;&#)\n]*)", lines.replace("\\\n", " "), re.MULTILINE)
+
+
+def verb_of(command):
+    """Returns the verb of a command; None if there is no such verb, or if the command is only the name of a group."""
+    words = command.split()[1:]
+    return next((verb for verb in (" ".join(words[:2]), words[0]) if verb in OPTIONS), None)
+
+
 def unknown_verbs(text):
-    """Yields unknown verbs in the text. A verb is the word after "turnstone" at the start of a code span, or
-    after "$ " in a block of code."""
-    for verb in re.findall(r"(?:`|^\$ )turnstone ([a-z]\w+)(?=[ `\n])", text, re.MULTILINE):
-        if verb not in NOT_VERBS and not re.search(rf"^\.SS {verb}\b", MAN, re.MULTILINE):
-            yield f"turnstone {verb}"
+    """Yields unknown verbs in the text. The name of a group of verbs is known."""
+    for command in commands(text):
+        word = command.split()[1]
+        known = word in NOT_VERBS or any(verb.split()[0] == word for verb in OPTIONS)
+        if not known and re.fullmatch(r"[a-z]\w+", word):
+            yield f"turnstone {word}"
 
 
 def unknown_options(text):
-    """Yields unknown options in the text: an option that is a code span of its own, or that is in a span
-    that begins with "turnstone". Options in other spans belong to git, make or tools."""
-    spans = re.findall(r"`(--[a-z-]+|turnstone [^`]*)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
-    for option in re.findall(r"(--[a-z][a-z-]+)", " ".join(spans)):
-        if option not in MAN:
+    """Yields unknown options in the text: options of a command that its verb does not have, and options that are
+    a code span of their own and that no verb has. Options in other spans belong to git, make or tools. After "it
+    was", an option is a former name."""
+    for command in commands(text):
+        for option in re.findall(OPTION, command):
+            if option not in OPTIONS.get(verb_of(command), EVERY_OPTION):
+                yield f"{command.split(' -')[0]} {option}"
+    for option in re.findall(rf"(?<!it was )`({OPTION})`", text):
+        if option not in EVERY_OPTION:
             yield option
 
 
@@ -85,9 +108,10 @@ def options_without_counterpart(help_text):
 
 
 CHECKS = {
-    wrong_counts_of_rules: f"rules       {RULES + 1:,}\n",
-    unknown_verbs: "`turnstone scam .`\n",
-    unknown_options: "`turnstone scan --no-such-thing .`\n",
+    wrong_counts_of_rules: (f"rules       {RULES + 1:,}\n",),
+    unknown_verbs: ("`turnstone scam .`\n", "```\n$ turnstone scam .\n```\n"),
+    unknown_options: ("`turnstone scan --no-such-thing .`\n", "`--no-such-thing`\n", "`turnstone route --baseline`\n",
+                      "```\ngit log | turnstone scan \\\n    --no-such-thing -\n```\n"),
 }
 
 
@@ -266,8 +290,8 @@ def the_table_of_metrics_is_the_program_s():
 
 @test
 def every_check_can_fail():
-    for check, text in CHECKS.items():
-        equal(len(list(check(text))), 1, check.__name__)
+    for check, text in ((check, text) for check, texts in CHECKS.items() for text in texts):
+        equal(len(list(check(text))), 1, f"{check.__name__}: {text}")
 
 
 main()
