@@ -216,7 +216,7 @@ TS_API bool ts_coordinator_metrics(struct ts_coordinator *coordinator,
     X(ABORTED, "aborted")                                                                                    \
     /* promised on some store, and not decided yet */                                                        \
     X(PENDING, "pending")                                                                                    \
-    /* no trace of the transaction is left, or it was never recorded, or is not decided yet */               \
+    /* no store has a trace of it: it has ended without a record, or no store has received it yet */         \
     X(UNKNOWN, "unknown")
 
 #define TS_TXN_STATE_ENUM(suffix, text) TS_TXN_STATE_##suffix,

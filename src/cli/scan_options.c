@@ -29,11 +29,11 @@
                      .argument = "REV",                                                                      \
                      .help = "report only secrets that this commit adds: none of its parents has them",      \
                      .many = true},                                                                          \
-    [SCAN_RANGE] =                                                                                           \
-        {.name = "range",                                                                                    \
-         .argument = "RANGE",                                                                                \
-         .help = "report only secrets that these commits add: no commit before them has them. RANGE is "     \
-                 "in git's syntax: A..B, A...B, HEAD~3.. or REV^!"},                                         \
+    [SCAN_RANGE] = {.name = "range",                                                                         \
+                    .argument = "RANGE",                                                                     \
+                    .help =                                                                                  \
+                        "report only secrets that these commits add: no earlier commit has them. RANGE is "  \
+                        "in git's syntax: A..B, A...B, HEAD~3.. or REV^!"},                                  \
     [SCAN_SINCE] =                                                                                           \
         {.name = "since",                                                                                    \
          .argument = "DATE",                                                                                 \

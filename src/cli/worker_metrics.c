@@ -69,7 +69,7 @@ static void put_counter(FILE *file, const char *name, const char *help, uint64_t
 }
 
 void cli__worker_metrics_put(FILE *file) {
-    put_head(file, "events", "counter", "Events of the worker, as its log has them");
+    put_head(file, "events", "counter", "Events of the worker, by the names that its log uses");
     for (int kind = 0; kind < KINDS; kind++)
         fprintf(file, "turnstone_worker_events{event=\"%s\"} %" PRIu64 "\n",
                 ts_crew_event_label((enum ts_crew_event_kind)kind), total.events[kind]);

@@ -66,7 +66,7 @@ const struct config_setting config__settings[] = {
     RATIO("retry.multiplier", retry.multiplier_ppm, TS_TXN_PPM, UINT64_C(100) * TS_TXN_PPM,
           "factor by which each wait is longer than the previous one"),
     RATIO("retry.jitter_ratio", retry.jitter_ppm, 0, TS_TXN_PPM,
-          "up to this share of each wait is added to it at random"),
+          "jitter: a random part of each wait is added to it, up to this share"),
     GIVEN_DURATION("retry.retry_budget", retry.retry_budget_us, retry.retry_budget_given, 0,
                    "total time spent waiting before retries"),
     COUNT("breaker.failure_threshold", breaker.failure_threshold, 1, 1000000,

@@ -185,14 +185,14 @@ static void check_lead(struct check *check) {
         if (is_narrowed(rule, language))
             complain(
                 check, rule->line, "gate",
-                "loses matches: one can begin %u bytes before its token characters, and lead is %u; write "
+                "loses matches: a match can begin %u bytes before its token characters, and lead is %u; write "
                 "gate: {token: true, lead: %u}",
                 most, rule->lead, most);
         else
             warn(
                 check, "gate",
-                "warning: may lose matches: one can begin %u bytes before its token characters, and lead is %u; to "
-                "be sure, write gate: {token: true, lead: %u}",
+                "warning: may lose matches: a match can begin %u bytes before its token characters, and lead is %u; "
+                "to be sure, write gate: {token: true, lead: %u}",
                 most, rule->lead, most);
         break;
     }

@@ -68,7 +68,7 @@ def a_standby_without_a_primary_is_reported_as_that():
         wait_until(lambda: pair.standby.sql("postgres", "SELECT count(*) FROM pg_database WHERE datname = 'a'") == "1")
         pair.primary.kill()
         for _ in range(2):
-            complains(6, ["no server of it accepts writes", "promote a standby"], "store", "status", "--cluster", pair.url("a"))
+            complains(6, ["none of its servers accepts writes", "promote a standby"], "store", "status", "--cluster", pair.url("a"))
             pair.hosts.reverse()
     finally:
         pair.stop()

@@ -204,7 +204,7 @@ static enum ts_store_result route_by_ranges(struct ts_cluster *cluster, const ch
     for (size_t i = 0; ranges != NULL && result == TS_STORE_OK && i < count; i++) {
         if (ranges[i].store.v < cluster->count)
             continue;
-        snprintf(why, sizeof why, "store %u is in the ranges, and the cluster has stores 0 to %zu",
+        snprintf(why, sizeof why, "a range names store %u, and the cluster has stores 0 to %zu",
                  ranges[i].store.v, cluster->count - 1);
         result = bad_routing(ret_error, why);
     }
@@ -270,8 +270,8 @@ static enum ts_store_result compare_names(const struct ts_cluster *cluster,
                 continue;
             return store__error(
                 ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
-                "store %zu and store %zu are the same, in the list twice as %.60s and %.60s, or one is a copy of "
-                "the other; list each once",
+                "store %zu and store %zu are the same, or one is a copy of the other: the list names them %.60s "
+                "and %.60s; list each store once",
                 j, i, name_of(cluster, j), name_of(cluster, i));
         }
     }

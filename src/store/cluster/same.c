@@ -95,8 +95,8 @@ static bool are_same(const struct directory *a, const struct directory *b) {
 enum ts_store_result store__same_error(const struct store__twice *twice, struct ts_store_error *ret_error) {
     return store__error(
         ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
-        "store %zu and store %zu are the same, in the list twice as %.70s and %.70s; list each "
-        "store once",
+        "store %zu and store %zu are the same: the list has this store twice, as %.70s and %.70s; list "
+        "each store once",
         twice->first, twice->second, twice->first_name, twice->second_name);
 }
 

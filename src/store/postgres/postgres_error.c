@@ -188,9 +188,8 @@ static bool take_configuration(struct postgres_job *job, enum postgres_item item
         cure = "mixes up sessions; configure the connection pooler for session pooling, or name the "
                "server itself";
     else if (is(sqlstate, "55000") && item == POSTGRES_ITEM_LAST)
-        cure = "has max_prepared_transactions = 0; as its administrator ALTER SYSTEM SET "
-               "max_prepared_transactions = 200, "
-               "then restart it";
+        cure = "has max_prepared_transactions = 0; its administrator sets it by ALTER SYSTEM SET "
+               "max_prepared_transactions = 200, and restarts the server";
     else
         return false;
     (void)store__error(&job->error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX, "%.120s %s", job->store->base.name,
@@ -362,7 +361,7 @@ void postgres__error_of_connect(struct postgres_job *job) {
     } else if (is(sqlstate, "57P03")) {
         what = "the server is starting up or shutting down; try again";
     } else if (job->store->url.host_count > 1 && strstr(text, "session is read-only") != NULL) {
-        what = "no server of it accepts writes; start the primary, or promote a standby";
+        what = "none of its servers accepts writes; start the primary, or promote a standby";
     } else if (is_of_class(sqlstate, "42") || is_of_class(sqlstate, "28") || is(sqlstate, "55000") ||
                is_of_class(sqlstate, "22")) {
         result = TS_STORE_BAD_CONFIGURATION;

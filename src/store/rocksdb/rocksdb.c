@@ -55,8 +55,8 @@ enum ts_store_result rocksdb__error(const char *name, enum rocksdb__purpose purp
     if (is_full(message) && purpose == ROCKSDB_WRITES && appended)
         result = store__error(
             ret_error, TS_STORE_UNKNOWN, SIZE_MAX,
-            "%.100s: the disk is full, and the write may or may not be on it; make room and open the "
-            "store again",
+            "%.100s: the disk is full, and it is unknown whether the write was stored; make room and open "
+            "the store again",
             name);
     else if (is_full(message))
         result = store__error(ret_error, TS_STORE_FULL, SIZE_MAX,

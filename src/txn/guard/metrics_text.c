@@ -204,7 +204,7 @@ static void put_coordinator(struct text *text, const struct ts_txn_metrics *metr
 static void put_breaker(struct text *text, const struct ts_txn_view *view) {
     const struct metric state = {
         GAUGE, "circuit_breaker_state",
-        "The worst state of the circuit breakers of all stores: 1 for the present state"};
+        "The worst state of the circuit breakers of all stores: 1 for this state, 0 for the others"};
     put_head(text, &state);
     for (size_t i = 0; i < TS_TXN_BREAKER_STATE_COUNT; i++)
         put_value(text, &state,

@@ -19,7 +19,7 @@ static struct stage stage;
 static char accounts[LAST + 1][40]; /* accounts on stores 1 to 3 */
 /* For each account, a key on its store that is locked before the account, because a store locks keys in their
  * order. */
-static char gates[LAST + 1][40];
+static char firsts[LAST + 1][40];
 static char deciders[COUNT][40]; /* keys on store 0, which decides */
 
 struct party {
@@ -36,7 +36,7 @@ static void *transfer(void *context) {
     struct party *party = context;
     struct ts_op ops[] = {
         stage_add(accounts[party->own], -2),
-        stage_add(gates[party->next], 0),
+        stage_add(firsts[party->next], 0),
         stage_add(accounts[party->next], 1),
         stage_add(deciders[party->number], 1),
     };
@@ -49,9 +49,9 @@ static void find_keys(void) {
     size_t count = 0;
     for (size_t place = FIRST; place <= LAST; place++) {
         stage_key(stage.cluster, place, "account", accounts[place]);
-        stage_key(stage.cluster, place, "a-gate", gates[place]);
+        stage_key(stage.cluster, place, "a-first", firsts[place]);
         ops[count++] = stage_add(accounts[place], BALANCE);
-        ops[count++] = stage_add(gates[place], 0);
+        ops[count++] = stage_add(firsts[place], 0);
     }
     for (size_t i = 0; i < COUNT; i++) {
         char name[20];
@@ -70,7 +70,7 @@ static void find_keys(void) {
 /* Makes the parties of the circle. Each acts as a separate process. */
 static void make_circle(void) {
     for (size_t place = FIRST; place <= LAST; place++)
-        stage_hold(&stage, place, gates[place]);
+        stage_hold(&stage, place, firsts[place]);
     for (size_t i = 0; i < COUNT; i++) {
         parties[i] = (struct party){.number = i, .own = FIRST + i, .next = FIRST + (i + 1) % COUNT};
         assert_int_equal(ts_coordinator_open(stage.cluster, &stage.config, &parties[i].coordinator, NULL),
