@@ -55,7 +55,7 @@ void scan__inside_count(struct scan_inside *inside, struct ts_report_target *row
 /* The state of scanning a content that may be an archive. */
 struct scan_within {
     enum scan_archive_kind kind;
-    size_t outer_first; /* look->inner_first before this archive */
+    size_t outer_first; /* value of look->inner_first before this archive; restored at its end */
     size_t first;       /* index of the first finding of the members in look->inner */
     bool is_lacking;    /* a part of the members was not scanned */
     bool has_found;     /* the members have findings */

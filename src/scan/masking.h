@@ -19,11 +19,12 @@ struct scan_mark scan__mark(const struct scan_pass *pass);
  * false when memory runs out. */
 bool scan__masks_of(const struct scan_pass *pass, size_t first_content, struct scan_masks *ret_masks);
 
-/* What masking has changed. */
+/* Which texts masking has changed. */
 struct scan_masked {
-    bool any;   /* a text */
-    bool paths; /* a path */
+    bool any;   /* at least one text was changed */
+    bool paths; /* at least one path was changed */
 };
+
 /*
  * Masks all texts since the mark (lines, paths, tags, authors) with the secrets that were found since then. A
  * scan does this at the end of each repository, with and without state, so that the state has the same texts

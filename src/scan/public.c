@@ -366,8 +366,8 @@ static enum ts_scan_result take_report(struct ts_scan *scan) {
     return TS_SCAN_RESULT_OK;
 }
 
-/* Passes every finding that is not in the baseline to the callback. Returns false if the callback
- * ended this. */
+/* Passes every finding that is not in the baseline to the callback. Returns false if the callback has ended the
+ * run. */
 static bool tell_findings(const struct ts_scan *scan, ts_scan_on_finding *on_finding, void *context) {
     for (size_t i = 0; on_finding != NULL && i < scan->report.finding_count; i++)
         if (scan->findings[i].row->is_new && !on_finding(context, &scan->findings[i]))

@@ -360,7 +360,7 @@ bool scan__recall_is_default(const struct ts_scan_options *options) {
 struct merging {
     struct scan_recall *recall;
     struct scan_buffer items;
-    struct ts_git_set *left; /* objects whose record was not seen yet: only the latest is kept */
+    struct ts_git_set *left; /* objects whose record was not seen yet; only the latest record is kept */
 };
 
 static bool merge_page(void *ctx, struct ts_bytes bytes) {

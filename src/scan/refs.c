@@ -121,7 +121,7 @@ enum ts_git_error scan__place_refs(struct scan_origins *origins, size_t first,
             "the branches and tags of findings are not listed: they exceed the memory limit; raise " SCAN_OPTION_MEMORY);
         error = TS_GIT_OK;
     }
-    if (error == TS_GIT_STOPPED) /* findings keep their places */
+    if (error == TS_GIT_STOPPED) /* a stopped scan still reports findings with their places, without refs */
         error = TS_GIT_OK;
     free(g.group_of);
     scan__kin_release(&g.kin);

@@ -54,14 +54,15 @@ static bool counts_at(struct scan_assembly *a, const struct scan_content *conten
                                (const char *)scan__assembly_text(a, path).data);
 }
 
-/* Returns 1 + the confidence of a hit at a location. */
+/* Returns the level of a hit at a location: 1 + its confidence. */
 static uint8_t level_at(const struct scan_assembly *a, const struct scan_hit *hit,
                         const struct scan_location *location) {
     const char *path = (const char *)scan__assembly_text(a, location->real_path).data;
     return (uint8_t)(1 + scan__confidence_at(&a->pass->hits, hit, path));
 }
 
-/* Records the levels of the findings in the base of a change. Returns false when memory runs out. */
+/* Called for a location in the base of a change: records the highest level of each finding there. Returns false
+ * when memory runs out. */
 static bool note_before(struct scan_assembly *a, const struct scan_location *location) {
     const struct scan_content *content = &a->contents[location->content];
     const struct scan_target *target = &a->pass->targets[content->target];

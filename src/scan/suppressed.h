@@ -27,8 +27,8 @@ bool scan__suppressed_init(struct scan_suppressed *suppressed, const struct scan
                            struct scan_profile *const *profiles, size_t profile_count);
 void scan__suppressed_release(struct scan_suppressed *suppressed);
 
-/* Returns true if the hit is allowed at its path (a text of the hits), and counts it. The profile is one of
- * the profiles. */
+/* Returns true if the hit is allowed at its path (a text of the hits), and counts it. `profile` is one of the
+ * profiles with which `suppressed` was made. */
 bool scan__suppressed_take(struct scan_suppressed *suppressed, const struct scan_profile *profile,
                            const struct scan_hit *hit, uint32_t path);
 

@@ -197,6 +197,8 @@ def documents_explain_what_the_tables_of_the_program_name():
 # headers.
 NUMBERS = {
     "docs/coordination.md": (
+        "a key; its size ({TS_KEY_MAX}); the token's size ({TS_TOKEN_MAX});",
+        "One registration has at most {TS_REGISTER_MAX} shards.",
         "remembers its last {TS_OP_LOG_MAX} operations, the record of a run its last {TS_RUN_OP_LOG_MAX}.",
         "| key / token / metadata | {TS_KEY_MAX} / {TS_TOKEN_MAX} / {TS_METADATA_MAX} bytes |",
         "| tenant and worker names | {TS_NAME_ID_LEN} bytes |",

@@ -518,6 +518,7 @@ HOMES = {
     r"\bO_TMPFILE\b|\b(?:tmpfile|mkstemp)\(|\bmemfd_create\(": "src/os/unnamed_file.c",
     r'- \'a\' \+ 10|\[\'[aA]\'\] = 1[01]\b|>> 4\]|"%02[xX]", [\w.>-]+\[|"0123456789abcdef"[\[;]': "src/base/hex.c",
     r'ts_out_put_cstring\([^;]* (?:> 0|== 0) \? "(?:,|(?:[^"\\]|\\.)*" : ",(?! ))': "src/os/out_json.h",
+    r"if \([^;{}]*\)\n +ts_out_put_char\([^;]*, ','\)": "src/os/out_json.h",
     r'ts_out_put_json\([^;]*_of_cstring\(name\)\);\n +ts_out_put_c\w+\([^;]*[\'"]:|ts_out_put_cstring\(\w+, "\\":"\)': "src/os/out_json.c",
     r'"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789\+/=?"': "src/base/base64.c",
 }
@@ -615,6 +616,7 @@ RULES = {
                                  "static void x(void) {\n    *to++ = digits[c >> 4];\n}\n",
                                  'static char x(int y) {\n    return "0123456789abcdef"[y];\n}\n',
                                  'static void x(void) {\n    ts_out_put_cstring(out, i > 0 ? "," : "");\n}\n',
+                                 "static void x(void) {\n    if (i > 0)\n        ts_out_put_char(out, ',');\n}\n",
                                  'static void x(void) {\n    ts_out_put_cstring(out, "\\":");\n}\n',
                                  'static void x(void) {\n    ts_out_put_json(out, ts_bytes_of_cstring(name));\n    ts_out_put_char(out, \':\');\n}\n',
                                  'static void x(void) {\n    ts_out_put_cstring(out, i == 0 ? "{\\"" : ",\\"");\n}\n'),
