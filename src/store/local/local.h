@@ -59,8 +59,8 @@ enum ts_store_result store__local_new(struct store__backend *backend, const stru
                                       struct ts_store_error *ret_error);
 void store__local_free(struct store__local *local);
 
-/* Stores the time, so that the next process does not start with an earlier time. If storing fails, the next
- * process may do so. */
+/* Stores the time, so that the next process does not start with an earlier time. If this fails, the next
+ * process may start with an earlier time. */
 void store__local_keep_time(struct store__local *local);
 
 /* Freezes the time in this process. Returns BAD_USAGE when the store has seen a later time. Call it before

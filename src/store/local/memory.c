@@ -91,7 +91,7 @@ static void let_record_go(struct record *record) {
 }
 
 static size_t height_of(struct ts_bytes key) {
-    /* The tower of one key in four has a further level, that of one in sixteen two, and so on. */
+    /* One key in four has a second level, one in sixteen a third, and so on. */
     uint64_t hash = ts_xxh64_of_bytes(key);
     size_t height = 1;
     while (height < TOWER_MAX && (hash & 3) == 0) {

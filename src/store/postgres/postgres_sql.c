@@ -73,8 +73,10 @@ static const Oid unused_types[] = {TEXT};
 /*
  * A batch of few keys. The parameters of GUARD are the identity, the epoch, and whether the batch is for a
  * promise. FIRST_PUT and FIRST_CHECK have these, followed by those of PUT or CHECK. Every other statement has
- * the key and the queue; then the value, if it writes one; then the version and the number, if it checks one. A
- * queue is a CASE branch that is never true, before the value that it guards.
+ * the key and the queue; then the value, if it writes one; then the version and the number, if it checks one.
+ *
+ * QUEUE is a branch of a CASE before the branch that has the value: to evaluate its condition, which is never
+ * true, the server must wait in the queue.
  */
 #define QUEUE(queue)        "WHEN pg_advisory_xact_lock(" queue ") IS NULL THEN 0 "
 #define QUEUE_SHARED(queue) "WHEN pg_advisory_xact_lock_shared(" queue ") IS NULL THEN 0 "

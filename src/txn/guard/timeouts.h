@@ -5,8 +5,8 @@
  *     call      coord_queue, shard_rpc, prepare, commit, lock_validate: from the start of the call
  *     total     from the start of the transaction, including retries; applies under both policies
  *     ceiling   retry_ceiling, from the start of the transaction: all attempts together, including the first;
- *               no retry begins after it (retry.h). If it has its default, it does not end attempts that only
- *               locks have made necessary
+ *               no retry begins after it (retry.h). If the user has not set it, it does not end attempts that
+ *               follow lock conflicts alone
  *
  * FailFast ends a call at the earliest of these timeouts, BestEffort only at the total. The driver decides
  * what the end of a call means. Before the commit point the transaction is aborted; after the commit point
