@@ -88,7 +88,8 @@ _Noreturn static void be_git(const struct mirror__git *git, const int ends[PIPES
     _exit(NO_GIT_STATUS);
 }
 
-/* Waits for git, and ends with the same status or signal. If the worker dies, it kills the group. */
+/* Runs the guard process: waits for git, and ends with the same status or signal. If the worker dies, kills the
+ * group. */
 _Noreturn static void be_guard(const struct mirror__git *git, const int ends[PIPES], pid_t worker) {
     (void)setpgid(0, 0);
     close_others(git, ends);

@@ -43,7 +43,7 @@ struct ts_mirrors_options {
     const char *credentials; /* a file (access.h); NULL: none */
     const char *protocols;   /* allowed schemes, separated by colons */
     uint64_t quota_bytes;    /* limit for all mirrors in the root; mirrors in use are not evicted */
-    uint64_t mirror_bytes;   /* the largest mirror */
+    uint64_t mirror_bytes;   /* maximum size of one mirror */
     uint64_t memory_bytes;   /* the limit for one process of git */
     uint64_t timeout_s;      /* the limit for one call of git */
     /* How long a transfer over https, http or ssh may be slower than 1,000 bytes per second. */
