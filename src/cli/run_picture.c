@@ -92,6 +92,10 @@ static bool note_shard(void *context, const struct ts_coord_shard_view *shard) {
         keep(looking, &picture->struggling, &item);
     if (item.is_parked)
         keep(looking, &picture->parked, &item);
+    /* A shard that was claimed before, and is free again, may have been handed back. */
+    if (shard->record->status == TS_SHARD_ACTIVE && !item.is_leased && !item.is_stuck && item.is_target &&
+        item.fence > 0)
+        keep(looking, &picture->waiting, &item);
     return true;
 }
 
@@ -108,8 +112,8 @@ static bool note_damaged(void *context, struct ts_shard_key shard, const struct 
 
 struct naming {
     struct cli_picture *picture;
-    struct cli_item *items[3 * CLI_NAMED_MAX];
-    struct ts_target_id targets[3 * CLI_NAMED_MAX];
+    struct cli_item *items[4 * CLI_NAMED_MAX];
+    struct ts_target_id targets[4 * CLI_NAMED_MAX];
     size_t count;
 };
 
@@ -149,22 +153,34 @@ static void want_names(struct naming *naming, struct cli_items *items) {
     }
 }
 
+/* Removes items without a reason: for example, the worker of such a shard was asked to stop. */
+static void drop_unexplained(struct cli_items *items) {
+    size_t kept = 0;
+    for (size_t i = 0; i < items->count; i++)
+        if (items->list[i].label.len > 0)
+            items->list[kept++] = items->list[i];
+    items->total -= items->count - kept;
+    items->count = kept;
+}
+
 static enum cli_exit read_names(struct cli_coord *coord, struct cli_picture *picture) {
     struct naming naming = {.picture = picture};
     want_names(&naming, &picture->busy);
     want_names(&naming, &picture->struggling);
     want_names(&naming, &picture->parked);
+    want_names(&naming, &picture->waiting);
     const struct ts_notes_query query = {.run = picture->run.run,
                                          .targets = naming.targets,
                                          .count = naming.count,
                                          .unit = take_unit,
                                          .decisions = take_decisions};
     struct ts_infra_error error = {0};
-    if ((naming.count == 0 || ts_notes_read(coord->coord, &query, &naming, &error)) &&
-        (!picture->is_of_targets ||
-         ts_diff_sum(coord->coord, &coord->tenant, picture->run.number, &picture->changes, &error)))
-        return CLI_EXIT_DONE;
-    return cli__findings_refuse(coord, &error);
+    if ((naming.count > 0 && !ts_notes_read(coord->coord, &query, &naming, &error)) ||
+        (picture->is_of_targets &&
+         !ts_diff_sum(coord->coord, &coord->tenant, picture->run.number, &picture->changes, &error)))
+        return cli__findings_refuse(coord, &error);
+    drop_unexplained(&picture->waiting);
+    return CLI_EXIT_DONE;
 }
 
 /* ---- the picture ---- */
@@ -209,9 +225,11 @@ static void clear(struct cli_picture *picture) {
     struct cli_picture empty = {.busy = picture->busy,
                                 .struggling = picture->struggling,
                                 .parked = picture->parked,
+                                .waiting = picture->waiting,
                                 .arena = picture->arena};
-    empty.busy.count = empty.struggling.count = empty.parked.count = 0;
-    empty.busy.total = empty.struggling.total = empty.parked.total = 0;
+    struct cli_items *const lists[] = {&empty.busy, &empty.struggling, &empty.parked, &empty.waiting};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        lists[i]->count = lists[i]->total = 0;
     *picture = empty;
     ts_arena_clear(&picture->arena);
     ts_run_progress_clear(&picture->progress);
@@ -244,6 +262,7 @@ void cli__picture_release(struct cli_picture *picture) {
     free(picture->busy.list);
     free(picture->struggling.list);
     free(picture->parked.list);
+    free(picture->waiting.list);
     ts_arena_release(&picture->arena);
 }
 
@@ -285,4 +304,25 @@ const char *cli__item_reason(const struct cli_item *item) {
     if (text != NULL)
         return text;
     return item->is_parked ? ts_park_reason_name(item->park_reason) : "";
+}
+
+uint64_t cli__item_troubled_ms(const struct cli_item *item, struct ts_logical_time now) {
+    const struct ts_fleet_decisions *decisions = item->decisions;
+    uint64_t from_ms = now.ms;
+    for (size_t i = 0; decisions != NULL && i < decisions->count &&
+                       ts_bytes_equal(decisions->list[i].reason, decisions->list[0].reason);
+         i++)
+        from_ms = decisions->list[i].at_ms;
+    return now.ms > from_ms ? now.ms - from_ms : 0;
+}
+
+struct cli_item_about cli__item_about(const struct cli_item *item, struct ts_logical_time now) {
+    struct cli_item_about about = {{0}};
+    const char *reason = cli__item_reason(item);
+    const uint64_t ms = cli__item_troubled_ms(item, now);
+    if (reason[0] != '\0' && ms > 0)
+        snprintf(about.text, sizeof about.text, "%s, for %s", reason, cli__show_ms(ms).text);
+    else
+        snprintf(about.text, sizeof about.text, "%s", reason);
+    return about;
 }

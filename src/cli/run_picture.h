@@ -1,6 +1,6 @@
 /*
  * The state of a run at one moment, for people: how many shards are in which state, the targets that people ask
- * about (in progress, stuck, parked) with their names, and what the run has found.
+ * about (in progress, stuck, waiting, parked) with their names, and what the run has found.
  */
 #ifndef TS_CLI_RUN_PICTURE_H
 #define TS_CLI_RUN_PICTURE_H
@@ -57,7 +57,8 @@ struct cli_picture {
     uint64_t damaged;
     struct ts_shard_id damaged_shards[CLI_IDS_MAX]; /* ids of the first damaged shards */
     struct cli_items busy, struggling, parked;
-    uint64_t workers; /* number of processes that hold leases */
+    struct cli_items waiting; /* free shards that a worker has handed back because of a problem */
+    uint64_t workers;         /* number of processes that hold leases */
     struct ts_diff_sums changes;
     struct ts_arena arena;
 };
@@ -87,7 +88,16 @@ struct cli_worker_name cli__worker_process(const struct ts_worker_id *worker, bo
 /* Returns a sentence that says why the shard was parked, or what happened last; empty if nothing is known. */
 const char *cli__item_reason(const struct cli_item *item);
 
-/* Writes the members of the JSON object of a picture. With with_log, stuck and parked targets have the last
+/* Returns for how long the last reason has been that of all decisions, as far as they are stored; 0: unknown. */
+uint64_t cli__item_troubled_ms(const struct cli_item *item, struct ts_logical_time now);
+
+/* Writes the reason and for how long it has held up the shard: "the host limits …, for 12 min". */
+struct cli_item_about {
+    char text[256];
+};
+struct cli_item_about cli__item_about(const struct cli_item *item, struct ts_logical_time now);
+
+/* Writes the members of the JSON object of a picture. With with_log, stuck, waiting and parked targets have the last
  * decisions about them. */
 void cli__picture_members(struct cli_coord *coord, const struct cli_picture *picture, bool with_log);
 

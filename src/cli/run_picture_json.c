@@ -79,6 +79,8 @@ static void put_item(struct cli_coord *coord, const struct cli_item *item, uint6
         member_bytes(coord, "cause", item->label);
         cli__member_text(coord, "text", cli__item_reason(item));
         cli__member_number(coord, "troubles", item->troubles);
+        cli__member_number(coord, "troubled_ms",
+                           cli__item_troubled_ms(item, (struct ts_logical_time){now_ms}));
     }
     if (with_log && item->decisions != NULL)
         put_log(coord, item->decisions);
@@ -144,5 +146,6 @@ void cli__picture_members(struct cli_coord *coord, const struct cli_picture *pic
     }
     put_items(coord, "in_progress", &picture->busy, picture->now.ms, false);
     put_items(coord, "stuck_items", &picture->struggling, picture->now.ms, with_log);
+    put_items(coord, "waiting_items", &picture->waiting, picture->now.ms, with_log);
     put_items(coord, "parked_items", &picture->parked, picture->now.ms, with_log);
 }

@@ -10,6 +10,7 @@
 
 enum { SHOW_RUN = COORD_OPTIONS, SHOW_LOG };
 enum { BAR_WIDTH = 50 };
+enum { WAITING_MAX = 10 }; /* targets that wait for another try and are listed without --log */
 
 static void print_json(struct cli_coord *coord, const struct cli_picture *picture, bool with_log) {
     cli__object_begin(coord);
@@ -41,15 +42,16 @@ static void say_log(struct cli_coord *coord, const struct cli_item *item) {
 
 /* Prints the items that have names, each on a line with its reason. If `unparks` is not NULL, also prints the
  * command that unparks the item in this run. */
-static void say_items(struct cli_coord *coord, const struct cli_items *items, bool with_log,
-                      const struct ts_run_id *unparks) {
+static void say_items(struct cli_coord *coord, const struct cli_items *items, struct ts_logical_time now,
+                      bool with_log, const struct ts_run_id *unparks) {
     for (size_t i = 0; i < items->count; i++) {
         const struct cli_item *item = &items->list[i];
-        const char *reason = cli__item_reason(item);
         if (!item->is_target)
             continue;
         cli__say(coord, "    ");
         say_name(coord, item);
+        const struct cli_item_about about = cli__item_about(item, now);
+        const char *reason = item->is_parked ? cli__item_reason(item) : about.text;
         if (reason[0] != '\0')
             cli__say(coord, ": %s", reason);
         if (item->is_parked && item->troubles > 1)
@@ -119,14 +121,21 @@ static void print_text(struct cli_coord *coord, const struct cli_picture *pictur
         cli__say(coord, "  stuck: %llu, acquired more than once without progress:",
                  (unsigned long long)progress->struggling);
         say_ids(coord, picture->stuck, picture->stuck_count, progress->struggling);
-        say_items(coord, &picture->struggling, with_log, NULL);
+        say_items(coord, &picture->struggling, picture->now, with_log, NULL);
+    }
+    if (picture->waiting.total > 0) {
+        struct cli_items waiting = picture->waiting;
+        if (!with_log && waiting.count > WAITING_MAX)
+            waiting.count = WAITING_MAX;
+        cli__say(coord, "  waiting for another try: %llu\n", (unsigned long long)waiting.total);
+        say_items(coord, &waiting, picture->now, with_log, NULL);
     }
     if (picture->parked.count > 0 && picture->is_of_targets) {
         const bool is_active = picture->run.status == TS_RUN_ACTIVE;
         cli__say(coord, "  parked: %llu; %s\n", (unsigned long long)progress->counts.parked,
                  is_active ? "fix the cause, then let a worker try again"
                            : "a later run of the same targets tries them again");
-        say_items(coord, &picture->parked, with_log, is_active ? &picture->run.run : NULL);
+        say_items(coord, &picture->parked, picture->now, with_log, is_active ? &picture->run.run : NULL);
     }
     if (picture->damaged > 0) {
         cli__say(coord,

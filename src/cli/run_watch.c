@@ -20,6 +20,7 @@
 
 enum { WATCH_RUN = COORD_OPTIONS, WATCH_INTERVAL };
 enum { INTERVAL_DEFAULT_MS = 2000, SAMPLES = 16, SAMPLE_MS = 2000, LINE_MAX_BYTES = 1024, NARROW = 60 };
+enum { LISTS_USUAL = 3 }; /* the number of lists for which there is room in any case */
 enum { COLUMNS_DEFAULT = 80, ROWS_DEFAULT = 24, COLUMNS_MIN = 20, BAR_MAX = 200 };
 
 /* The number of shards that had ended at a moment. */
@@ -211,8 +212,10 @@ static void draw_items(struct canvas *canvas, const char *title, const struct cl
             snprintf(about, sizeof about, item->parts > 0 ? "%s, %u %s" : "%s",
                      cli__show_ms(now_ms > item->since_ms ? now_ms - item->since_ms : 0).text, item->parts,
                      item->parts == 1 ? "part" : "parts");
-        else
+        else if (items == &canvas->picture->parked)
             snprintf(about, sizeof about, "%s", cli__item_reason(item));
+        else
+            snprintf(about, sizeof about, "%s", cli__item_about(item, canvas->picture->now).text);
         if (item->is_stuck && about[0] == '\0')
             snprintf(about, sizeof about, "acquired %u times without progress", item->attempts);
         draw_item(canvas, item, about);
@@ -285,10 +288,19 @@ static void draw(struct watching *watching, const struct cli_picture *picture) {
     draw_line(&canvas, line);
     draw_counts(&canvas);
     const size_t left = canvas.rows > canvas.used + 4 ? canvas.rows - canvas.used - 4 : 1;
-    const size_t each = canvas.columns < NARROW ? left / 6 + 1 : left / 3;
-    draw_items(&canvas, "in progress, the longest first", &picture->busy, each);
-    draw_items(&canvas, "stuck", &picture->struggling, each);
-    draw_items(&canvas, "parked", &picture->parked, each);
+    const struct {
+        const char *title;
+        const struct cli_items *items;
+    } lists[] = {{"in progress, the longest first", &picture->busy},
+                 {"stuck", &picture->struggling},
+                 {"waiting for another try", &picture->waiting},
+                 {"parked", &picture->parked}};
+    size_t shown = 0;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        shown += lists[i].items->count > 0;
+    const size_t share = left / (shown > LISTS_USUAL ? shown : LISTS_USUAL);
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        draw_items(&canvas, lists[i].title, lists[i].items, canvas.columns < NARROW ? share / 2 + 1 : share);
     watching->drawn = canvas.used;
 }
 
@@ -329,6 +341,20 @@ static void print_parked(const struct watching *watching, const struct cli_pictu
         put_name(item, sizeof name, name, sizeof name);
         cli__say(watching->coord, "parked: %s: %s\n", name, cli__item_reason(item));
     }
+}
+
+/* Prints a line when the first target waits for another try, with the number of the others. */
+static void print_waiting(const struct watching *watching, const struct cli_picture *picture,
+                          const struct cli_picture *before) {
+    const struct cli_items *waiting = &picture->waiting;
+    char name[LINE_MAX_BYTES];
+    if (waiting->count == 0 || (before != NULL && before->waiting.count > 0))
+        return;
+    put_name(&waiting->list[0], sizeof name, name, sizeof name);
+    cli__say(watching->coord, "waiting for another try: %s: %s", name, cli__item_reason(&waiting->list[0]));
+    if (waiting->total > 1)
+        cli__say(watching->coord, "; and %llu more", (unsigned long long)waiting->total - 1);
+    cli__say(watching->coord, "\n");
 }
 
 static void print_object(const struct watching *watching, const struct cli_picture *picture) {
@@ -378,6 +404,7 @@ static void show(struct watching *watching, const struct cli_picture *picture,
         return;
     }
     print_parked(watching, picture, before);
+    print_waiting(watching, picture, before);
     print_line(watching, picture);
 }
 

@@ -73,11 +73,14 @@ static void make_line(void *context, uint64_t elapsed_ns, size_t columns,
                  findings, findings == 1 ? "" : "s");
 }
 
+#define PAUSE_TOLD_NS (UINT64_C(600) * 1000000000)
+
 struct log {
     struct ts_out out;
     bool is_open;
     bool has_told_pins; /* pinned runs were reported already */
     bool has_told_notify;
+    uint64_t told_pause_ns; /* when a host that limits requests was reported; 0: never */
 };
 
 static void put_number(struct ts_out *out, const char *name, uint64_t value) {
@@ -136,6 +139,20 @@ static void tell_notify(struct log *log, const struct ts_crew_event *event) {
     cli__complain(CLI_EXIT_DONE, "worker: --notify: %s; the notification is sent again later", event->text);
 }
 
+/* Reports that hosts limit requests, at most once in PAUSE_TOLD_NS: a worker hands back each target of such a
+ * host again and again. */
+static void tell_pause(struct log *log, const struct ts_crew_event *event) {
+    const char *label = ts_unit_reason_label(TS_UNIT_RATE_LIMITED);
+    const uint64_t now_ns = ts_clock_monotonic_ns();
+    if (event->kind != TS_CREW_EVENT_RELEASED || event->reason == NULL || strcmp(event->reason, label) != 0 ||
+        (log->told_pause_ns != 0 && now_ns - log->told_pause_ns < PAUSE_TOLD_NS))
+        return;
+    log->told_pause_ns = now_ns;
+    cli__complain(CLI_EXIT_DONE,
+                  "worker: %s; its targets wait until it allows more, and 'run watch' lists them",
+                  event->text);
+}
+
 /* Counts and logs an event. Unfinished work is reported on standard error, even without a log. */
 static void tell_event(void *context, const struct ts_crew_event *event) {
     struct log *log = context;
@@ -154,6 +171,7 @@ static void tell_event(void *context, const struct ts_crew_event *event) {
         cli__complain(CLI_EXIT_DONE, "worker: a schedule that is due cannot start: %s; see 'schedule list'",
                       event->text);
     tell_notify(log, event);
+    tell_pause(log, event);
     if (event->kind == TS_CREW_EVENT_PINNED && !log->has_told_pins) {
         log->has_told_pins = true;
         cli__complain(

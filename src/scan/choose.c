@@ -123,8 +123,23 @@ static enum ts_scan_outcome choose_branch(struct choosing *c, const char *name) 
     return TS_SCAN_DONE;
 }
 
-/* Selects the commit of HEAD. In a repository without commits, HEAD names a branch that does not exist yet:
- * then nothing is selected. */
+/* Selects nothing if the repository has no refs, because HEAD of a new repository names a branch that does not
+ * exist yet. If other refs exist, the default branch is missing, which is an error: a scan of nothing would
+ * look like a clean repository. */
+static enum ts_scan_outcome choose_missing_head(struct choosing *c) {
+    struct ts_git_fault_sink sink = scan__faults_sink(&c->pass->faults);
+    struct ts_git_refs refs = {.count = 0};
+    struct ts_git_fault fault;
+    const enum ts_git_error error = ts_git_refs_list(c->repo, &sink, &refs, &fault);
+    if (error != TS_GIT_OK)
+        return complain(c, error, &fault);
+    const bool is_empty = refs.count == 0;
+    ts_git_refs_release(&refs);
+    return is_empty ? TS_SCAN_DONE
+                    : scan__fail(c->error, TS_SCAN_BAD_TARGET,
+                                 "HEAD names a branch that does not exist; select other refs, or set HEAD");
+}
+
 static enum ts_scan_outcome choose_head(struct choosing *c) {
     struct ts_git_fault fault = {.error = TS_GIT_OK};
     struct ts_git_oid *oid = next_oid(c);
@@ -132,7 +147,7 @@ static enum ts_scan_outcome choose_head(struct choosing *c) {
         return TS_SCAN_FAILED;
     enum ts_git_error error = ts_git_repo_resolve(c->repo, "HEAD", oid, &fault);
     if (error == TS_GIT_NO_SUCH_REF)
-        return TS_SCAN_DONE;
+        return choose_missing_head(c);
     if (error != TS_GIT_OK)
         return complain(c, error, &fault);
     c->chosen.count += check_tip(c, "HEAD", oid, &fault) == TS_GIT_OK;

@@ -142,7 +142,7 @@ struct ts_scan_options {
 
     enum ts_scan_extent extent;
     unsigned jobs;       /* threads; 0: one for each processor */
-    bool default_branch; /* scan only what HEAD names; nothing if that does not exist yet */
+    bool default_branch; /* scan only the branch of HEAD; an error if only other refs exist */
     bool lists_allowed;  /* also list occurrences that marks in the source allow */
     bool has_since;
     bool allow_missing; /* objects that a partial clone omits are not faults */

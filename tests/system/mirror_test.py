@@ -133,7 +133,12 @@ def selections_fetch_what_they_need():
         origin.git("tag", "-d", "v1")
         equal(refs(mirror(address, ca, selection="refs:s*,refs/tags/v*")), f"{side} refs/heads/side")
         origin.git("update-ref", "--no-deref", "HEAD", first)
-        equal(refs(mirror(address, ca, selection="default")), f"{first} refs/turnstone/head")
+        copy = mirror(address, ca, selection="default")
+        equal(refs(copy), f"{first} refs/turnstone/head")
+        # HEAD names a branch that does not exist. If the mirror were empty, the target would look clean.
+        origin.git("symbolic-ref", "HEAD", "refs/heads/master")
+        equal(sync(address, ca, selection="default"), "permanent selection_not_found 0")
+        equal(refs(copy), f"{first} refs/turnstone/head")
     equal(left_over(), [])
 
 

@@ -124,9 +124,16 @@ def a_host_that_asks_for_a_pause_gets_it():
         worker = world.fleet.start(*world.options, "--jobs", "1", "--log", "log")
         wait_until(lambda: os.path.exists("log") and sum(one["event"] == "released" for one in events("log")) >= 3)
         worker.send_signal(signal.SIGTERM)
-        worker.communicate(timeout=30)
+        _, err = worker.communicate(timeout=30)
+        equal(err.count("turnstone: worker: the host limits the number of requests; its targets wait"), 1, err)
         equal(len(server.asked), 1, "requests during the pause")
         equal({one["reason"] for one in events("log") if one["event"] == "released"}, {"rate_limited"})
+        # People see which targets wait, and for how long. However often a target was handed back, that is one decision.
+        shown = world.fleet.show(1)["waiting_items"]
+        equal([(one["cause"], one["troubles"]) for one in shown], [("rate_limited", 1)] * 2, shown)
+        equal({one["address"] for one in shown}, {f"{server.url}/throttled/repo{i}" for i in range(2)})
+        text = world.fleet.ok("run", "show", "--run", "1")
+        holds(re.search(r"\n  waiting for another try: 2\n    \S+/throttled/repo[01]: the host limits the number of requests, for \S", text), text)
         # If a server demands a pause that fits into the lease, the worker keeps the target and waits.
         world.paths = world.paths[:1]
         world.submit(2, "limited")

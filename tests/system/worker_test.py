@@ -100,6 +100,21 @@ def a_repository_that_is_gone_is_parked_with_its_reason():
 
 
 @test
+def a_repository_without_its_default_branch_is_parked_and_not_taken_for_an_empty_one():
+    """For example, git init names master, and people push main."""
+    paths = repositories("repos", 2)
+    Repo.at(paths[0]).git("symbolic-ref", "HEAD", "refs/heads/master")
+    Repo("repos/empty")
+    fleet = Fleet()
+    for number, selection in enumerate(("default", "all"), 1):
+        fleet.ok("run", "create", "--run", str(number), "--select", selection, "--targets", "repos")
+        equal(fleet.work()[0], 0)
+    shown = fleet.show(1)
+    equal([(one["address"], one["cause"]) for one in shown["parked_items"]], [(paths[0], "selection_not_found")], shown)
+    equal((shown["done"], fleet.show(2)["done"]), (2, 3))
+
+
+@test
 def a_target_that_cannot_be_read_completely_is_reported():
     repo = Repo("damaged")
     repo.write("kept.env", f"TOKEN={github_token('kept')}\n")

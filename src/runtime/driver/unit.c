@@ -53,6 +53,9 @@ void runtime__step(struct runtime__unit *unit, const struct ts_unit_event *event
     /* An earlier failure, which was tried again, is not why the unit ends. */
     if (event->kind == TS_UNIT_EVENT_ASKED_TO_STOP)
         unit->reason = unit->text = NULL;
+    unit->is_held_up = event->kind == TS_UNIT_EVENT_FAILED
+                           ? event->error.reason == TS_UNIT_RATE_LIMITED
+                           : unit->is_held_up && event->kind == TS_UNIT_EVENT_SLEPT;
     if (unit->core.phase != TS_PHASE_PERMANENT_FAILURE)
         unit->phase = unit->core.phase;
     struct ts_unit_event timed = *event;
@@ -216,7 +219,8 @@ static struct ts_unit_event refused(enum ts_error_variant error) {
 
 /* Stores the reason, for people. The next operation does not depend on this note, so a failure is ignored. */
 static void note(struct runtime__unit *unit, bool is_parked) {
-    const struct ts_durable_decision decision = {.is_parked = is_parked, .reason = unit->reason};
+    const struct ts_durable_decision decision = {
+        .is_parked = is_parked, .once = unit->is_held_up, .reason = unit->reason};
     struct ts_durable_detail detail;
     if (unit->reason != NULL)
         (void)ts_durable_note(unit->job->durable, &decision, &detail);
@@ -242,8 +246,10 @@ static struct ts_unit_event perform_release(struct runtime__unit *unit) {
     struct ts_coord_session *session = unit->job->session;
     struct ts_coord_outcome outcome;
     struct ts_coord_detail detail = {0};
-    /* If nobody is to blame, the cause is not the target: a store did not answer, or the worker must stop. */
-    if (unit->wish.blame == TS_BLAME_SHARD)
+    /* If nobody is to blame, the cause is not the target: a store did not answer, or the worker must stop. But
+     * a host that limits requests may hold up its targets for hours, so people want to see these targets.
+     * Workers claim and release such a target again and again, which is one decision. */
+    if (unit->wish.blame == TS_BLAME_SHARD || unit->is_held_up)
         note(unit, false);
     if (ts_coord_session_lease(session) == NULL)
         return refused(TS_VARIANT_STALE_FENCE);

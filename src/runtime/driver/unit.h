@@ -30,6 +30,7 @@ struct runtime__unit {
     enum ts_unit_phase phase; /* phase before the last event */
     const char *reason;       /* the label of the last failure; NULL: none */
     const char *text;         /* the reason of the last failure, as a text for people */
+    bool is_held_up;          /* the last failure was that the host limits requests */
     bool is_sick;
     bool is_covered;
     bool is_new; /* the last flip made a scan visible */

@@ -198,6 +198,7 @@ enum ts_durable_end ts_durable_complete(struct ts_durable *durable, const struct
 /* Why the unit is about to be parked or handed back. */
 struct ts_durable_decision {
     bool is_parked;
+    bool once;          /* not stored if the newest stored decision has the same reason */
     const char *reason; /* a label of reason.h */
 };
 

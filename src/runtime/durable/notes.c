@@ -30,12 +30,15 @@ enum ts_durable_end ts_durable_note(struct ts_durable *durable, const struct ts_
     const struct ts_row *row = &durable->rows.rows[0];
     if (row->version != 0)
         (void)ts_fleet_decisions_decode(row->value, &decisions);
+    const struct ts_bytes reason = ts_bytes_of_cstring(decision->reason);
+    if (decision->once && decisions.count > 0 && ts_bytes_equal(decisions.list[0].reason, reason))
+        return TS_DURABLE_OK;
     const struct ts_worker_id *owner = ts_lease_owner(&durable->lease);
     const struct ts_fleet_decision newest = {
         .is_parked = decision->is_parked,
         .at_ms = durable->now_ms,
         .fence = ts_lease_fence(&durable->lease).v,
-        .reason = ts_bytes_of_cstring(decision->reason),
+        .reason = reason,
         .worker = ts_bytes_of(owner->b, strnlen((const char *)owner->b, sizeof owner->b))};
     ts_fleet_decisions_add(&decisions, &newest);
     struct durable__batch batch = {0};

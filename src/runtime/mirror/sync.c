@@ -184,15 +184,13 @@ static bool may_be_empty(const struct sync *sync) {
            mirror__is_answer_of_git(ts_bytes_of(sync->result.messages, sync->result.messages_len));
 }
 
-/* Lists the refs with one request, which asks only for HEAD if the selection needs no other ref. */
-static bool list_refs(struct sync *sync) {
+/* Lists all refs, or only HEAD, with one request. */
+static bool ask_for_refs(struct sync *sync, bool only_head) {
     static const char *const words[] = {"ls-remote", "--symref", "--", NULL};
-    const struct ts_mirror_request *request = sync->request;
     const uint64_t timeout_s = sync->mirrors->options.timeout_s;
     mirror__command_begin(&sync->command, NULL, words);
     mirror__command_word(&sync->command, sync->command.url);
-    if (ts_bytes_equal(request->selection, TS_BYTES("default")) ||
-        ts_bytes_starts_with(request->selection, TS_BYTES("commits:")))
+    if (only_head)
         mirror__command_word(&sync->command, "HEAD");
     struct mirror__git git = mirror__command_git(&sync->command);
     git.output_max = LISTING_MAX;
@@ -201,8 +199,9 @@ static bool list_refs(struct sync *sync) {
         return false;
     if (sync->result.output_len == 0 && !may_be_empty(sync))
         return fail(sync, TS_UNIT_NOT_FOUND);
+    mirror__listing_release(&sync->listing);
     switch (mirror__listing_parse(sync->result.output, sync->result.output_len,
-                                  request->is_sha256 ? TS_GIT_SHA256 : TS_GIT_SHA1, &sync->listing)) {
+                                  sync->request->is_sha256 ? TS_GIT_SHA256 : TS_GIT_SHA1, &sync->listing)) {
     case MIRROR__LISTED:
         break;
     case MIRROR__LISTING_WRONG:
@@ -214,7 +213,24 @@ static bool list_refs(struct sync *sync) {
     sync->listing.output = sync->result.output;
     sync->result.output = NULL;
     sync->result.output_capacity = 0;
-    return mirror__listing_choose(&sync->listing, request->selection, &sync->wanted) ||
+    return true;
+}
+
+/* Lists the refs, and chooses those of the selection. Asks only for HEAD if the selection needs no other ref.
+ * A repository that has refs, but not the branch that its HEAD names, is not empty: its default branch is
+ * missing. */
+static bool list_refs(struct sync *sync) {
+    const struct ts_bytes selection = sync->request->selection;
+    const bool is_default = ts_bytes_equal(selection, TS_BYTES("default"));
+    if (!ask_for_refs(sync, is_default || ts_bytes_starts_with(selection, TS_BYTES("commits:"))))
+        return false;
+    if (is_default && !sync->listing.has_head) {
+        if (!ask_for_refs(sync, false))
+            return false;
+        if (!sync->listing.has_head && sync->listing.refs.count > 0)
+            return fail(sync, TS_UNIT_SELECTION_NOT_FOUND);
+    }
+    return mirror__listing_choose(&sync->listing, selection, &sync->wanted) ||
            fail_here(sync, TS_FLEET_WORKER_FAULT_NO_MEMORY);
 }
 
