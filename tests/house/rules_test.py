@@ -204,6 +204,16 @@ def paths_in_documents_that_are_not_there(root):
                 yield f"{path}: {name}"
 
 
+def tests_that_are_not_there(root):
+    """If a document names tests after their suite ("`driver/txn/kill`: one_test, other_test"), the code has them."""
+    named = r"`(?:contract|driver|house|sim|system|unit)/[\w/]+`:\s+(\w+(?:,\s+\w+)*)"
+    for path in files(root):
+        for names in re.findall(named, read(root, path)) if path.endswith(".md") else ():
+            for name in re.findall(r"\w+_\w+_\w+", names):
+                if name not in words_of_the_code(root):
+                    yield f"{path}: {name}"
+
+
 def rows_that_come_twice(root):
     """In the tables of CONTRIBUTING and of READMEs, a file or folder has one row."""
     for path in files(root):
@@ -574,6 +584,7 @@ RULES = {
     names_that_another_file_has: ("src/base/README.md", "# base\n\n`nobody` in `x.c`\n"),
     limits_that_are_elsewhere: ("src/base/README.md", "# base\n\nthe defines at the top of `x.c`\n"),
     paths_in_documents_that_are_not_there: ("docs/x.md", "`src/nowhere/`\n"),
+    tests_that_are_not_there: ("docs/x.md", "`driver/txn/kill`: a_test_of_nobody\n"),
     rows_that_come_twice: ("CONTRIBUTING.md", "| `src/` | one |\n| `src/` | two |\n"),
     folders_that_contributing_does_not_name: ("CONTRIBUTING.md", "| `docs/` | texts |\n"),
     untidy_text: ("src/base/x.c", "int x; \n"),

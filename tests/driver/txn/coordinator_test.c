@@ -1,5 +1,6 @@
 /*
  * Tests the results that callers of transactions get, on stores in memory whose calls can be made to fail.
+ * docs/transactions.md lists the requirements H2PC-1 to H2PC-11.
  */
 #include "support/cmocka.h"
 
@@ -63,7 +64,7 @@ static void nothing_at_all_commits(void **state) {
     expect_outcome(TS_TXN_COMMITTED, "00000");
 }
 
-/* H2PC-1 and H2PC-10 */
+/* Requirements H2PC-1 and H2PC-10. */
 static void a_commit_reports_where_its_time_went(void **state) {
     (void)state;
     stage_open(&stage);
@@ -126,7 +127,7 @@ static void check_fails_on(size_t place) {
     assert_int_equal(stage_promises(stage.cluster), 0);
 }
 
-/* H2PC-2: a failed check on each store in turn, so on the decider and on participants. */
+/* Requirement H2PC-2: a failed check on each store in turn, so on the decider and on participants. */
 static void a_failed_check_aborts_everywhere_and_names_the_operation(void **state) {
     (void)state;
     stage_open(&stage);
@@ -462,7 +463,7 @@ static bool one_in_flight(void) {
     return shows("turnstone_xs_coord_in_flight 1");
 }
 
-/* H2PC-3 */
+/* Requirement H2PC-3. */
 static void admission_refuses_when_it_is_full_and_local_ones_need_no_place(void **state) {
     (void)state;
     stage.config.admission.hard_limit = 1;
@@ -520,7 +521,7 @@ static void best_effort_ends_at_the_total_only(void **state) {
     let_go();
 }
 
-/* H2PC-8 */
+/* Requirement H2PC-8. */
 static void a_stalled_transaction_is_aborted_and_explained(void **state) {
     (void)state;
     stage.config.deadlock.timeout_us = 60000;
@@ -537,7 +538,7 @@ static void a_stalled_transaction_is_aborted_and_explained(void **state) {
     let_go();
 }
 
-/* H2PC-4 */
+/* Requirement H2PC-4. */
 static void the_breaker_opens_after_failures_of_stores_and_recovers(void **state) {
     (void)state;
     stage.config.breaker.failure_threshold = 3;
@@ -560,7 +561,7 @@ static void the_breaker_opens_after_failures_of_stores_and_recovers(void **state
     expect_outcome(TS_TXN_COMMITTED, "00000");
 }
 
-/* H2PC-4: each store has its own breaker. */
+/* Requirement H2PC-4: each store has its own breaker. */
 static void a_store_that_is_down_keeps_nobody_from_the_others(void **state) {
     (void)state;
     const struct ts_txn_options once = {.once = true};
@@ -588,7 +589,7 @@ static void a_store_that_is_down_keeps_nobody_from_the_others(void **state) {
     expect_numbers(3, 2, 1);
 }
 
-/* H2PC-5 */
+/* Requirement H2PC-5. */
 static void a_conflict_is_tried_again_under_a_new_id(void **state) {
     (void)state;
     stage_open(&stage);
@@ -689,7 +690,7 @@ static void stalls_of_a_store_are_reported(void **state) {
     assert_true(result.latency.gc_impact_us >= STALL_US);
 }
 
-/* H2PC-6 */
+/* Requirement H2PC-6. */
 static void permanent_errors_are_not_tried_again(void **state) {
     (void)state;
     stage_open(&stage);
@@ -702,7 +703,7 @@ static void permanent_errors_are_not_tried_again(void **state) {
     assert_int_equal(result.attempts, 1);
 }
 
-/* H2PC-7 and H2PC-11 */
+/* Requirements H2PC-7 and H2PC-11. */
 static void metrics_show_what_happened(void **state) {
     (void)state;
     stage_open(&stage);

@@ -1,6 +1,6 @@
 /*
  * The guards around the protocol, used by the driver: limits of stores, the breaker's probe, Degrade, and a
- * resolver that a blocked batch wakes.
+ * resolver that a blocked batch wakes. docs/transactions.md lists the requirements H2PC-1 to H2PC-11.
  */
 #include "support/cmocka.h"
 
@@ -108,7 +108,7 @@ static void unblock(void) {
     expect(&blocked, TS_TXN_COMMITTED, "00000");
 }
 
-/* H2PC-4: a probe that admission refused shows nothing about the stores, so another probe may follow. */
+/* Requirement H2PC-4: a probe that admission refused shows nothing about the stores, so another probe may follow. */
 static void the_breakers_probe_is_given_back_when_admission_refuses(void **state) {
     (void)state;
     stage.config.breaker.failure_threshold = 1;
@@ -134,7 +134,7 @@ static void the_breakers_probe_is_given_back_when_admission_refuses(void **state
     unblock();
 }
 
-/* H2PC-3: when the queue overflows, the first in the queue is admitted, and is answered at its commit point. */
+/* Requirement H2PC-3: when the queue overflows, the first in the queue is admitted, and is answered at its commit point. */
 static void degrade_answers_the_first_in_line_at_its_commit_point(void **state) {
     (void)state;
     stage.config.admission.soft_limit = 1;
@@ -157,7 +157,7 @@ static void degrade_answers_the_first_in_line_at_its_commit_point(void **state) 
     expect(&second, TS_TXN_COMMITTED, "00000");
 }
 
-/* H2PC-9: conflicts on a store lower the limit of transactions in flight on that store only. Without
+/* Requirement H2PC-9: conflicts on a store lower the limit of transactions in flight on that store only. Without
  * conflicts, the limit rises again. */
 static void conflicts_on_a_store_lower_its_limit_of_admission(void **state) {
     (void)state;
