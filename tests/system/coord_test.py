@@ -903,4 +903,23 @@ def a_deletion_that_is_killed_is_gone_on_with():
             equal(c.ok("run", "show", "--run", "1")["shards"], 3)
 
 
+@test
+def a_slow_server_registers_a_long_list_in_smaller_steps():
+    """With the usual steps, each call would take longer than its timeout, however often the command is repeated."""
+    count = 1500
+    with Server(fsync=False) as server:
+        server.create("a")
+        c = Cluster(server.url("a"), now=None)
+        server.sql("a", "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS "
+                        "$$ BEGIN PERFORM pg_sleep(0.001); RETURN NEW; END $$; "
+                        "CREATE TRIGGER slow BEFORE INSERT ON turnstone.item FOR EACH ROW EXECUTE FUNCTION slow()")
+        addresses = "".join(f"https://git.example.org/r{i}\n" for i in range(count))
+        made = c.ok("run", "create", "--run", "1", "--targets", "-", stdin=addresses)
+        equal((made["outcome"], made["targets"]), ("executed", count))
+        shown = c.ok("run", "show", "--run", "1")
+        equal((shown["status"], shown["registered"], shown["shards"]), ("Active", count, count))
+        server.sql("a", "DROP TRIGGER slow ON turnstone.item")
+        equal(c.ok("run", "audit", "--run", "1")["clean"], True)
+
+
 main()

@@ -146,7 +146,9 @@ struct ts_coord_list_op {
     struct ts_create_run_op create;
     struct ts_new_shards shards;
     struct ts_op_id op_id;
-    size_t step_max; /* shards in a step; 0: TS_REGISTER_MAX, which is the maximum */
+    /* Shards in a step; 0: TS_REGISTER_MAX, which is the maximum. If a step fails, because a store is slow, the
+     * next ones are smaller. */
+    size_t step_max;
     /* The run is created only while a record of another layer on the first store has this version; otherwise
      * the call fails with BackendError. If the key is empty, there is no condition. */
     struct ts_bytes condition_key;

@@ -307,6 +307,9 @@ ts_coord_create_run_with_shards(struct ts_coord *coord, const struct ts_create_r
 
 /* ---- an announced list, in steps ---- */
 
+/* A step with at most this number of shards is not made smaller. */
+enum { STEP_MIN = 100 };
+
 struct list {
     struct ts_coord *coord;
     const struct ts_coord_list_op *op;
@@ -412,6 +415,24 @@ static enum ts_create_run_error register_step(struct list *list, size_t from, si
     return TS_CREATE_RUN_OK;
 }
 
+/* Like find_place, but the run may not exist yet. */
+static enum ts_create_run_error find_place_or_begin(struct list *list, size_t *from) {
+    const enum ts_create_run_error error = find_place(list, from);
+    const bool is_missing = error == TS_CREATE_RUN_GET_RUN_FAILED && *from == 0 &&
+                            list->detail.nested == TS_VARIANT_RUN_NOT_FOUND;
+    return is_missing ? TS_CREATE_RUN_OK : error;
+}
+
+/* Called after a step that failed, or whose answer was lost. If the store is slow, the step may take longer
+ * than the timeout of a call, however often it is tried. Returns whether to try smaller steps. */
+static bool make_steps_smaller(struct list *list, size_t count) {
+    const enum ts_infra_kind kind = list->detail.infra.kind;
+    if ((kind != TS_INFRA_RETRYABLE && kind != TS_INFRA_UNKNOWN) || count <= STEP_MIN)
+        return false;
+    list->step_max = count / 2;
+    return true;
+}
+
 static enum ts_create_run_error register_list(struct list *list) {
     enum ts_create_run_error error = check_whole(list);
     size_t from = 0;
@@ -426,6 +447,8 @@ static enum ts_create_run_error register_list(struct list *list) {
         else if (error == TS_CREATE_RUN_OK ||
                  (fate == FATE_ELSEWHERE && tries++ < list->coord->options.tries_max))
             error = find_place(list, &from);
+        else if (error == TS_CREATE_RUN_BACKEND_ERROR && make_steps_smaller(list, count))
+            error = find_place_or_begin(list, &from);
     }
     return error;
 }

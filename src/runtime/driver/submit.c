@@ -9,6 +9,9 @@
 
 _Static_assert(TS_FLEET_UNIT_MAX <= TS_COORD_UNIT_MAX, "every unit can be registered with its shard");
 
+/* Shards in a step. A step with many more may take longer than the timeout of a call, if the store is slow. */
+enum { STEP_MAX = 2000 };
+
 static bool refuse(struct ts_submit_error *ret_error, enum ts_error_variant variant) {
     ret_error->variant = variant;
     return false;
@@ -85,6 +88,7 @@ static bool submit(struct ts_coord *coord, const struct ts_submission *submissio
         .create = {.tenant = submission->tenant, .run = submission->run, .config = submission->config},
         .shards = {shards->list, submission->targets->count},
         .op_id = {submission->run.v},
+        .step_max = STEP_MAX,
         .condition_key = submission->condition_key,
         .condition_version = submission->condition_version};
     struct ts_coord_outcome outcome;
