@@ -93,8 +93,8 @@ static bool note_shard(void *context, const struct ts_coord_shard_view *shard) {
     if (item.is_parked)
         keep(looking, &picture->parked, &item);
     /* A shard that was claimed before, and is free again, may have been handed back. */
-    if (shard->record->status == TS_SHARD_ACTIVE && !item.is_leased && !item.is_stuck && item.is_target &&
-        item.fence > 0)
+    if (shard->record->status == TS_SHARD_ACTIVE && !shard->record->has_holder && !item.is_stuck &&
+        item.is_target && item.fence > 0)
         keep(looking, &picture->waiting, &item);
     return true;
 }
