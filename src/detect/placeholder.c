@@ -439,6 +439,15 @@ static bool is_at_example(struct ts_bytes after) {
     return false;
 }
 
+/* Whether the secret is the name of the user before it, as in a URL with //guest:guest@. */
+static bool is_own_user(struct ts_bytes start, struct ts_bytes secret) {
+    if (start.len < secret.len + 1 || start.data[start.len - 1] != ':')
+        return false;
+    size_t user = start.len - 1 - secret.len;
+    return memcmp(start.data + user, secret.data, secret.len) == 0 &&
+           (user == 0 || start.data[user - 1] == '/');
+}
+
 /* Judges the match of a scored rule: the model decides, except for values that are obviously made up. Returns
  * false if the match is rejected. */
 static bool judge_by_model(const struct ts_rule *rule, const struct detect_around *around,
@@ -488,7 +497,9 @@ bool detect__judge_secret(const struct ts_rule *rule, const struct detect_around
     if (rule->generic && is_publishable(secret))
         return false;
     bool raised = false;
-    bool lowered = verdict == DETECT_LOWER || is_at_example(around->after);
+    bool is_weak =
+        !takes_any_value(rule) && (detect__is_disguised_word(secret) || is_own_user(around->start, secret));
+    bool lowered = verdict == DETECT_LOWER || is_weak || is_at_example(around->after);
     for (size_t i = 0; i < rule->validator_count; i++) {
         switch (detect__validate(rule->validators[i], around->name, secret)) {
         case DETECT_REJECT:

@@ -195,7 +195,9 @@ static void consider(struct ts_scanner *scanner, const struct detect_frame *fram
     };
     struct ts_bytes name = detect__name_before(frame->bytes, (struct ts_span){from, secret_from - from});
     struct detect_around around = {
-        .name = name, .after = ts_bytes_slice(frame->bytes, (struct ts_span){secret_to, to - secret_to})};
+        .name = name,
+        .start = ts_bytes_slice(frame->bytes, (struct ts_span){from, secret_from - from}),
+        .after = ts_bytes_slice(frame->bytes, (struct ts_span){secret_to, to - secret_to})};
     if (ready->rule->scored)
         around.before = detect__line_before(frame->bytes, name, from);
     struct detect_judgement judgement;

@@ -7,6 +7,7 @@
 #include "model_score.h"
 
 #include "base/assert.h"
+#include "base/hex.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -71,6 +72,16 @@ bool detect__is_unsigned_header(const uint8_t *header, size_t len) {
     return false;
 }
 
+/* Whether the token is a claim of NATS, which servers publish: only the owner of its key can use it, unless
+ * it says that it is a bearer token. */
+static bool is_public_claim(const uint8_t *header, size_t len, struct ts_bytes payload) {
+    uint8_t claims[2048];
+    if (!holds_text(header, len, "ed25519-nkey"))
+        return false;
+    size_t claims_len = detect__base64_decode(payload, claims, sizeof claims);
+    return !holds_text(claims, claims_len, "\"bearer_token\":true");
+}
+
 /* Checks that header and payload are JSON objects, and that the header names an algorithm. */
 static enum detect_verdict validate_jwt(struct ts_bytes secret) {
     uint8_t decoded[512];
@@ -85,7 +96,8 @@ static enum detect_verdict validate_jwt(struct ts_bytes secret) {
     size_t claims_len = detect__base64_decode(payload, claims, sizeof claims);
     if (claims_len < 2 || claims[0] != '{')
         return DETECT_REJECT;
-    return detect__is_unsigned_header(decoded, len) ? DETECT_LOWER : DETECT_KEEP;
+    return detect__is_unsigned_header(decoded, len) || is_public_claim(decoded, len, payload) ? DETECT_LOWER
+                                                                                              : DETECT_KEEP;
 }
 
 /* Whether the bytes are a DER sequence with a valid length. */
@@ -200,12 +212,6 @@ static enum detect_verdict validate_base64(struct ts_bytes secret) {
     return padding > 0 && secret.len % 4 != 0 ? DETECT_REJECT : DETECT_KEEP;
 }
 
-/* Requires letters and digits, as in generated values. */
-static enum detect_verdict validate_mixed(struct ts_bytes secret) {
-    struct classes classes = count_classes(secret);
-    return classes.digit >= 2 && classes.lower + classes.upper >= 2 ? DETECT_KEEP : DETECT_REJECT;
-}
-
 /* Whether the text is what follows `host:` in a URL that lists hosts and has no password, such as
  * 27017,b.internal:27018,c. */
 static bool is_host_list(const char *text) {
@@ -245,6 +251,42 @@ bool detect__is_password_word(struct ts_bytes text) {
         if (len == text.len)
             return true;
     }
+    return false;
+}
+
+/* Returns the letter for which the character is often written in passwords, or 0. */
+static char undisguised(uint8_t c) {
+    static const char disguises[] = "0134578$@";
+    static const char letters[] = "oieastbsa";
+    const char *at = c != 0 ? strchr(disguises, c) : NULL;
+    return isalpha(c) ? (char)tolower(c) : at ? letters[at - disguises] : '\0';
+}
+
+bool detect__is_disguised_word(struct ts_bytes text) {
+    enum { MOST = 64 };
+    static const char *const anywhere[] = {"password", "passwort", "notreal"};
+    static const char *const alone[] = {"secret",      "sekrit",     "topsecret",
+                                        "supersecret", "secretpass", "letmein"};
+    char word[MOST + 1];
+    size_t len = 0;
+    for (size_t i = 0; i < text.len && text.len <= MOST; i++) {
+        uint8_t escaped;
+        uint8_t c = text.data[i];
+        if (c == '%' && i + 2 < text.len &&
+            ts_hex_decode(ts_bytes_slice(text, (struct ts_span){i + 1, 2}), &escaped)) {
+            c = escaped;
+            i += 2;
+        }
+        word[len] = undisguised(c);
+        len += word[len] != '\0';
+    }
+    word[len] = '\0';
+    for (size_t i = 0; i < sizeof anywhere / sizeof anywhere[0]; i++)
+        if (strstr(word, anywhere[i]))
+            return true;
+    for (size_t i = 0; i < sizeof alone / sizeof alone[0]; i++)
+        if (strcmp(word, alone[i]) == 0)
+            return true;
     return false;
 }
 
@@ -435,6 +477,16 @@ static bool is_scrambled(struct ts_bytes text) {
                  (isdigit(c) != 0) != (isdigit(before) != 0);
     }
     return false;
+}
+
+/* Requires letters and digits, as in generated values. One of 25 random values of 32 letters and digits has
+ * fewer than two digits, so random letters count, too. */
+static enum detect_verdict validate_mixed(struct ts_bytes secret) {
+    struct classes classes = count_classes(secret);
+    bool has_both = classes.digit >= 2 && classes.lower + classes.upper >= 2;
+    bool has_cases = classes.lower >= 4 && classes.upper >= 4;
+    return has_both || (has_cases && is_scrambled(secret) && is_unlike_words(secret)) ? DETECT_KEEP
+                                                                                      : DETECT_REJECT;
 }
 
 /* Whether the value has `==` before its end, as `19===next` has: code that compares. */

@@ -50,6 +50,10 @@ bool detect__is_one_word(struct ts_bytes text);
 /* Whether the text is a word that means "password", optionally followed by digits and punctuation. */
 bool detect__is_password_word(struct ts_bytes text);
 
+/* Whether the text is a word such as secret, or contains password, after digits and signs are replaced by the
+ * letters that they look like: s3cr3t!, T0pS3cr3t, p4ssw0rd, not-re%40l. */
+bool detect__is_disguised_word(struct ts_bytes text);
+
 /* Whether the text contains a word such as password or token, in upper or lower case. */
 bool detect__names_itself(struct ts_bytes text);
 
@@ -63,6 +67,7 @@ bool detect__is_same_name(struct ts_bytes a, struct ts_bytes b);
 /* The parts of a match besides its secret. */
 struct detect_around {
     struct ts_bytes name;   /* the name that detect__name_before returns */
+    struct ts_bytes start;  /* the part of the match before the secret */
     struct ts_bytes after;  /* the part of the match after the secret */
     struct ts_bytes before; /* scored rules: the line before the name */
 };

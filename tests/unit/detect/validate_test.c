@@ -41,6 +41,14 @@ static void a_jwt_has_an_algorithm_and_claims(void **state) {
     /* The header {"typ":"JWT!!"} has no algorithm. */
     assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJ0eXAiOiJKV1QhISJ9.eyJhIjoxfQ.c2ln"), DETECT_REJECT);
     assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJhbGciOiJIUzI1NiJ9"), DETECT_REJECT);
+    /* {"typ":"JWT","alg":"ed25519-nkey"}, without and with "bearer_token":true */
+    assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJ0eXAiOiJKV1QiLCJhbGciOiJlZDI1NTE5LW5rZXkifQ"
+                                               ".eyJzdWIiOiJVIiwibmF0cyI6eyJ0eXBlIjoidXNlciJ9fQ.c2ln"),
+                     DETECT_LOWER);
+    assert_int_equal(verdict(TS_VALIDATOR_JWT,
+                             "eyJ0eXAiOiJKV1QiLCJhbGciOiJlZDI1NTE5LW5rZXkifQ"
+                             ".eyJzdWIiOiJVIiwibmF0cyI6eyJiZWFyZXJfdG9rZW4iOnRydWV9fQ.c2ln"),
+                     DETECT_KEEP);
 }
 
 static void a_pem_body_is_der_of_its_length_or_openssh(void **state) {
@@ -130,6 +138,9 @@ static void structure_is_looked_at(void **state) {
     assert_int_equal(verdict(TS_VALIDATOR_BASE64, "Zm9vYg="), DETECT_REJECT);
     assert_int_equal(verdict(TS_VALIDATOR_MIXED, "abcdefgh"), DETECT_REJECT);
     assert_int_equal(verdict(TS_VALIDATOR_MIXED, "abc4efg7"), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_MIXED, "tss_qvtzqpuZoKrbKpsGdcWsZGIsWDoBzzfG"), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_MIXED, "tss_nameOfTheStorageOfSettings"), DETECT_REJECT);
+    assert_int_equal(verdict(TS_VALIDATOR_MIXED, "rnd_roundTripTimeOfPacketsInUse"), DETECT_REJECT);
     assert_int_equal(verdict(TS_VALIDATOR_SLACK, "xoxb-409172635484-x"), DETECT_RAISE);
     assert_int_equal(verdict(TS_VALIDATOR_SLACK, "xoxb-1-x"), DETECT_LOWER);
     assert_int_equal(verdict(TS_VALIDATOR_DISCORD, "NDA5MTcyNjM1NDg0MDkxNzI2.x.y"), DETECT_RAISE);
@@ -346,6 +357,18 @@ static void hashes_of_identity_are_no_passwords(void **state) {
 
 /* A run of nine or more consecutive characters that is at least half of the text makes a value weak. A weak
  * value may still be in use, so its confidence is only lowered. */
+static void disguised_words_are_recognised(void **state) {
+    (void)state;
+    static const char *const words[] = {"s3cr3t!",    "T0pS3cr3t", "T0PS3cr3T!",
+                                        "passw0rd",   "P@$$w0rd1", "p4ssw0rd;updated",
+                                        "not-re%40l", "pass?word", "s3krit"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        assert_true(detect__is_disguised_word(ts_bytes_of_cstring(words[i])));
+    static const char *const others[] = {"Kestrel#4417x", "hunter2", "s3cr3tSauce9", "", "%4", "db2admin"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        assert_false(detect__is_disguised_word(ts_bytes_of_cstring(others[i])));
+}
+
 static void a_sequence_counts_when_it_is_long_and_half_of_it(void **state) {
     (void)state;
     assert_int_equal(detect__placeholder(TS_BYTES("0123456789abcdef01")), DETECT_LOWER);
@@ -424,6 +447,7 @@ int main(void) {
         cmocka_unit_test(a_checksum_is_no_token_of_all_letters),
         cmocka_unit_test(names_of_programs_are_distinguished_from_passwords),
         cmocka_unit_test(logins_in_base64_are_judged_by_what_they_say),
+        cmocka_unit_test(disguised_words_are_recognised),
         cmocka_unit_test(placeholders_are_no_secrets),
         cmocka_unit_test(references_are_names_or_expressions),
         cmocka_unit_test(made_up_values_are_lowered),
