@@ -14,10 +14,11 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import credential_files  # noqa: E402
 import negatives  # noqa: E402
 import values  # noqa: E402
-from surroundings import BARE, HELD, Site, TRAINED, VALUE, fits  # noqa: E402
+from surroundings import BARE, HELD, SYNTAXES, Site, TRAINED, VALUE, fits, pascal, snake, upper  # noqa: E402
 
 SEEN_COUNT = 12  # number of values of each kind of false positive that real repositories had
 YAML_COUNT = 60
+SYNTAX_COUNT = 60
 SIZES = {"trained": (1000, 2400), "held": (700, 1500)}  # number of generic secrets, number of negatives
 OWNERS = {"trained": "db database mysql postgres redis smtp mail admin root ldap ftp app service billing worker".split(),
           "held": "mssql mongo kafka proxy vpn reporting sync crawler edge erp wiki backup".split()}
@@ -146,6 +147,16 @@ def add_yaml(corpus, chance, owners):
     corpus.add(path, f"{site.thing}:\n  host: {site.host}\n  user: {site.verb}\n  {word}: {VALUE}\n  port: {site.number}\n", value, "generic")
 
 
+def add_syntax(corpus, chance, part):
+    """Writes a file with a key in one of SYNTAXES."""
+    path, text = chance.choice(SYNTAXES[part])
+    words = [chance.choice(OWNERS[part]), *chance.choice(["api_key", "auth_token", "client_secret", "access_token"]).split("_")]
+    value = values.letters(chance, values.ALPHABET62, chance.choice([32, 40, 48]))
+    thing = Site(chance, words).thing
+    text = text.format(n=snake(words), c=pascal(words), u=upper(words), v=VALUE)
+    corpus.add(path.format(t=thing), f"# {chance.randint(1, 9999)}\n{text}\n", value, "generic")
+
+
 def main(program, part, folder):
     chance = random.Random(f"turnstone {part}")
     own_chance = random.Random(f"turnstone credential files {part}")  # separate draws, so that these files do not change the others
@@ -180,6 +191,9 @@ def main(program, part, folder):
             corpus.add(path, text, value, f"!{kind.__name__.replace('_', '-')}")
     for _ in range(YAML_COUNT):
         add_yaml(corpus, own_chance, OWNERS[part])
+    syntax_chance = random.Random(f"turnstone syntaxes {part}")
+    for _ in range(SYNTAX_COUNT):
+        add_syntax(corpus, syntax_chance, part)
     corpus.close()
     if left_out:
         print(f"{len(left_out)} rules without surroundings: {' '.join(left_out)}", file=sys.stderr)

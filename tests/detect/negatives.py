@@ -559,13 +559,49 @@ def project_of_service(chance, places):
     return "Jenkinsfile", f"        sh 'mvn sonar:sonar -Dsonar.host.url=https://sonarcloud.io -Dsonar.projectKey={VALUE}'\n", value
 
 
+def disguised_word(chance, places):
+    """A word such as password, with digits and signs in place of letters, in settings of an example."""
+    word = chance.choice(["password", "topsecret", "secret", "letmein"])
+    value = "".join(chance.choice({"a": "a4@", "e": "e3", "o": "o0", "s": "s5$", "t": "t7"}.get(c, c)) for c in word)
+    value = chance.choice([value, value.title(), f"{value}!", f"{value}9"])
+    a = thing(chance)
+    shape = chance.choice([f"{a}:\n  user: {chance.choice(VERBS)}\n  password: {VALUE}\n  port: {chance.randint(1, 65535)}\n",
+                           f"// {chance.randint(1, 9999)}\nroutes = \"https://{chance.choice(VERBS)}:{VALUE}@{chance.choice(HOSTS)}/{a}\"\n"])
+    return f"conf/{a}.{chance.choice(['conf', 'yaml', 'go'])}", shape, value
+
+
+def user_as_password(chance, places):
+    user = f"{chance.choice(VERBS)}{chance.choice(['', '%40host', str(chance.randint(10, 99))])}"
+    scheme = chance.choice(["https", "ftp", "amqp", "imap"])
+    return f"lib/{thing(chance)}.sh", f"{thing(chance).upper()}_URL={scheme}://{user}:{VALUE}@{chance.choice(HOSTS)}:{chance.randint(1000, 9999)}/\n", user
+
+
+def claim_of_nats(chance, places):
+    """A claim about an account, which servers of NATS publish: only the owner of its key can use it."""
+    head, body = (base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in (
+        {"typ": "JWT", "alg": "ed25519-nkey"}, {"jti": values.letters(chance, ALPHABET62, 40), "name": thing(chance), "nats": {"type": "account", "version": 2}}))
+    value = f"{head}.{body}.{values.url64(chance.randbytes(64))}"
+    return f"server/{thing(chance)}.conf", f'operator = "{VALUE}"\nport: {chance.randint(1, 65535)}\n', value
+
+
+def class_of_model(chance, places):
+    value = f"{pascal([thing(chance)])}2{pascal(chance.sample(THINGS + VERBS, 6))}"[:31] + "2"
+    return f"models/{thing(chance)}.py", f"class Mistral{pascal([thing(chance)])}({VALUE}):\n    limit = {chance.randint(1, 9999)}\n", value
+
+
+def shared_link(chance, places):
+    name = chance.choice(["accessToken", "guestAccessKey"])
+    return f"{thing(chance)}-1.2.dist-info/METADATA", f"see [the report](https://{chance.choice(HOSTS)}/{thing(chance)}?{name}={VALUE}) of {chance.randint(1990, 2026)}\n", values.letters(chance, values.HEX, 40)
+
+
 # Kinds of false positives that real repositories had. Their files use a separate random generator, so that a
 # new kind does not change the other files of the corpus.
 SEEN = [file_checksum, form_demand, language_folder, sum_of_issuer, request_header, signing_key_id, group_invitation, publishable_key, primary_key,
         encoded_user_name, command_option, encoded_example, documented_token, commented_salt, template_loop, shell_comparison, step_name,
         escaped_placeholder, named_token, packed_comparison, standard_example, pinned_action, archive_sum, stepped_example, form_token, annotation_sum,
         assigned_itself, unfinished_label, stored_picture, shortened_value, documented_module, identity_hash, analytics_id, blob_in_base64,
-        vector_of_standard, planned_resource, router_log] + [words_in_code] * 8 + [installed_file, sealed_value, project_of_service]
+        vector_of_standard, planned_resource, router_log] + [words_in_code] * 8 + [installed_file, sealed_value, project_of_service, disguised_word, user_as_password,
+                                                                                      claim_of_nats, class_of_model, shared_link]
 
 
 KINDS = [placeholder, template, identifier, translation, code_type, code_call, sql_column, help_text, password_hash, hashed_password, encrypted, weak_in_test,

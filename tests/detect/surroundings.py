@@ -549,6 +549,17 @@ BARE = {env_file, shell_export, properties, ini_settings, compose, dockerfile, l
         http_dump, yaml_settings, xml_settings}
 
 
+# Syntaxes in which neither = nor : stands directly between a name and its value. {n} is a name in snake case, {c} in camel
+# case, {u} in upper case, {v} the value.
+SYNTAXES = {
+    "trained": [("src/{t}.cpp", 'const std::string k{c}("{v}");'), ("src/{t}.py", '{u} = (\n    "{v}"\n)'), ("src/{t}.rs", 'let {n} = String::from("{v}");'),
+                ("lib/{t}.rb", 'ENV["{u}"] ||= "{v}"'), ("src/{t}.py", '{n} = b"{v}"'), ("src/{t}.java", 'client.set{c}("{v}");'),
+                ("charts/{t}.yaml", "{n}: >-\n  {v}"), ("stack/{t}.yaml", "  {c}:\n    Type: String\n    Default: {v}")],
+    "held": [("src/{t}.c", 'static char {n}[] = "{v}";'), ("src/{t}.py", '{n} = """{v}"""'), ("bin/{t}.sh", ': "${{{u}:={v}}}"'),
+             ("bin/{t}.sh", 'gh secret set {u} -b "{v}"'), ("src/{t}.py", 'parser.add_argument("--{n}", default="{v}")'),
+             ("app/{t}.gradle", 'buildConfigField "String", "{u}", "\\"{v}\\""'), ("src/{t}.cs", 'options.Use{c}("{v}");')]}
+
+
 def fits(place, value):
     """Returns whether the place can contain this value without escaping."""
     if re.search(r"[\"'`\\\n]", value):
