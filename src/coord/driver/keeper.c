@@ -11,6 +11,8 @@
 
 enum { RENEW_PART = 3, RETRY_PART = 4, MARGIN_PART = 10, MARGIN_MAX_MS = 1000 };
 
+#define NEVER UINT64_MAX
+
 enum state { RESTING, KEEPING, PAUSED, LOST };
 
 struct ts_coord_keeper {
@@ -18,7 +20,7 @@ struct ts_coord_keeper {
     struct ts_coord_keeper_options options;
     pthread_t renewer, watchman;
     pthread_mutex_t lock; /* guards everything below, except `seen`; held for a few instructions */
-    /* Signals to both threads that the state has changed, and to the worker that on_loss has returned. */
+    /* Signals to both threads that they must look again, and to the worker that on_loss has returned. */
     pthread_cond_t changed;
     enum state state;
     atomic_bool is_lost; /* the state is LOST */
@@ -29,7 +31,9 @@ struct ts_coord_keeper {
     uint64_t duration_ms;
     uint64_t renew_at_ms; /* next renewal, by coord__elapsed_ms, like end_ms */
     uint64_t end_ms;      /* when the keeper ends the lease by itself */
-    bool has_failed;      /* the last renewal failed, with the answer below */
+    /* When the threads wake up by themselves (by coord__elapsed_ms); 0: the thread is awake. */
+    uint64_t renewer_wakes_ms, watchman_wakes_ms;
+    bool has_failed; /* the last renewal failed, with the answer below */
     struct ts_coord_detail failure;
     struct coord__seen seen; /* the renewer's copy of the shard */
 };
@@ -53,22 +57,35 @@ static void set_end(struct ts_coord_keeper *keeper, uint64_t now_ms, uint64_t le
     keeper->has_failed = false;
 }
 
-/* Waits for a change of the state, at most until until_ms (0: no limit). */
-static void wait_until(struct ts_coord_keeper *keeper, uint64_t now_ms, uint64_t until_ms) {
-    if (until_ms == 0) {
+/* Waits for a signal, at most until until_ms (NEVER: no limit). While the thread waits, *wakes_ms is
+ * until_ms. */
+static void wait_until(struct ts_coord_keeper *keeper, uint64_t now_ms, uint64_t until_ms,
+                       uint64_t *wakes_ms) {
+    *wakes_ms = until_ms;
+    if (until_ms == NEVER) {
         pthread_cond_wait(&keeper->changed, &keeper->lock);
-        return;
+    } else {
+        const uint64_t wait_ms = until_ms - now_ms;
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_sec += (time_t)(wait_ms / 1000);
+        until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_nsec -= 1000000000;
+            until.tv_sec++;
+        }
+        pthread_cond_timedwait(&keeper->changed, &keeper->lock, &until);
     }
-    const uint64_t wait_ms = until_ms - now_ms;
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)(wait_ms / 1000);
-    until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_nsec -= 1000000000;
-        until.tv_sec++;
-    }
-    pthread_cond_timedwait(&keeper->changed, &keeper->lock, &until);
+    *wakes_ms = 0;
+}
+
+/* Signals to the threads that the lease needs one of them before it wakes up by itself. The times of the next
+ * lease are usually later than those of the last one, so a thread is signalled for few leases. */
+static void wake_in_time(struct ts_coord_keeper *keeper) {
+    const bool renewer_is_late = keeper->state == KEEPING && keeper->renewer_wakes_ms > keeper->renew_at_ms;
+    const bool watchman_is_late = is_watching(keeper) && keeper->watchman_wakes_ms > keeper->end_ms;
+    if (renewer_is_late || watchman_is_late)
+        pthread_cond_broadcast(&keeper->changed);
 }
 
 /* Ends the lease in the state LOST. Calls on_loss without the lock, because on_loss may take long. */
@@ -108,7 +125,7 @@ static void renew(struct ts_coord_keeper *keeper) {
         keeper->lease = lease;
         const uint64_t deadline_ms = seen->at_ms + (ts_lease_deadline(&lease).ms - seen->now.ms);
         set_end(keeper, now_ms, ts_saturating_sub_u64(deadline_ms, now_ms));
-        pthread_cond_broadcast(&keeper->changed);
+        wake_in_time(keeper);
     } else if (error == TS_RENEW_BACKEND_ERROR) {
         keeper->has_failed = true;
         keeper->failure = detail;
@@ -124,9 +141,9 @@ static void *run_renewer(void *argument) {
     while (!keeper->is_over) {
         const uint64_t now_ms = coord__elapsed_ms(keeper->coord);
         if (keeper->state != KEEPING)
-            wait_until(keeper, now_ms, 0);
+            wait_until(keeper, now_ms, NEVER, &keeper->renewer_wakes_ms);
         else if (now_ms < keeper->renew_at_ms)
-            wait_until(keeper, now_ms, keeper->renew_at_ms);
+            wait_until(keeper, now_ms, keeper->renew_at_ms, &keeper->renewer_wakes_ms);
         else
             renew(keeper);
     }
@@ -152,9 +169,9 @@ static void *run_watchman(void *argument) {
     while (!keeper->is_over) {
         const uint64_t now_ms = coord__elapsed_ms(keeper->coord);
         if (!is_watching(keeper))
-            wait_until(keeper, now_ms, 0);
+            wait_until(keeper, now_ms, NEVER, &keeper->watchman_wakes_ms);
         else if (now_ms < keeper->end_ms)
-            wait_until(keeper, now_ms, keeper->end_ms);
+            wait_until(keeper, now_ms, keeper->end_ms, &keeper->watchman_wakes_ms);
         else
             end_lease(keeper);
     }
@@ -236,7 +253,7 @@ void ts_coord_keeper_watch(struct ts_coord_keeper *keeper, const struct ts_coord
     keeper->lease = *lease;
     keeper->duration_ms = guard->config.lease_duration_ms;
     set_end(keeper, coord__elapsed_ms(keeper->coord), ts_coord_session_left_ms(session));
-    pthread_cond_broadcast(&keeper->changed);
+    wake_in_time(keeper);
     pthread_mutex_unlock(&keeper->lock);
 }
 
@@ -244,7 +261,7 @@ static void change(struct ts_coord_keeper *keeper, enum state from, enum state t
     pthread_mutex_lock(&keeper->lock);
     if (keeper->state == from)
         keeper->state = to;
-    pthread_cond_broadcast(&keeper->changed);
+    wake_in_time(keeper);
     pthread_mutex_unlock(&keeper->lock);
 }
 

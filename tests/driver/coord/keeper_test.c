@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #define LEASE_MS  UINT64_C(1000)
@@ -308,6 +309,36 @@ static void a_paused_keeper_still_ends_the_lease(void **state) {
     end(&kept);
 }
 
+/* Returns how often the other threads of this process have gone to sleep so far. */
+static long sleeps_of_other_threads(void) {
+    struct rusage all, own;
+    assert_int_equal(getrusage(RUSAGE_SELF, &all), 0);
+    assert_int_equal(getrusage(RUSAGE_THREAD, &own), 0);
+    return all.ru_nvcsw - own.ru_nvcsw;
+}
+
+static void many_short_leases_do_not_wake_the_keeper_for_each(void **state) {
+    (void)state;
+    enum { LEASES = 100 };
+    struct kept kept;
+    begin(&kept);
+    pause_for(NULL, 50);
+    const long before = sleeps_of_other_threads();
+    for (int i = 0; i < LEASES; i++) {
+        ts_coord_keeper_pause(kept.keeper);
+        ts_coord_keeper_rest(kept.keeper);
+        ts_coord_keeper_watch(kept.keeper, kept.session);
+        pause_for(NULL, 1);
+    }
+    assert_in_range(sleeps_of_other_threads() - before, 0, LEASES / 2);
+    /* The last of these leases is kept nevertheless. */
+    pause_for(NULL, 2 * LEASE_MS);
+    assert_true(atomic_load(&writes) >= 2);
+    assert_true(ts_coord_keeper_left_ms(kept.keeper) > 0);
+    assert_int_equal(atomic_load(&kept.loss.count), 0);
+    end(&kept);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kept_lease_outlives_its_duration_and_the_worker_is_not_disturbed),
@@ -316,6 +347,7 @@ int main(void) {
         cmocka_unit_test(a_refusal_is_reported_once_and_not_after_rest),
         cmocka_unit_test(a_shard_that_ends_during_a_renewal_is_not_a_loss),
         cmocka_unit_test(a_paused_keeper_still_ends_the_lease),
+        cmocka_unit_test(many_short_leases_do_not_wake_the_keeper_for_each),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
