@@ -10,6 +10,9 @@
  * A store that does not answer is skipped. If no other store has a free shard, the claim reports that a store
  * did not answer.
  *
+ * A session keeps the free shards of a look that it has not acquired. Its next claims within a second acquire
+ * them in this order, without a look, until another worker is faster.
+ *
  * Entries of the claim index are written with their records, but are only hints. Acquire reads the record,
  * and the record decides.
  *
@@ -33,7 +36,11 @@
 
 /* LEASES_FIRST: the first lease shows whether any lease has expired. More leases are read only if several
  * have expired. */
-enum { CANDIDATES_MAX = 64, LEASES_FIRST = 4, ARM_TRIES = 3 };
+enum { CANDIDATES_MAX = COORD__CANDIDATES_MAX, LEASES_FIRST = 4, ARM_TRIES = 3 };
+
+/* How long a session uses the shards that a look has left. Most units that take longer than this cost much
+ * more than a look. */
+#define LEFT_MS UINT64_C(1000)
 
 /* The result of a look at one store. */
 struct offer {
@@ -307,6 +314,39 @@ static bool has_run_ended(struct claim *mine, enum ts_acquire_error error) {
     return true;
 }
 
+/* Keeps the free shards after the first one for the next claims, if the store has even more. The last shards
+ * of a store are always searched, so that workers do not compete for them. A cooldown needs a look each
+ * time. */
+static void keep_left(struct claim *mine, const struct offer *offer) {
+    if (mine->hint == NULL || offer->is_drawn || offer->free_count < CANDIDATES_MAX || !mine->rest.has_free ||
+        mine->guard.config.cooldown_ms > 0)
+        return;
+    struct coord__left *left = &mine->hint->left;
+    left->at = 0;
+    left->count = offer->free_count - 1;
+    memcpy(left->ids, offer->ids + 1, left->count * sizeof left->ids[0]);
+    left->until_ms = coord__elapsed_ms(mine->coord) + LEFT_MS;
+    left->pin = mine->op->pin;
+}
+
+/* Tries the next shard that the last look has left. Returns true if ret_error is the final answer. */
+static bool try_left(struct claim *mine, enum ts_claim_error *ret_error) {
+    struct coord__left *left = mine->hint != NULL ? &mine->hint->left : NULL;
+    if (left == NULL || left->at == left->count || coord__elapsed_ms(mine->coord) >= left->until_ms ||
+        !ts_pin_equal(&left->pin, &mine->op->pin))
+        return false;
+    const struct ts_acquire_op op = {.tenant = mine->op->tenant,
+                                     .shard = {mine->op->run, left->ids[left->at++]},
+                                     .worker = mine->op->worker};
+    const enum ts_acquire_error error =
+        coord__acquire(mine->coord, &op, mine->seen, mine->ret_lease, &mine->detail);
+    mine->available = left->count - left->at;
+    const bool is_final = !ts_claim_consider(&mine->scan, error, &mine->detail, ret_error);
+    if (!is_final || *ret_error != TS_CLAIM_OK)
+        left->at = left->count = 0;
+    return is_final;
+}
+
 /* Tries the candidates of a look. Returns true if ret_error is the final answer. If another worker was
  * faster, continues with a random candidate, because the other worker tries the following candidates, too. */
 static bool try_all(struct claim *mine, struct offer *offer, enum ts_claim_error *ret_error) {
@@ -320,6 +360,8 @@ static bool try_all(struct claim *mine, struct offer *offer, enum ts_claim_error
             coord__acquire(mine->coord, &op, mine->seen, mine->ret_lease, &mine->detail);
         if (!ts_claim_consider(&mine->scan, error, &mine->detail, ret_error)) {
             mine->available += is_more_left(mine) ? TS_CAPACITY_MAX : offer->count - i - 1;
+            if (i == 0 && *ret_error == TS_CLAIM_OK)
+                keep_left(mine, offer);
             return true;
         }
         if (has_run_ended(mine, error)) {
@@ -476,7 +518,14 @@ static enum ts_claim_error pass_admission_of_a_store_that_answers(struct claim *
 }
 
 static enum ts_claim_error claim(struct claim *mine, uint32_t *ret_looked_at) {
-    enum ts_claim_error error = pass_admission_of_a_store_that_answers(mine);
+    enum ts_claim_error error;
+    if (try_left(mine, &error)) {
+        *ret_looked_at = mine->coord->io.place_count;
+        return error;
+    }
+    mine->detail = (struct ts_coord_detail){0};
+    mine->available = 0;
+    error = pass_admission_of_a_store_that_answers(mine);
     if (error != TS_CLAIM_OK)
         return error;
     if (!ts_claim_is_open(&mine->guard))
@@ -502,6 +551,7 @@ static void prepare_hint(struct claim *mine) {
         for (uint32_t place = 0; place < mine->coord->io.place_count; place++)
             mine->hint->leased_from[place] = 0;
         mine->hint->has_start = false;
+        mine->hint->left.at = mine->hint->left.count = 0;
     }
     mine->hint->run = mine->op->run;
 }

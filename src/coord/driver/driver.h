@@ -274,6 +274,17 @@ enum ts_acquire_error coord__acquire(struct ts_coord *coord, const struct ts_acq
 
 /* ---- claims ---- */
 
+enum { COORD__CANDIDATES_MAX = 64 }; /* number of shards that a look at a store returns */
+
+/* Free shards after the one that the last look has acquired. The next claims of the session try them without
+ * another look. */
+struct coord__left {
+    size_t count, at;
+    uint64_t until_ms; /* by elapsed_ms: later claims look again */
+    struct ts_pin pin; /* pin of the claim that looked */
+    struct ts_shard_id ids[COORD__CANDIDATES_MAX];
+};
+
 /* Where a session searches first, so that it does not search again through finished shards. Without a hint
  * (NULL), a claim searches from the beginning. Leases with a deadline before leased_from may still exist; a
  * claim searches for them before it reports that nothing is available. */
@@ -282,6 +293,7 @@ struct coord__claim_hint {
     uint64_t *leased_from; /* for each place, the deadline from which to search */
     bool has_start;
     struct ts_shard_id start;
+    struct coord__left left;
 };
 
 enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_claim_op *op,

@@ -505,6 +505,90 @@ static void a_session_looks_at_all_leases_before_it_finds_nothing(void **state) 
     audit();
 }
 
+/* Begins a session whose reads are counted, and lets it look at a run with three looks of free shards. Returns
+ * the shard that it has claimed. */
+static uint64_t begin_session_that_has_looked(const struct ts_run_config *made) {
+    make_run_with(made, 3 * LOOK);
+    session =
+        ts_coord_session_new(coord, &(struct ts_coord_worker){.tenant = tenant, .worker = worker_named("s")});
+    assert_non_null(session);
+    (void)session_claims(); /* a random one, because no shard is after the worker's starting point */
+    session_completes();
+    now_ms += made->cooldown_ms;
+    const uint64_t claimed_with_a_look = session_claims();
+    session_completes();
+    reads = 0;
+    return claimed_with_a_look;
+}
+
+static void a_session_acquires_what_a_look_has_left_with_one_read_each(void **state) {
+    (void)state;
+    const struct ts_run_config made = config();
+    const uint64_t first = begin_session_that_has_looked(&made);
+    for (unsigned i = 1; i < LOOK; i++) {
+        assert_int_equal(session_claims(), first + i);
+        assert_int_equal(reads, i);
+        assert_int_equal(view.capacity.available_count, LOOK - 1 - i);
+        session_completes();
+    }
+    assert_int_equal(session_claims(), first + LOOK);
+    assert_true(reads > LOOK);
+    ts_coord_session_free(session);
+    audit();
+}
+
+static void a_session_looks_again_when_another_worker_was_faster(void **state) {
+    (void)state;
+    const struct ts_run_config made = config();
+    const uint64_t first = begin_session_that_has_looked(&made);
+    (void)others_take(first + 1);
+    assert_int_equal(session_claims(), first + 2);
+    assert_true(reads > 2);
+    session_completes();
+    reads = 0;
+    assert_int_equal(session_claims(), first + 3);
+    assert_int_equal(reads, 1);
+    ts_coord_session_free(session);
+    audit();
+}
+
+static void a_session_looks_again_after_a_second_and_for_another_pin(void **state) {
+    (void)state;
+    const struct ts_run_config made = config();
+    const uint64_t first = begin_session_that_has_looked(&made);
+    now_ms += 1000;
+    assert_int_equal(session_claims(), first + 1);
+    assert_true(reads > 1);
+    session_completes();
+    ts_coord_session_set_pin(session, (struct ts_pin){.b = {1}});
+    reads = 0;
+    assert_int_equal(session_claims(), first + 2);
+    assert_true(reads > 1);
+    ts_coord_session_free(session);
+    audit();
+}
+
+static void what_a_look_has_left_is_not_claimed_after_the_end_of_the_run(void **state) {
+    (void)state;
+    const struct ts_run_config made = config();
+    (void)begin_session_that_has_looked(&made);
+    others_cancel_the_run();
+    assert_int_equal(ts_coord_session_claim(session, run, &view, &detail), TS_CLAIM_NONE_AVAILABLE);
+    assert_false(detail.has_deadline);
+    ts_coord_session_free(session);
+    audit();
+}
+
+static void a_cooldown_also_applies_to_what_a_look_has_left(void **state) {
+    (void)state;
+    struct ts_run_config cool = config();
+    cool.cooldown_ms = 500;
+    (void)begin_session_that_has_looked(&cool);
+    assert_int_equal(ts_coord_session_claim(session, run, &view, &detail), TS_CLAIM_THROTTLED);
+    ts_coord_session_free(session);
+    audit();
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, fresh, clean)
 
 int main(void) {
@@ -525,6 +609,11 @@ int main(void) {
         TEST(a_session_sees_expired_ones_again),
         TEST(a_session_sees_what_has_expired_since),
         TEST(a_session_looks_at_all_leases_before_it_finds_nothing),
+        TEST(a_session_acquires_what_a_look_has_left_with_one_read_each),
+        TEST(a_session_looks_again_when_another_worker_was_faster),
+        TEST(a_session_looks_again_after_a_second_and_for_another_pin),
+        TEST(what_a_look_has_left_is_not_claimed_after_the_end_of_the_run),
+        TEST(a_cooldown_also_applies_to_what_a_look_has_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
