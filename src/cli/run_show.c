@@ -180,8 +180,8 @@ const struct cli_verb cli__verb_run_show = {
     .description =
         "Shows the number of shards in each state, the lease that ends first, shards that were acquired "
         "repeatedly without progress, and the watermark: the lowest key that an active shard has reached. "
-        "For a run of targets, also shows how many findings came and went, and the addresses of stuck and parked "
-        "targets with the reasons. While the run is active, also shows the commands that unpark them. Reads every "
+        "For a run of targets, also shows how many findings came and went, and the addresses of stuck, "
+        "waiting and parked targets with the reasons. While the run is active, also shows the commands that unpark them. Reads every "
         "shard of the run; if one is damaged, the exit status is 6. After the end of a run its "
         "shards keep their last state, and no worker can claim them.",
     .options = show_options,

@@ -2,7 +2,7 @@
  * turnstone run watch: prints the progress of a run, until the run ends.
  *
  *     on a terminal     one picture that is drawn again, as wide as the terminal
- *     otherwise         a line for each change, and one for each target that is parked
+ *     otherwise         a line for each change, one for each target that is parked, and one when targets wait for another try
  *     --json            an object for each change
  */
 #include "complain.h"
@@ -460,8 +460,8 @@ const struct cli_verb cli__verb_run_watch = {
     .summary = "follow the progress of a run until it ends",
     .description =
         "Shows how many targets are done, the rate and the remaining time, the workers, the targets that have "
-        "been in progress longest, stuck and parked targets with the reasons, and how many findings came and "
-        "went. On a terminal it redraws one screen. Otherwise it prints a line for each change, and with "
+        "been in progress longest, stuck, waiting and parked targets with the reasons, and how many findings "
+        "came and went. On a terminal it redraws one screen. Otherwise it prints a line for each change, and with "
         "--json an object.\n\n"
         "The time of a target in progress counts from the moment at which this command first saw its lease. "
         "The rate is measured over the last half minute.\n\n"
