@@ -329,7 +329,8 @@ static void keep_left(struct claim *mine, const struct offer *offer) {
     left->pin = mine->op->pin;
 }
 
-/* Tries the next shard that the last look has left. Returns true if ret_error is the final answer. */
+/* Tries the next shard that the last look has left. Returns true if ret_error is the final answer. If its
+ * store does not answer, a look finds out which stores do. */
 static bool try_left(struct claim *mine, enum ts_claim_error *ret_error) {
     struct coord__left *left = mine->hint != NULL ? &mine->hint->left : NULL;
     if (left == NULL || left->at == left->count || coord__elapsed_ms(mine->coord) >= left->until_ms ||
@@ -341,10 +342,11 @@ static bool try_left(struct claim *mine, enum ts_claim_error *ret_error) {
     const enum ts_acquire_error error =
         coord__acquire(mine->coord, &op, mine->seen, mine->ret_lease, &mine->detail);
     mine->available = left->count - left->at;
-    const bool is_final = !ts_claim_consider(&mine->scan, error, &mine->detail, ret_error);
-    if (!is_final || *ret_error != TS_CLAIM_OK)
-        left->at = left->count = 0;
-    return is_final;
+    if (!ts_claim_consider(&mine->scan, error, &mine->detail, ret_error) && *ret_error == TS_CLAIM_OK)
+        return true;
+    left->at = left->count = 0;
+    return error == TS_ACQUIRE_TENANT_MISMATCH ||
+           (error == TS_ACQUIRE_BACKEND_ERROR && mine->detail.infra.kind != TS_INFRA_RETRYABLE);
 }
 
 /* Tries the candidates of a look. Returns true if ret_error is the final answer. If another worker was

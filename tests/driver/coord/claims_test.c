@@ -19,6 +19,7 @@ enum { MANY = 400 };
 
 static struct ts_cluster *cluster;
 static unsigned reads;         /* number of calls by `coord` that read */
+static bool is_away;           /* the next read of `coord` gets no answer */
 static void (*between)(void);  /* called once, before the next write of `coord` */
 static uint64_t writing;       /* the shard of that next write */
 static struct ts_coord *coord; /* the coordination under test */
@@ -68,7 +69,12 @@ static void run_calls(void *context, struct ts_coord_call *calls, size_t count) 
             reads++;
         }
     }
-    run_quietly(context, calls, count);
+    for (size_t i = 0; i < count && is_away; i++)
+        calls[i].call.error = (struct ts_store_error){.result = TS_STORE_UNAVAILABLE, .text = "no answer"};
+    if (is_away)
+        is_away = false;
+    else
+        run_quietly(context, calls, count);
 }
 
 static struct one_store our_store, their_store;
@@ -86,6 +92,7 @@ static void pause_for(void *context, uint64_t ms) {
 static int fresh(void **state) {
     (void)state;
     between = NULL;
+    is_away = false;
     now_ms = 1000000;
     struct ts_store_error error;
     const struct ts_cluster_options options = {.store = {.clock = &test_clock}};
@@ -568,6 +575,17 @@ static void a_session_looks_again_after_a_second_and_for_another_pin(void **stat
     audit();
 }
 
+static void a_session_looks_again_when_a_store_does_not_answer(void **state) {
+    (void)state;
+    const struct ts_run_config made = config();
+    const uint64_t first = begin_session_that_has_looked(&made);
+    is_away = true;
+    assert_int_equal(session_claims(), first + 1);
+    assert_true(reads > 2);
+    ts_coord_session_free(session);
+    audit();
+}
+
 static void what_a_look_has_left_is_not_claimed_after_the_end_of_the_run(void **state) {
     (void)state;
     const struct ts_run_config made = config();
@@ -612,6 +630,7 @@ int main(void) {
         TEST(a_session_acquires_what_a_look_has_left_with_one_read_each),
         TEST(a_session_looks_again_when_another_worker_was_faster),
         TEST(a_session_looks_again_after_a_second_and_for_another_pin),
+        TEST(a_session_looks_again_when_a_store_does_not_answer),
         TEST(what_a_look_has_left_is_not_claimed_after_the_end_of_the_run),
         TEST(a_cooldown_also_applies_to_what_a_look_has_left),
     };
