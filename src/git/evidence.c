@@ -284,7 +284,7 @@ static uint64_t find_loose(const struct ts_git_evidence *evidence, uint32_t posi
     char *path = git__loose_path(evidence->repo, loose->object_dir, &loose->oid);
     struct git__map map = {.bytes = {NULL, 0}};
     uint64_t found = 0;
-    if (path != NULL && git__map_open(path, &map, NULL) == TS_GIT_OK)
+    if (path != NULL && git__map_open_once(path, &map, NULL) == TS_GIT_OK)
         found = hash_loose(evidence, map.bytes);
     git__map_release(&map);
     free(path);

@@ -29,6 +29,9 @@ bool git__file_identify(const char *path, struct git__file_identity *ret_identit
     return true;
 }
 
+/* Larger files are mapped. */
+#define COPIED_MAX ((size_t)1 << 15)
+
 /* Opens a regular file. O_NONBLOCK, because opening a pipe would wait for the other end of the pipe. */
 static enum ts_git_error open_regular(const char *path, int *ret_fd, size_t *ret_len,
                                       struct git__file_identity *ret_identity,
@@ -53,14 +56,34 @@ static enum ts_git_error open_regular(const char *path, int *ret_fd, size_t *ret
     return TS_GIT_OK;
 }
 
-enum ts_git_error git__map_open(const char *path, struct git__map *ret_map, struct ts_git_fault *ret_fault) {
+/* Copies a file. If the file shrinks meanwhile, the copy is shorter. */
+static enum ts_git_error copy(const char *path, int fd, size_t len, struct git__map *map,
+                              struct ts_git_fault *ret_fault) {
+    uint8_t *bytes = malloc(len);
+    if (bytes == NULL)
+        return git__fault(TS_GIT_NO_MEMORY, path, ret_fault);
+    if (!ts_read_up_to(fd, bytes, len, &len)) {
+        const enum ts_git_error error = git__fault(TS_GIT_IO, path, ret_fault);
+        free(bytes);
+        return error;
+    }
+    map->bytes = ts_bytes_of(bytes, len);
+    map->is_copied = true;
+    return TS_GIT_OK;
+}
+
+/* Opens a file, and copies it if it has at most copied_max bytes. */
+static enum ts_git_error open_map(const char *path, size_t copied_max, struct git__map *ret_map,
+                                  struct ts_git_fault *ret_fault) {
     int fd = -1;
     size_t len = 0;
     struct git__map map = {.bytes = {NULL, 0}};
     enum ts_git_error error = open_regular(path, &fd, &len, &map.identity, ret_fault);
     if (error != TS_GIT_OK)
         return error;
-    if (len > 0) {
+    if (len > 0 && len <= copied_max) {
+        error = copy(path, fd, len, &map, ret_fault);
+    } else if (len > 0) {
         void *at = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
         if (at == MAP_FAILED)
             error = git__fault(TS_GIT_IO, path, ret_fault);
@@ -73,10 +96,22 @@ enum ts_git_error git__map_open(const char *path, struct git__map *ret_map, stru
     return error;
 }
 
+enum ts_git_error git__map_open(const char *path, struct git__map *ret_map, struct ts_git_fault *ret_fault) {
+    return open_map(path, 0, ret_map, ret_fault);
+}
+
+enum ts_git_error git__map_open_once(const char *path, struct git__map *ret_map,
+                                     struct ts_git_fault *ret_fault) {
+    return open_map(path, COPIED_MAX, ret_map, ret_fault);
+}
+
 void git__map_release(struct git__map *map) {
-    if (map->bytes.len > 0)
+    if (map->is_copied)
+        free((void *)(uintptr_t)map->bytes.data);
+    else if (map->bytes.len > 0)
         munmap((void *)(uintptr_t)map->bytes.data, map->bytes.len);
     map->bytes = (struct ts_bytes){NULL, 0};
+    map->is_copied = false;
 }
 
 void git__map_forget(const struct git__map *map) {

@@ -307,7 +307,7 @@ static enum ts_git_error read_loose(const struct reading *reading, size_t object
     uint8_t *bytes = NULL;
     if (path == NULL)
         return TS_GIT_NO_MEMORY;
-    enum ts_git_error error = git__map_open(path, &map, NULL);
+    enum ts_git_error error = git__map_open_once(path, &map, NULL);
     if (error == TS_GIT_OK)
         error = git__loose_head(map.bytes, &head);
     if (error == TS_GIT_OK && head.size > reading->max) {

@@ -382,7 +382,7 @@ void git__build_loose(struct git__worker *worker, uint32_t position) {
                            .is_wanted = true};
     char *path = git__loose_path(repo, loose->object_dir, &loose->oid);
     struct git__map map = {.bytes = {NULL, 0}};
-    enum ts_git_error error = path == NULL ? TS_GIT_NO_MEMORY : git__map_open(path, &map, NULL);
+    enum ts_git_error error = path == NULL ? TS_GIT_NO_MEMORY : git__map_open_once(path, &map, NULL);
     job.loose_file = map.bytes;
     if (error == TS_GIT_OK)
         error = build_loose(worker, &job, map.bytes);
