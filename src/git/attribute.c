@@ -8,7 +8,7 @@
  *      entries that it adds are added. Most trees change no such entry, and share the digest of their base.
  *   3. Visits the selected commits by (time, id), ancestors first (times.c). Compares the digest of each commit's
  *      tree with the digests of its parents' trees. The commit added the entries that no parent has. For each
- *      entry, the first commit that added it is kept.
+ *      entry, the first commit that added it is kept. Further commits that added it are repeats.
  */
 #include "graph.h"
 
@@ -27,6 +27,8 @@
 #define TREES_AHEAD      8 /* trees to prefetch, so that memory accesses overlap */
 /* Approximate memory of an occurrence, not counting its path, during collection and sorting. */
 #define OCCURRENCE_BYTES 192u
+/* Memory of a repeat, during collection and in the result. */
+#define REPEAT_BYTES     (2 * sizeof(struct repeat) + sizeof(struct ts_git_repeat))
 
 /* An entry that leads to blobs. Lists of such entries are sorted by rank of the name, then by child. */
 struct leading {
@@ -59,10 +61,16 @@ struct found {
     bool is_head;
 };
 
+struct repeat {
+    uint32_t blob;
+    uint32_t commit;
+};
+
 struct tracing {
     struct ts_git_graph *graph;
     const struct ts_git_set *blobs; /* the blobs to attribute */
     bool without_parents;
+    bool with_repeats;
     bool is_head;             /* the head of the selection is being traced */
     struct ts_git_set *leads; /* blobs of the set, trees that lead to them, objects replaced by either */
     struct digest *digests;   /* indexed by the values of `dense` */
@@ -91,6 +99,11 @@ struct tracing {
     size_t found_capacity;
     uint32_t *slots; /* hash table of `found`, by path and blob */
     size_t slot_count;
+
+    struct repeat *repeats;
+    size_t repeat_count;
+    size_t repeat_capacity;
+    bool lacks_repeats;
 };
 
 static uint64_t digest_bytes_max(const struct ts_git_graph *graph) {
@@ -380,6 +393,23 @@ static bool has_room(const struct tracing *t, size_t path_len) {
     return t->found_bytes + 3 * (uint64_t)path_len + OCCURRENCE_BYTES <= t->found_bytes_max;
 }
 
+/* Records that the current commit adds a blob that an earlier commit added at the same path. */
+static void repeat(struct tracing *t, uint32_t blob) {
+    const struct repeat *last = t->repeat_count > 0 ? &t->repeats[t->repeat_count - 1] : NULL;
+    if (!t->with_repeats || t->is_head || (last != NULL && last->blob == blob && last->commit == t->commit))
+        return;
+    if (t->found_bytes + REPEAT_BYTES > t->found_bytes_max || t->repeat_count >= OCCURRENCES_MAX) {
+        t->lacks_repeats = true;
+        return;
+    }
+    if (!TS_GROW(t->repeats, t->repeat_capacity, t->repeat_count + 1)) {
+        t->no_memory = true;
+        return;
+    }
+    t->found_bytes += REPEAT_BYTES;
+    t->repeats[t->repeat_count++] = (struct repeat){.blob = blob, .commit = t->commit};
+}
+
 /* Records that the current path has this blob in the current commit, and in none of its parents. */
 static void bring(struct tracing *t, uint32_t blob, uint32_t mode) {
     uint64_t hash = ts_xxh64_of_bytes(ts_bytes_of(t->path, t->path_len)) ^ blob;
@@ -392,8 +422,10 @@ static void bring(struct tracing *t, uint32_t blob, uint32_t mode) {
     for (; t->slots[slot] != GIT__NONE; slot = (slot + 1) & (t->slot_count - 1)) {
         const struct found *f = &t->found[t->slots[slot]];
         if (f->hash == hash && f->blob == blob && f->is_head == t->is_head && f->path_len == t->path_len &&
-            memcmp(f->path, t->path, t->path_len) == 0)
+            memcmp(f->path, t->path, t->path_len) == 0) {
+            repeat(t, blob);
             return;
+        }
     }
     if (t->found_count >= t->max || !has_room(t, t->path_len)) {
         t->is_cut = true;
@@ -613,6 +645,20 @@ static int compare_occurrences(const void *a, const void *b) {
     return order;
 }
 
+/* Adds the repeats to the result. Returns false when memory runs out. */
+static bool conclude_repeats(const struct tracing *t, struct ts_git_occurrences *all) {
+    struct ts_git_repo *repo = t->graph->repo;
+    all->lacks_repeats = t->lacks_repeats;
+    if (t->repeat_count == 0)
+        return true;
+    all->repeats = calloc(t->repeat_count, sizeof *all->repeats);
+    for (size_t i = 0; all->repeats != NULL && i < t->repeat_count; i++)
+        all->repeats[all->repeat_count++] = (struct ts_git_repeat){
+            .blob = ts_git_oid_of(repo->hash, git__number_id(repo, t->repeats[i].blob)),
+            .commit = ts_git_oid_of(repo->hash, git__number_id(repo, t->repeats[i].commit))};
+    return all->repeats != NULL;
+}
+
 /* Makes the result. t->found is sorted by commit: each run of equal commits is one commit of the result. The
  * result takes over the paths. */
 static enum ts_git_error conclude(struct tracing *t, struct ts_git_occurrences *ret,
@@ -645,6 +691,8 @@ static enum ts_git_error conclude(struct tracing *t, struct ts_git_occurrences *
                                        .path_len = f->path_len};
         f->path = NULL;
     }
+    if (error == TS_GIT_OK && !conclude_repeats(t, &all))
+        error = git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
     if (error != TS_GIT_OK) {
         ts_git_occurrences_release(&all);
         return error;
@@ -662,6 +710,7 @@ static void tracing_release(struct tracing *t) {
     free(t->added.items);
     free(t->removed.items);
     free(t->found);
+    free(t->repeats);
     free(t->slots);
     free(t->path);
     free(t->dense);
@@ -710,6 +759,7 @@ enum ts_git_error ts_git_graph_attribute(struct ts_git_graph *graph, const struc
     struct tracing t = {.graph = graph,
                         .blobs = blobs,
                         .without_parents = selection->without_parents,
+                        .with_repeats = selection->with_repeats && !selection->without_parents,
                         .digest_bytes_max = digest_bytes_max(graph),
                         .found_bytes_max = git__graph_memory(graph) / 2,
                         .max = max == 0 || max > OCCURRENCES_MAX ? OCCURRENCES_MAX : max};
@@ -739,5 +789,6 @@ void ts_git_occurrences_release(struct ts_git_occurrences *occurrences) {
         ts_git_commit_info_release(&occurrences->commits[i]);
     free(occurrences->items);
     free(occurrences->commits);
+    free(occurrences->repeats);
     *occurrences = (struct ts_git_occurrences){.items = NULL};
 }

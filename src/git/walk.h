@@ -69,6 +69,8 @@ struct ts_git_selection {
     /* For attribution: report every path that a blob has in the commits, even if an earlier commit added the
      * blob there. */
     bool without_parents;
+    /* For attribution: also report the further commits that add a blob again. */
+    bool with_repeats;
     /* For attribution: also report every path that a blob has in this commit; NULL: none. */
     const struct ts_git_oid *head;
 };
@@ -152,6 +154,13 @@ struct ts_git_occurrence {
     size_t path_len;
 };
 
+/* A commit that adds a blob at a path where another commit added the blob first: a commit that was picked or
+ * rebased, or that adds the blob again after it was removed. */
+struct ts_git_repeat {
+    struct ts_git_oid blob;
+    struct ts_git_oid commit;
+};
+
 /* The results of attribution. A commit that can no longer be read is a fault. Its info has id and time, but
  * no author. */
 struct ts_git_occurrences {
@@ -159,14 +168,18 @@ struct ts_git_occurrences {
     size_t count;
     struct ts_git_commit_info *commits;
     size_t commit_count;
-    bool is_cut;     /* there are more results than max, or than memory allows */
-    bool is_stopped; /* the watch stopped the attribution: there may be more results */
+    struct ts_git_repeat *repeats; /* with `with_repeats`; repeats of one commit follow one another */
+    size_t repeat_count;
+    bool lacks_repeats; /* there are more repeats than memory allows */
+    bool is_cut;        /* there are more results than max, or than memory allows */
+    bool is_stopped;    /* the watch stopped the attribution: there may be more results */
 };
 
 /*
  * Finds, for each path that a blob of the set has in a selected commit, the first commit that added the blob
  * there. A commit adds (path, blob) when its own tree has the pair and no parent's tree does. If several
- * commits add the pair, the commit with the lowest (ts_git_graph_order_time, id) is the first. The number of
+ * commits add the pair, the commit with the lowest (ts_git_graph_order_time, id) is the first. The others are
+ * repeats. A ref reaches the pair if it reaches the first commit or a repeat. The number of
  * results is limited to max (0: 10 million) and to the graph's memory_bytes, because a hostile repository can
  * have an enormous number of paths.
  */

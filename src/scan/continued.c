@@ -196,12 +196,12 @@ static void keep_old(struct placing *p) {
     const struct scan_content *contents = scan__hits_contents(&p->pass->hits, &unused);
     for (size_t i = 0; i < p->old_count; i++) {
         struct scan_location location = p->old[i];
-        if (location.role != SCAN_FOUND)
+        if (location.role != SCAN_FOUND && location.role != SCAN_REPEAT)
             continue;
         const struct scan_content *content = &contents[location.content];
         p->is_bad = p->is_bad || is_untraced(content, &location);
         location.commit = move_commit(p, location.commit);
-        add_place(p, &location, content->kind == SCAN_CONTENT_BLOB);
+        add_place(p, &location, location.role == SCAN_FOUND && content->kind == SCAN_CONTENT_BLOB);
     }
 }
 
@@ -217,8 +217,8 @@ static int compare_brought(const void *a, const void *b) {
     return order != 0 ? order : ts_git_oid_compare(&x->item->commit, &y->item->commit);
 }
 
-/* Adds the place of a content that new commits add. Only the first such commit counts; new commits are
- * ordered by time and id. */
+/* Adds the place of a content that new commits add. The first such commit counts; the others are repeats. New
+ * commits are ordered by time and id. */
 static void place_brought(struct placing *p, const struct scan_blob *ref, const struct brought *brought) {
     struct scan_location location = {.content = ref->content, .place = TS_PLACE_FILE, .role = SCAN_FOUND};
     size_t unused;
@@ -235,12 +235,19 @@ static void place_brought(struct placing *p, const struct scan_blob *ref, const 
         return;
     }
     const struct scan_commit *first = commit_at(p, place_at(p, known)->commit);
-    if (brought->time_s > first->time_s ||
-        (brought->time_s == first->time_s && ts_git_oid_compare(&brought->item->commit, &first->oid) >= 0))
-        return;
-    location.commit = new_commit(p, &brought->item->commit);
-    place_at(p, known)->commit = location.commit;
-    place_at(p, known)->place = location.place;
+    struct scan_location repeat = {.content = ref->content, .place = TS_PLACE_FILE, .role = SCAN_REPEAT};
+    repeat.path = scan__hits_text(&p->pass->hits, ts_bytes_of_cstring(""));
+    bool is_later =
+        brought->time_s > first->time_s ||
+        (brought->time_s == first->time_s && ts_git_oid_compare(&brought->item->commit, &first->oid) >= 0);
+    if (is_later) {
+        repeat.commit = scan__origins_repeat(p->pass, &brought->item->commit);
+    } else {
+        repeat.commit = place_at(p, known)->commit;
+        place_at(p, known)->commit = new_commit(p, &brought->item->commit);
+        place_at(p, known)->place = location.place;
+    }
+    add_place(p, &repeat, false);
 }
 
 static void place_news(struct placing *p) {

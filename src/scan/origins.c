@@ -116,6 +116,33 @@ static bool place_ref(struct scan_pass *pass, struct scan_blob *ref, struct ts_b
     return true;
 }
 
+/* Adds the further commits that add contents again. Only the ids of these commits are needed. */
+static void place_repeats(const struct placing *placing, const struct ts_git_occurrences *found) {
+    struct scan_pass *pass = placing->origins->pass;
+    struct ts_git_watch watch = scan__watch(pass);
+    const struct ts_git_oid *commit = NULL; /* the commit of `location` */
+    struct scan_location location = {.role = SCAN_REPEAT, .place = placing->place};
+    location.path = scan__hits_text(&pass->hits, ts_bytes_of_cstring(""));
+    for (size_t i = 0; i < found->repeat_count && watch.go_on(watch.ctx, 0); i++) {
+        const struct ts_git_repeat *repeat = &found->repeats[i];
+        size_t count;
+        const struct scan_blob *refs =
+            scan__blobs_find(placing->refs->items, placing->refs->count, &repeat->blob, &count);
+        if (count > 0 && (commit == NULL || !ts_git_oid_equal(commit, &repeat->commit))) {
+            commit = &repeat->commit;
+            location.commit = scan__origins_repeat(pass, commit);
+        }
+        for (size_t k = 0; k < count; k++) {
+            location.content = refs[k].content;
+            scan__pass_location(pass, &location);
+        }
+    }
+    if (found->lacks_repeats)
+        scan__note(
+            &pass->faults,
+            "some branches and tags of findings are not listed: they exceed the memory limit; raise " SCAN_OPTION_MEMORY);
+}
+
 /* Places the contents at all found paths. Ends when the time is over, because paths of megabytes take
  * long. */
 static bool place_all(const struct placing *placing, const struct ts_git_occurrences *found) {
@@ -158,6 +185,7 @@ static enum ts_git_error attribute(struct placing *placing, const struct ts_git_
         return error;
     if (!place_all(placing, &found))
         origins->pass->no_memory = true;
+    place_repeats(placing, &found);
     placing->is_cut = placing->is_cut || found.is_cut;
     if (found.is_cut)
         scan__fault(
@@ -186,6 +214,7 @@ static enum ts_git_error trace_blobs(struct scan_origins *origins, struct refs *
         error = find_notes(origins, &notes, ret_fault);
     struct ts_git_selection selection = *origins->selection;
     selection.head = origins->head;
+    selection.with_repeats = origins->before == NULL;
     placing.notes = notes;
     if (error == TS_GIT_OK)
         error = attribute(&placing, &selection, blobs, ret_fault);
@@ -249,6 +278,12 @@ uint32_t scan__origins_commit(struct scan_pass *pass, struct ts_git_repo *repo, 
     uint32_t index = keep_commit(pass, &info);
     ts_git_commit_info_release(&info);
     return index;
+}
+
+uint32_t scan__origins_repeat(struct scan_pass *pass, const struct ts_git_oid *oid) {
+    uint32_t none = scan__hits_text(&pass->hits, ts_bytes_of_cstring(""));
+    struct scan_commit commit = {.oid = *oid, .author_name = none, .author_mail = none};
+    return scan__pass_commit(pass, &commit);
 }
 
 /* With --since: returns whether the tag was made before the date. */

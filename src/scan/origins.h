@@ -43,4 +43,7 @@ bool scan__origins_path(struct scan_pass *pass, struct ts_bytes outer, uint32_t 
 uint32_t scan__origins_commit(struct scan_pass *pass, struct ts_git_repo *repo, struct ts_git_graph *graph,
                               const struct ts_git_oid *oid);
 
+/* Adds a commit that a report does not show, and returns its index. */
+uint32_t scan__origins_repeat(struct scan_pass *pass, const struct ts_git_oid *oid);
+
 #endif

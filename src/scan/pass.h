@@ -39,6 +39,7 @@ struct scan_commit {
 enum scan_role {
     SCAN_FOUND,     /* the content is reported at the location */
     SCAN_BEFORE,    /* the base of a change has the content; its findings are not reported (before.h) */
+    SCAN_REPEAT,    /* another commit adds the content again; it only counts for refs.c */
     SCAN_IN_HEAD,   /* HEAD has the content at the location */
     SCAN_REF,       /* `path` is a branch or tag that reaches the finding of `hit` */
     SCAN_REF_COUNT, /* `path` is the number of all such refs, as digits; only some refs are listed */

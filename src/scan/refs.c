@@ -72,7 +72,8 @@ static bool gather(struct grouping *g, size_t first) {
     for (size_t i = first; i < end; i++) {
         const struct scan_location *location =
             &((const struct scan_location *)(const void *)g->pass->locations.bytes)[i];
-        if (location->role == SCAN_FOUND && location->commit != TS_REPORT_NONE && !add_stand(g, location))
+        bool is_added = location->role == SCAN_FOUND || location->role == SCAN_REPEAT;
+        if (is_added && location->commit != TS_REPORT_NONE && !add_stand(g, location))
             return false;
     }
     return true;

@@ -166,7 +166,7 @@ static void note_head(struct scan_assembly *a, uint32_t location, const struct s
     }
 }
 
-/* Records a location that is not reported: a place in HEAD, a ref, or a number of refs. Returns false when
+/* Records a location that is not reported: a place in HEAD, a ref, or a number of refs. Ignores repeats. Returns false when
  * memory runs out. */
 static bool note_whereabouts(struct scan_assembly *a, uint32_t location_index) {
     const struct scan_location *location = &a->locations[location_index];
@@ -180,7 +180,7 @@ static bool note_whereabouts(struct scan_assembly *a, uint32_t location_index) {
         note_head(a, location_index, content);
         return true;
     }
-    if (location->hit >= content->hit_count)
+    if (location->role == SCAN_REPEAT || location->hit >= content->hit_count)
         return true;
     struct scan_whereabouts *of = whereabouts_of(a, content->first_hit + location->hit);
     if (location->role == SCAN_REF_COUNT) {

@@ -172,6 +172,45 @@ def a_finding_says_which_branches_and_tags_reach_it():
 
 
 @test
+def a_branch_that_picked_a_secret_reaches_it_too():
+    """The commit that was picked and the picked one add the same file. Only one of them is the first."""
+    repo = Repo("repo")
+    repo.write("a.txt", "x\n")
+    base = repo.commit()
+    repo.git("checkout", "-q", "-b", "side")
+    repo.write("s.txt", f"{github_token('picked')}\n")
+    repo.write("copy/s.txt", f"{github_token('picked')}\n")
+    side = repo.commit()
+    repo.git("checkout", "-q", "main")
+
+    def refs(*arguments):
+        finding = found("repo", *arguments)[shown("picked")]
+        equal(finding["occurrences"][0]["commit"], side)
+        equal((finding["ref_count"], finding["occurrence_count"]), (len(finding["refs"]), 2))
+        return finding["refs"]
+
+    equal(refs("--state", "state"), ["refs/heads/side"])
+    repo.write("b.txt", "y\n")
+    repo.commit()
+    repo.git("cherry-pick", "side")
+    for state in ("--state", "state"), ("--state", "state"), ("--no-state",):
+        equal(refs(*state), ["refs/heads/main", "refs/heads/side"], "a new commit picked it")
+    repo.git("checkout", "-q", "-b", "early", base)
+    repo.clock -= 3600
+    repo.git("cherry-pick", "side")
+    side = repo.git("rev-parse", "HEAD")  # its committer's date is before that of the others
+    for state in ("--state", "state"), ("--state", "state"), ("--no-state",):
+        equal(refs(*state), ["refs/heads/early", "refs/heads/main", "refs/heads/side"], "a new commit with an earlier date")
+    repo.remove("s.txt")
+    repo.remove("copy/s.txt")
+    repo.commit()
+    repo.git("checkout", "-q", "-b", "gone", "main")
+    for state in ("--state", "state"), ("--no-state",):
+        equal(refs(*state), ["refs/heads/early", "refs/heads/gone", "refs/heads/main", "refs/heads/side"])
+    equal(found("repo", "--commit", "main")[shown("picked")]["refs"], ["refs/heads/gone", "refs/heads/main"])
+
+
+@test
 def refs_are_those_that_git_names():
     repo = Repo("repo")
     refs, secrets = [], []
