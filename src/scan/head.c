@@ -1,6 +1,6 @@
 /*
  * Finds out where HEAD has the findings of a selection that does not include HEAD. If there are findings, all
- * files of HEAD are scanned.
+ * files and the message of HEAD are scanned.
  */
 #include "before.h"
 #include "repository_impl.h"

@@ -330,6 +330,27 @@ void scan__origins_messages(struct scan_origins *origins) {
     }
 }
 
+/* Places the message of HEAD's commit. */
+static void place_head_message(struct scan_origins *origins) {
+    struct scan_pass *pass = origins->pass;
+    const struct ts_git_oid *head = &pass->targets[origins->target_index].head;
+    size_t total;
+    (void)scan__hits_contents(&pass->hits, &total);
+    for (size_t i = origins->content_first; i < total && i < origins->content_end; i++) {
+        const struct scan_content *content = &scan__hits_contents(&pass->hits, &total)[i];
+        if (content->kind != SCAN_CONTENT_COMMIT || !is_placed(origins, content) ||
+            !ts_git_oid_equal(&content->oid, head))
+            continue;
+        struct scan_location location = {.content = (uint32_t)i,
+                                         .path = content->path,
+                                         .place = TS_PLACE_COMMIT_MESSAGE,
+                                         .role = SCAN_IN_HEAD};
+        location.commit = scan__origins_commit(pass, origins->repo, origins->graph, head);
+        scan__pass_location(pass, &location);
+        return;
+    }
+}
+
 enum ts_git_error scan__origins(struct scan_origins *origins, struct ts_git_fault *ret_fault) {
     struct refs refs;
     size_t first = origins->pass->locations.len / sizeof(struct scan_location);
@@ -342,7 +363,9 @@ enum ts_git_error scan__origins(struct scan_origins *origins, struct ts_git_faul
     enum ts_git_error error =
         refs.count > 0 || has_faults ? place_blobs(origins, &refs, ret_fault) : TS_GIT_OK;
     free(refs.items);
-    if (error == TS_GIT_OK && !origins->is_head)
+    if (error == TS_GIT_OK && origins->is_head)
+        place_head_message(origins);
+    else if (error == TS_GIT_OK)
         scan__origins_messages(origins);
     if (error == TS_GIT_OK && origins->graph != NULL && origins->before == NULL)
         error = scan__place_refs(origins, first, ret_fault);

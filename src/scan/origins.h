@@ -24,7 +24,7 @@ struct scan_origins {
     /* NULL: the locations are reported. Otherwise they belong to the base of a change, and only locations
      * with a finding of the change are made. */
     const struct scan_before *before;
-    bool is_head; /* the locations are places in HEAD, for the files only: messages have no place in HEAD */
+    bool is_head; /* the locations are places in HEAD: in its files, and in the message of its commit */
 };
 
 enum ts_git_error scan__origins(struct scan_origins *origins, struct ts_git_fault *ret_fault);

@@ -118,6 +118,14 @@ def a_secret_in_the_message_of_head_is_in_head():
         equal((said["in_head"], said["head"]["place"], said["head"]["commit"]), (True, "commit message", head))
     text = run("scan", "repo").out
     holds("still in HEAD: commit message" in text, text)
+    repo.git("checkout", "-q", "-b", "side", "HEAD~1")
+    repo.write("b.txt", f"{github_token('said')}\n")
+    repo.commit()
+    repo.git("checkout", "-q", "main")
+    for change in ("--commit", "side"), ("--range", "main~1..side"), ("--branch", "side"):
+        said = found("repo", *change)[shown("said")]
+        equal((said["in_head"], said["head"]["place"], said["head"]["commit"], said["occurrences"][0]["path"]),
+              (True, "commit message", head, "b.txt"), change)
     repo.write("a.txt", "y\n")
     repo.commit()
     for state in ("--no-state",), ("--state", "state"), ("--state", "state"):
