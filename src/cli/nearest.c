@@ -2,7 +2,30 @@
 
 #include "base/distance.h"
 
+#include <stdbool.h>
+
+/* A shorter word begins too many others by chance. */
+#define ABBREVIATION_MIN 3
+
+/* Returns the candidate that the word abbreviates: the one candidate that begins with the word. If several do,
+ * the shortest of them, if the others begin with it. Otherwise NULL. */
+static const char *abbreviated(struct ts_bytes word, const char *const *candidates, size_t count) {
+    struct ts_bytes shortest = {NULL, 0};
+    for (size_t i = 0; i < count; i++) {
+        struct ts_bytes candidate = ts_bytes_of_cstring(candidates[i]);
+        if (ts_bytes_starts_with(candidate, word) && (shortest.data == NULL || candidate.len < shortest.len))
+            shortest = candidate;
+    }
+    bool is_clear = shortest.data != NULL && word.len >= ABBREVIATION_MIN;
+    for (size_t i = 0; i < count && is_clear; i++) {
+        struct ts_bytes candidate = ts_bytes_of_cstring(candidates[i]);
+        is_clear = !ts_bytes_starts_with(candidate, word) || ts_bytes_starts_with(candidate, shortest);
+    }
+    return is_clear ? (const char *)shortest.data : NULL;
+}
+
 const char *cli__nearest(struct ts_bytes word, const char *const *candidates, size_t count) {
     size_t index;
-    return ts_distance_nearest(word, candidates, count, &index) ? candidates[index] : NULL;
+    return ts_distance_nearest(word, candidates, count, &index) ? candidates[index]
+                                                                : abbreviated(word, candidates, count);
 }

@@ -1,12 +1,13 @@
 /*
- * Finds the candidate that is nearest to a mistyped word, for "did you mean".
+ * Finds the candidate that is nearest to a mistyped or abbreviated word, for "did you mean".
  */
 #ifndef TS_CLI_NEAREST_H
 #define TS_CLI_NEAREST_H
 
 #include "base/bytes.h"
 
-/* Returns the candidate that is nearest to the word, or NULL if no candidate is near enough. */
+/* Returns the candidate that is nearest to the word. If no candidate is near enough, returns the candidate that
+ * the word abbreviates, or NULL if there is none, or if several are possible. */
 const char *cli__nearest(struct ts_bytes word, const char *const *candidates, size_t count);
 
 #endif

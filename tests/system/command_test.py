@@ -139,6 +139,8 @@ def an_unknown_option_gets_the_nearest():
     complains(2, ["'--jsno'", "did you mean '--json'"], "bench", "route", "--jsno")
     complains(2, ["'--verison'", "did you mean '--version'"], "--verison")
     complains(2, ["'--stroe'", "did you mean '--stores'"], "route", "--stroe=4", "1")
+    complains(2, ["'--min-conf'", "did you mean '--min-confidence'"], "protect", "--min-conf", "high")
+    complains(2, ["'--max'", "'turnstone help scan' lists them"], "scan", "--max", "1")  # several options begin like this
 
 
 @test
