@@ -69,6 +69,9 @@ struct repeat {
 struct tracing {
     struct ts_git_graph *graph;
     const struct ts_git_set *blobs; /* the blobs to attribute */
+    /* Indexed by number of a missing object: set for those that a commit adds at some path. NULL: missing objects
+     * are ignored. */
+    bool *is_added;
     bool without_parents;
     bool with_repeats;
     bool is_head;             /* the head of the selection is being traced */
@@ -120,11 +123,17 @@ struct search {
     struct tracing *t;
     struct ts_git_set *fresh;
     struct git__list found;
+    bool is_first;   /* the first pass, which also searches for missing objects */
     bool is_stopped; /* the watch stopped the search */
     uint32_t *trees;
     uint32_t tree_count;
     int32_t *counts; /* indexed by tree: number of fresh entries */
 };
+
+static bool is_fresh(const struct search *s, uint32_t number) {
+    return number < s->t->graph->total ? git__set_has(s->fresh, number)
+                                       : s->is_first && s->t->is_added != NULL;
+}
 
 /* Returns the number of fresh entries that a tree adds, minus the number of fresh entries that it removes. */
 static int32_t balance(const struct search *s, uint32_t tree) {
@@ -133,9 +142,9 @@ static int32_t balance(const struct search *s, uint32_t tree) {
     const uint32_t *list = git__edges_of(graph, tree);
     int32_t sum = 0;
     for (uint32_t i = 0; i < edges->added; i++)
-        sum += list[i] < graph->total && git__set_has(s->fresh, list[i]);
+        sum += is_fresh(s, list[i]);
     for (uint32_t i = edges->added; i < edges->added + edges->removed; i++)
-        sum -= list[i] < graph->total && git__set_has(s->fresh, list[i]);
+        sum -= is_fresh(s, list[i]);
     return sum;
 }
 
@@ -217,10 +226,14 @@ static bool find_leads(struct tracing *t, struct ts_git_fault *ret_fault) {
         if (git__may_be_blob(graph, i) && git__set_has(t->blobs, i))
             done = lead(&s, i);
     done = done && lead_replaced(&s);
-    for (unsigned passes = 0; s.found.count > 0 && done && !s.is_stopped && passes <= FOLDERS_MAX; passes++) {
+    s.is_first = true;
+    for (unsigned passes = 0; passes <= FOLDERS_MAX && done && !s.is_stopped; passes++) {
+        if (s.found.count == 0 && (!s.is_first || t->is_added == NULL))
+            break;
         done = search_once(&s);
-        if (passes == 0)
+        if (s.is_first)
             pass_over_leaves(&s);
+        s.is_first = false;
     }
     t->is_stopped = t->is_over = s.is_stopped;
     ts_git_set_free(s.fresh);
@@ -251,7 +264,9 @@ static bool keep_leading(const struct tracing *t, const uint32_t *children, cons
     bool is_sorted = true;
     ret_kept->count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (children[i] >= graph->total || !git__set_has(t->leads, children[i]))
+        bool leads =
+            children[i] < graph->total ? git__set_has(t->leads, children[i]) : t->is_added != NULL;
+        if (!leads)
             continue;
         if (!TS_GROW(ret_kept->items, ret_kept->capacity, ret_kept->count + 1))
             return false;
@@ -489,6 +504,10 @@ static void compare_entry(struct tracing *t, const struct leading *item, const u
                           size_t parent_count, unsigned folders) {
     struct ts_bytes name = name_of(t, item);
     size_t path_len = t->path_len;
+    if (item->child >= t->graph->total) {
+        t->is_added[item->child - t->graph->total] = true;
+        return;
+    }
     if (!has_room(t, path_len + name.len + 1)) {
         t->is_cut = true;
         t->is_over = true;
@@ -551,6 +570,8 @@ static void compare_commit(struct tracing *t, uint32_t commit) {
     const struct ts_git_graph *graph = t->graph;
     const uint32_t *edges = git__edges_of(graph, commit);
     uint32_t tree = edges[0];
+    if (tree >= graph->total && t->is_added != NULL)
+        t->is_added[tree - graph->total] = true;
     if (tree >= graph->total || !git__set_has(t->leads, tree))
         return;
     uint32_t count = t->without_parents ? 0 : graph->edges[commit].added - GIT__COMMIT_HEAD;
@@ -779,6 +800,30 @@ enum ts_git_error ts_git_graph_attribute(struct ts_git_graph *graph, const struc
         error = conclude(&t, ret_occurrences, ret_fault);
     git__selected_release(&selected);
     tracing_release(&t);
+    return error;
+}
+
+enum ts_git_error git__find_added(struct ts_git_graph *graph, const struct git__list *commits, bool *is_added,
+                                  bool *ret_is_whole, struct ts_git_fault *ret_fault) {
+    struct ts_git_set *none = NULL;
+    struct tracing t = {.graph = graph,
+                        .is_added = is_added,
+                        .digest_bytes_max = digest_bytes_max(graph),
+                        .found_bytes_max = git__graph_memory(graph) / 2};
+    enum ts_git_error error = ts_git_set_new(graph->repo, &none, ret_fault);
+    t.blobs = none;
+    if (error == TS_GIT_OK)
+        error = ts_git_set_new(graph->repo, &t.leads, ret_fault);
+    if (error == TS_GIT_OK &&
+        (!git__graph_order(graph) || !git__graph_order_times(graph) || !find_leads(&t, ret_fault)))
+        error = git__graph_ended(graph, ret_fault);
+    if (error == TS_GIT_OK && !t.is_over)
+        error = prepare_digests(&t, ret_fault);
+    if (error == TS_GIT_OK && !t.is_over)
+        error = trace(&t, commits, ret_fault);
+    *ret_is_whole = error == TS_GIT_OK && !t.is_over && !t.is_cut && !t.is_stopped;
+    tracing_release(&t);
+    ts_git_set_free(none);
     return error;
 }
 

@@ -170,6 +170,12 @@ enum ts_git_error git__select(struct ts_git_graph *graph, const struct ts_git_se
                               struct git__selected *ret_selected, struct ts_git_fault *ret_fault);
 void git__selected_release(struct git__selected *selected);
 
+/* Sets is_added for each missing object that one of the commits adds: the commit's own tree has the object at some
+ * path, and no parent's tree has it there. is_added is indexed by number of a missing object. *ret_is_whole is false
+ * if a limit was reached or the watch stopped the search. */
+enum ts_git_error git__find_added(struct ts_git_graph *graph, const struct git__list *commits, bool *is_added,
+                                  bool *ret_is_whole, struct ts_git_fault *ret_fault);
+
 /* Returns the number of an object, also of a missing object; GIT__NONE when memory runs out. */
 uint32_t git__graph_number(struct ts_git_graph *graph, const struct ts_git_oid *oid);
 

@@ -8,6 +8,7 @@
 struct lack {
     struct ts_git_oid oid;
     bool is_history; /* a commit, a tag, or the target of a ref */
+    bool is_added;   /* it counts */
     bool has_moved;
     bool is_promised;
 };
@@ -16,6 +17,7 @@ struct lack {
 struct flags {
     bool *is_history;
     bool *is_promised;
+    const bool *is_added;    /* NULL: all are */
     struct ts_git_set *seen; /* objects whose references are already marked */
 };
 
@@ -100,6 +102,7 @@ static bool find_lacks(struct ts_git_graph *graph, const struct git__list *missi
         uint32_t absent = missing->items[i] - graph->total;
         lacks[i] = (struct lack){.oid = graph->absent.oids[absent],
                                  .is_history = flags->is_history[absent],
+                                 .is_added = flags->is_added == NULL || flags->is_added[absent],
                                  .is_promised = flags->is_promised[absent]};
     }
     qsort(lacks, missing->count, sizeof *lacks, compare_lacks);
@@ -157,7 +160,7 @@ static void send_all(const struct ts_git_graph *graph, const struct lack *lacks,
     for (size_t i = 0; i < count; i++) {
         struct ts_git_fault fault;
         bool is_by_design = keeps_promises && lacks[i].is_promised && !lacks[i].has_moved;
-        stats->missing_by_design += is_by_design;
+        stats->missing_by_design += is_by_design && (lacks[i].is_added || lacks[i].is_history);
         stats->missing += !is_by_design;
         if (is_by_design)
             continue;
@@ -170,13 +173,14 @@ static void send_all(const struct ts_git_graph *graph, const struct lack *lacks,
 }
 
 enum ts_git_error git__lacks_send(struct ts_git_graph *graph, const struct git__list *missing,
-                                  const struct git__list *history, struct ts_git_reach_stats *stats,
-                                  struct ts_git_fault *ret_fault) {
+                                  const struct git__list *history, const bool *is_added,
+                                  struct ts_git_reach_stats *stats, struct ts_git_fault *ret_fault) {
     if (missing->count == 0)
         return TS_GIT_OK;
     struct lack *lacks = calloc(missing->count, sizeof *lacks);
     struct flags flags = {.is_history = calloc(graph->absent.count, sizeof *flags.is_history),
-                          .is_promised = calloc(graph->absent.count, sizeof *flags.is_promised)};
+                          .is_promised = calloc(graph->absent.count, sizeof *flags.is_promised),
+                          .is_added = is_added};
     enum ts_git_error error = ts_git_set_new(graph->repo, &flags.seen, ret_fault);
     if (error == TS_GIT_OK && (lacks == NULL || flags.is_history == NULL || flags.is_promised == NULL ||
                                !find_lacks(graph, missing, history, &flags, lacks)))

@@ -495,6 +495,29 @@ static enum ts_git_error reach_excluded(struct ts_git_graph *graph, const struct
     return error;
 }
 
+/* Finds the missing objects that the selected commits add at some path, also by a move. The others are objects
+ * of the base at their old paths: nobody needs them to know what the commits add. *ret_added is NULL if all
+ * missing objects count. The caller frees it. */
+static enum ts_git_error find_added(struct ts_git_graph *graph, const struct ts_git_selection *selection,
+                                    const struct git__selected *selected, const struct spread *in,
+                                    bool **ret_added, struct ts_git_fault *ret_fault) {
+    *ret_added = NULL;
+    if (!selection->new_only || !graph->repo->is_partial || in->missing.count == 0 || in->is_over ||
+        graph->replaced_count > 0 || selected->others.count > 0)
+        return TS_GIT_OK;
+    bool is_whole = false;
+    bool *is_added = calloc(graph->absent.count + 1, sizeof *is_added);
+    if (is_added == NULL)
+        return no_memory(graph, ret_fault);
+    enum ts_git_error error =
+        git__find_added(graph, &selected->commits, is_added, &is_whole, ret_fault);
+    if (is_whole)
+        *ret_added = is_added;
+    else
+        free(is_added);
+    return error == TS_GIT_STOPPED || error == TS_GIT_NO_MEMORY ? TS_GIT_OK : error;
+}
+
 enum ts_git_error ts_git_graph_reach(struct ts_git_graph *graph, const struct ts_git_selection *selection,
                                      struct ts_git_set **ret_set, struct ts_git_reach_stats *ret_stats,
                                      struct ts_git_fault *ret_fault) {
@@ -521,8 +544,12 @@ enum ts_git_error ts_git_graph_reach(struct ts_git_graph *graph, const struct ts
             error = git__graph_ended(graph, ret_fault);
     }
     struct ts_git_reach_stats stats = {.cut_before = selected.cut_before};
+    bool *is_added = NULL;
     if (error == TS_GIT_OK)
-        error = git__lacks_send(graph, &in.missing, &selected.missing, &stats, ret_fault);
+        error = find_added(graph, selection, &selected, &in, &is_added, ret_fault);
+    if (error == TS_GIT_OK)
+        error = git__lacks_send(graph, &in.missing, &selected.missing, is_added, &stats, ret_fault);
+    free(is_added);
     if (error == TS_GIT_OK) {
         count_reached(graph, in.set, &stats);
         if (ret_stats != NULL)

@@ -520,6 +520,48 @@ def since_needs_the_history_before_the_date():
 
 
 @test
+def a_change_in_a_partial_clone_needs_only_what_it_adds():
+    """As in continuous integration: the clone has the blobs of one branch. Other blobs matter only if the change
+    adds or moves them, or if the change has a finding that the base may have, too."""
+    repo = Repo("origin")
+    repo.write("old.txt", f"{github_token('old')}\n")
+    repo.write("d/deep.txt", "deep\n")
+    base = repo.commit()
+    changes = {"clean": lambda: repo.write("new.txt", "new\n"), "lacking": lambda: repo.write("lacking.txt", "not fetched\n"),
+               "moved": lambda: repo.git("mv", "old.txt", "elsewhere.txt"), "folder": lambda: repo.git("mv", "d", "e"),
+               "secret": lambda: repo.write("secret.txt", f"{github_token('fresh')}\n")}
+    for name, change in changes.items():
+        repo.git("checkout", "-q", "-b", name, base)
+        change()
+        repo.commit()
+    repo.git("checkout", "-q", "main")
+    repo.write("old.txt", f"edited\n{github_token('old')}\n")
+    repo.commit()
+    repo.git("checkout", "-q", "-b", "merged", "clean")
+    repo.git("merge", "-q", "--no-edit", "main")
+    repo.git("config", "uploadpack.allowFilter", "true")
+    repo.git("config", "uploadpack.allowAnySHA1InWant", "true")
+    repo.git("clone", "-q", "--no-checkout", "--filter=blob:none", f"file://{os.path.abspath('origin')}", os.path.abspath("partial"))
+    for blob in "clean:new.txt", "secret:secret.txt":
+        subprocess.run(["git", "-C", "partial", "cat-file", "-e", f"origin/{blob}"], check=True, env=repo.environment())
+
+    def judged(name, status, lacks, findings):
+        for change in ("--commit", f"origin/{name}"), ("--range", f"origin/main..origin/{name}"):
+            result = run("scan", "partial", "--format", "json", *change)
+            found = json.loads(result.out)
+            equal((result.status, len(found["findings"])), (status, findings), f"{change}: {result}")
+            holds((f"{lacks} missing from the partial clone" in result.err) == (lacks is not None), f"{change}: {result.err}")
+
+    judged("clean", CLEAN, None, 0)
+    judged("merged", CLEAN, None, 0)
+    judged("lacking", INCOMPLETE, "1 object", 0)
+    judged("moved", INCOMPLETE, "1 object", 0)
+    judged("folder", INCOMPLETE, "1 object", 0)
+    equal(len(scan("partial", "--commit", "origin/secret", status=INCOMPLETE)), 1, "the base may have it, too")
+    equal(scan("partial", "--commit", "origin/secret", "--allow-missing", status=FINDINGS)[0]["secret"], shown("fresh"))
+
+
+@test
 def without_a_target_the_repository_around_the_current_folder_is_scanned():
     repo, commits = old_and_new()
     repo.write("deep/er/x.txt", "x\n")
