@@ -24,7 +24,7 @@
 #define FOLDERS_MAX      1024                /* deeper than the paths of any file system */
 #define STEPS_MAX        UINT64_C(500000000) /* limit of compared entries, against a hostile history */
 #define PARENTS_MAX      4096
-#define TREES_AHEAD      8 /* trees to prefetch, so that memory accesses overlap */
+#define TREES_AHEAD      16 /* trees or commits to prefetch, so that memory accesses overlap */
 /* Approximate memory of an occurrence, not counting its path, during collection and sorting. */
 #define OCCURRENCE_BYTES 192u
 /* Memory of a repeat, during collection and in the result. */
@@ -744,8 +744,15 @@ static enum ts_git_error trace(struct tracing *t, const struct git__list *commit
                                struct ts_git_fault *ret_fault) {
     struct sorted_commit *sorted = sort_commits(t->graph, commits);
     t->no_memory = sorted == NULL;
-    for (size_t i = 0; i < commits->count && !t->no_memory && !t->is_over; i++)
+    for (size_t i = 0; i < commits->count && !t->no_memory && !t->is_over; i++) {
+        if (i + TREES_AHEAD < commits->count) {
+            uint32_t tree = git__edges_of(t->graph, sorted[i + TREES_AHEAD / 2].number)[0];
+            __builtin_prefetch(git__edges_of(t->graph, sorted[i + TREES_AHEAD].number));
+            if (tree < t->graph->total)
+                __builtin_prefetch(&t->dense[tree]);
+        }
         compare_commit(t, sorted[i].number);
+    }
     free(sorted);
     return t->no_memory ? git__fault(TS_GIT_NO_MEMORY, t->graph->repo->common_dir, ret_fault) : TS_GIT_OK;
 }

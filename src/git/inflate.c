@@ -5,14 +5,23 @@
 #include <string.h>
 
 bool git__inflater_init(struct git__inflater *inflater) {
-    inflater->whole = libdeflate_alloc_decompressor();
-    return inflater->whole != NULL;
+    inflater->own = libdeflate_alloc_decompressor();
+    inflater->fixed = libdeflate_alloc_decompressor();
+    return inflater->own != NULL && inflater->fixed != NULL;
 }
 
 void git__inflater_release(struct git__inflater *inflater) {
-    if (inflater->whole != NULL)
-        libdeflate_free_decompressor(inflater->whole);
-    inflater->whole = NULL;
+    if (inflater->own != NULL)
+        libdeflate_free_decompressor(inflater->own);
+    if (inflater->fixed != NULL)
+        libdeflate_free_decompressor(inflater->fixed);
+    *inflater = (struct git__inflater){.own = NULL};
+}
+
+/* Returns whether a zlib stream begins with a block in the fixed code: bits 1 and 2 after its header of two
+ * bytes are the kind of the block. */
+static bool is_fixed(struct ts_bytes stream) {
+    return stream.len > 2 && (stream.data[2] >> 1 & 3) == 1;
 }
 
 enum ts_git_error git__inflate(struct git__inflater *inflater, struct ts_bytes from, uint8_t *ret_bytes,
@@ -20,8 +29,9 @@ enum ts_git_error git__inflate(struct git__inflater *inflater, struct ts_bytes f
     uint8_t nothing = 0;
     uint8_t *to = len == 0 ? &nothing : ret_bytes;
     size_t used;
-    if (from.len == 0 || libdeflate_zlib_decompress_ex(inflater->whole, from.data, from.len, to, len, &used,
-                                                       NULL) != LIBDEFLATE_SUCCESS)
+    struct libdeflate_decompressor *chosen = is_fixed(from) ? inflater->fixed : inflater->own;
+    if (from.len == 0 || libdeflate_zlib_decompress_ex(chosen, from.data, from.len, to, len, &used, NULL) !=
+                             LIBDEFLATE_SUCCESS)
         return TS_GIT_BAD_DEFLATE;
     *ret_used = used;
     return TS_GIT_OK;

@@ -282,6 +282,7 @@ uint32_t git__number_of(const struct ts_git_repo *repo, const uint8_t *id) {
 static void find_numbers(const struct ts_git_repo *repo, const uint8_t *const *ids, size_t count,
                          uint32_t *ret_numbers) {
     const struct git__numbers *numbers = &repo->numbers;
+    size_t len = ts_git_hash_len(repo->hash);
     uint32_t slots[AT_ONCE];
     uint32_t tags[AT_ONCE];
     for (size_t i = 0; i < count; i++) {
@@ -292,8 +293,11 @@ static void find_numbers(const struct ts_git_repo *repo, const uint8_t *const *i
     }
     for (size_t i = 0; i < count; i++) {
         slots[i] = next_likely(numbers, slots[i], tags[i]);
-        if (numbers->slots[slots[i]] != GIT__NONE)
-            __builtin_prefetch(git__number_id(repo, number_in(numbers, numbers->slots[slots[i]])));
+        if (numbers->slots[slots[i]] != GIT__NONE) {
+            const uint8_t *id = git__number_id(repo, number_in(numbers, numbers->slots[slots[i]]));
+            __builtin_prefetch(id);
+            __builtin_prefetch(id + len - 1);
+        }
     }
     for (size_t i = 0; i < count; i++) {
         uint32_t found = numbers->slots[find_slot(repo, slots[i], tags[i], ids[i])];

@@ -59,14 +59,9 @@ static bool give_away(struct git__worker *worker, const struct git__plan *plan, 
 
 /* Prefetches an object, because it may be anywhere in files of many megabytes. */
 static void expect_node(const struct git__plan *plan, uint32_t node) {
-    const struct git__pack_index *index = &plan->pack->index;
-    uint32_t position = plan->nodes[node].position;
     const uint8_t *entry = plan->pack->map.bytes.data + plan->nodes[node].offset;
     __builtin_prefetch(entry);
     __builtin_prefetch(entry + 64);
-    __builtin_prefetch(git__pack_index_id(index, position));
-    if (index->crcs != NULL)
-        __builtin_prefetch(index->crcs + (size_t)position * 4);
 }
 
 /* Returns the node that is visited after `node` in the subtree of `top`; GIT__NONE after the last node. */

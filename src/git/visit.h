@@ -20,7 +20,6 @@
 #include "git/set.h"
 
 struct ts_git_base {
-    struct ts_git_oid oid;
     uint32_t number;
     uint64_t size;
     struct ts_bytes content; /* the whole content */

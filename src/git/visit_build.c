@@ -95,7 +95,6 @@ bool git__visit_object(struct git__worker *worker, const struct git__job *job,
         const struct git__plan *plan = job->base->plan;
         uint32_t position = plan->nodes[job->base->node].position;
         base = (struct ts_git_base){
-            .oid = ts_git_oid_of(hash, git__pack_index_id(&plan->pack->index, position)),
             .number = plan->first_number + position,
             .size = job->base->size,
             .content = git__held_content(job->base),
@@ -258,10 +257,22 @@ static void note_subtree(struct git__worker *worker, const struct git__plan *pla
     }
 }
 
+/* Prefetches the id and the CRC of an object, which are used after the object is inflated. */
+static void expect_id(const struct git__job *job) {
+    const struct git__pack_index *index = &job->plan->pack->index;
+    uint32_t position = job->plan->nodes[job->node].position;
+    const uint8_t *id = git__pack_index_id(index, position);
+    __builtin_prefetch(id);
+    __builtin_prefetch(id + index->id_step - 1);
+    if (index->crcs != NULL)
+        __builtin_prefetch(index->crcs + (size_t)position * 4);
+}
+
 static enum ts_git_error build(struct git__worker *worker, const struct git__job *job,
                                struct git__held **ret_held) {
     struct git__entry entry;
     struct git__extent extent = git__plan_extent(job->plan, job->node);
+    expect_id(job);
     enum ts_git_error error = git__pack_entry(job->plan->pack, extent, &entry);
     if (error != TS_GIT_OK)
         return error;
