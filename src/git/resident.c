@@ -4,7 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/uio.h>
 #include <unistd.h>
+
+#define FORGET_PART 8   /* at the limit, 1/FORGET_PART of the resident windows are released */
+#define BATCH_MAX   256 /* 4 KiB on the stack */
 
 static uint64_t mapped_bytes(const struct git__pack *packs, size_t pack_count) {
     uint64_t bytes = 0;
@@ -47,10 +52,11 @@ bool git__resident_init(struct git__pack *packs, size_t pack_count, struct git__
     ret_resident->first = first;
     if (bytes <= GIT__RESIDENT_MAX)
         return true;
-    ret_resident->is_read = calloc(windows + 1, sizeof *ret_resident->is_read);
-    if (ret_resident->is_read == NULL)
+    ret_resident->states = calloc(windows + 1, sizeof *ret_resident->states);
+    if (ret_resident->states == NULL)
         return false;
     ret_resident->process = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ret_resident->self = pidfd_open(getpid(), 0); /* closed by programs that this process starts */
     atomic_init(&ret_resident->count_max, GIT__RESIDENT_MAX / ret_resident->window);
     for (size_t i = 0; i < pack_count; i++)
         divide(&packs[i], ret_resident->window);
@@ -58,30 +64,64 @@ bool git__resident_init(struct git__pack *packs, size_t pack_count, struct git__
     return true;
 }
 
-/* Releases the windows that were read. Other windows are skipped, because each call of the kernel takes time.
- * Pages that other threads read meanwhile may not be counted: at most one window per thread. */
-static void forget(struct git__resident *resident) {
-    atomic_store_explicit(&resident->count, 0, memory_order_relaxed);
-    for (size_t pack = 0; pack < resident->pack_count; pack++) {
+/* Windows to release with one call. Each call interrupts the other threads, because their processors may have
+ * translations of these pages. */
+struct batch {
+    struct iovec windows[BATCH_MAX];
+    size_t count;
+};
+
+/* Releases the windows of a batch. Before Linux 6.13, process_madvise does not know MADV_DONTNEED. */
+static void flush(const struct git__resident *resident, struct batch *batch) {
+    ssize_t released = resident->self < 0 || batch->count == 0
+                           ? -1
+                           : process_madvise(resident->self, batch->windows, batch->count, MADV_DONTNEED, 0);
+    for (size_t i = 0; released < 0 && i < batch->count; i++)
+        (void)madvise(batch->windows[i].iov_base, batch->windows[i].iov_len, MADV_DONTNEED);
+    batch->count = 0;
+}
+
+/* Releases windows, beginning where the previous search ended: those that were not read since that search
+ * passed them. Pages that other threads read meanwhile may not be counted: at most one window per thread. If
+ * count is UINT64_MAX, releases all. */
+static void forget(struct git__resident *resident, uint64_t count) {
+    uint64_t total = resident->first[resident->pack_count];
+    size_t pack = 0;
+    struct batch batch;
+    batch.count = 0;
+    for (uint64_t steps = 2 * total; steps > 0 && count > 0; steps--) {
+        uint64_t i = atomic_fetch_add_explicit(&resident->hand, 1, memory_order_relaxed) % total;
+        pack = i < resident->first[pack] ? 0 : pack;
+        while (i >= resident->first[pack + 1])
+            pack++;
+        unsigned char state = atomic_load_explicit(&resident->states[i], memory_order_relaxed);
+        if (state == GIT__WINDOW_RELEASED ||
+            !atomic_compare_exchange_strong(&resident->states[i], &state, (unsigned char)(state - 1)) ||
+            state != GIT__WINDOW_OLD)
+            continue;
         struct ts_bytes bytes = resident->packs[pack].map.bytes;
-        for (uint64_t i = resident->first[pack]; i < resident->first[pack + 1]; i++) {
-            uint64_t from = (i - resident->first[pack]) * resident->window;
-            if (atomic_exchange_explicit(&resident->is_read[i], 0, memory_order_relaxed) == 0)
-                continue;
-            uint64_t len = bytes.len - from < resident->window ? bytes.len - from : resident->window;
-            (void)madvise((void *)(uintptr_t)(bytes.data + from), (size_t)len, MADV_DONTNEED);
-        }
+        uint64_t from = (i - resident->first[pack]) * resident->window;
+        uint64_t len = bytes.len - from < resident->window ? bytes.len - from : resident->window;
+        batch.windows[batch.count++] =
+            (struct iovec){.iov_base = (void *)(uintptr_t)(bytes.data + from), .iov_len = (size_t)len};
+        if (batch.count == BATCH_MAX)
+            flush(resident, &batch);
+        atomic_fetch_sub_explicit(&resident->count, 1, memory_order_relaxed);
+        count--;
     }
+    flush(resident, &batch);
 }
 
 void git__resident_release(struct git__resident *resident) {
-    if (resident->is_read != NULL) {
-        forget(resident);
+    if (resident->states != NULL) {
+        forget(resident, UINT64_MAX);
         if (resident->process >= 0)
             close(resident->process);
+        if (resident->self >= 0)
+            close(resident->self);
     }
     free(resident->first);
-    free(resident->is_read);
+    free(resident->states);
     *resident = (struct git__resident){.packs = NULL};
 }
 
@@ -99,25 +139,25 @@ static uint64_t process_bytes(const struct git__resident *resident) {
 
 static void limit(struct git__resident *resident, uint64_t count) {
     uint64_t most = GIT__RESIDENT_MAX / resident->window;
-    if (process_bytes(resident) < GIT__RESIDENT_PROCESS)
+    if (process_bytes(resident) < GIT__RESIDENT_PROCESS) {
         most = count + GIT__RESIDENT_STEP / resident->window;
-    else
-        forget(resident);
+    } else {
+        forget(resident, count / FORGET_PART);
+        most = count - count / FORGET_PART > most ? count - count / FORGET_PART : most;
+    }
     atomic_store_explicit(&resident->count_max, most, memory_order_relaxed);
 }
 
 void git__resident_note(struct git__resident *resident, const struct git__pack *pack,
                         struct git__extent extent) {
-    if (resident->is_read == NULL)
+    if (resident->states == NULL)
         return;
     uint64_t first = resident->first[pack - resident->packs];
     uint64_t added = 0;
     for (uint64_t at = extent.from / resident->window; at <= (extent.to - 1) / resident->window; at++) {
-        atomic_uchar *is_read = &resident->is_read[first + at];
-        if (atomic_load_explicit(is_read, memory_order_relaxed) == 0) {
-            atomic_store_explicit(is_read, 1, memory_order_relaxed);
-            added++;
-        }
+        atomic_uchar *state = &resident->states[first + at];
+        if (atomic_load_explicit(state, memory_order_relaxed) != GIT__WINDOW_READ)
+            added += atomic_exchange(state, GIT__WINDOW_READ) == GIT__WINDOW_RELEASED;
     }
     if (added == 0)
         return;

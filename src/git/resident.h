@@ -1,8 +1,8 @@
 /*
  * Pages of mapped packs that a visit has read. The kernel counts them as memory of the process, and also maps
  * the pages around each page that is read, so a pack of gigabytes would take gigabytes. When there are too
- * many, all these pages are released. They stay in the system's cache, and reading a page again costs a page
- * fault. While the process takes little memory, the limit is higher.
+ * many, some pages that were not read lately are released. They stay in the system's cache, and reading a
+ * page again costs a page fault. While the process takes little memory, the limit is higher.
  *
  * Since Linux 6.18 one page fault maps as much as the system's cache keeps in one piece, up to 2 MB, but
  * never beyond the mapping. So a large pack is divided into windows, each a separate mapping. The kernel
@@ -23,19 +23,27 @@
 #define GIT__RESIDENT_STEP    ((uint64_t)8 << 20)
 /* Size of a window: the number of bytes that the kernel maps at a time. Windows are larger if there would be
  * too many. */
-#define GIT__RESIDENT_WINDOW  ((uint64_t)64 << 10)
+#define GIT__RESIDENT_WINDOW  ((uint64_t)32 << 10)
 /* The maximum number of windows. A process may have 65,530 mappings. */
-#define GIT__RESIDENT_WINDOWS ((uint64_t)16 << 10)
+#define GIT__RESIDENT_WINDOWS ((uint64_t)32 << 10)
+
+enum git__window {
+    GIT__WINDOW_RELEASED,
+    GIT__WINDOW_OLD, /* resident, and not read since the last search passed it */
+    GIT__WINDOW_READ,
+};
 
 struct git__resident {
     struct git__pack *packs;
     size_t pack_count;
     uint64_t window;                /* size of a window in bytes */
     uint64_t *first;                /* number of the first window of each pack, then the total */
-    atomic_uchar *is_read;          /* indexed by window; NULL when everything may be resident */
-    atomic_uint_fast64_t count;     /* number of windows that are read */
+    atomic_uchar *states;           /* enum git__window of each window; NULL: everything may be resident */
+    atomic_uint_fast64_t count;     /* number of resident windows */
+    atomic_uint_fast64_t hand;      /* where the search for windows to release continues */
     atomic_uint_fast64_t count_max; /* if count is larger, check how much memory the process takes */
     int process;                    /* open file that shows how much memory the process takes; -1: none */
+    int self;                       /* file descriptor that stands for this process; -1: none */
 };
 
 /* Starts to count resident windows. Returns false when memory runs out. The packs must not change until the

@@ -144,7 +144,7 @@ static void small_packs_stay(void **state) {
     open_pack(GIT__RESIDENT_WINDOW * 16, SPARSE, &packs[0]);
     open_pack(GIT__RESIDENT_WINDOW * 16, SPARSE, &packs[1]);
     assert_true(git__resident_init(packs, 2, &resident));
-    assert_null(resident.is_read);
+    assert_null(resident.states);
     (void)read_all(&resident, &packs[1]);
     assert_int_equal(atomic_load(&resident.count), 0);
     git__resident_release(&resident);
