@@ -38,8 +38,11 @@ static void name_place(const struct loading *loading, struct origin origin, char
 static bool complain(struct loading *loading, struct origin origin, struct ts_bytes name, const char *why) {
     char place[300], shown[96];
     name_place(loading, origin, place, sizeof place);
-    snprintf(loading->error->text, sizeof loading->error->text, "%s: %s: %s", place,
-             ts_text_quote(name, shown, sizeof shown), why);
+    char *text = loading->error->text;
+    size_t size = sizeof loading->error->text;
+    int len = snprintf(text, size, "%s: %s: %s", place, ts_text_quote(name, shown, sizeof shown), why);
+    if (len >= (int)size)
+        memcpy(text + size - sizeof "...", "...", sizeof "...");
     return false;
 }
 

@@ -13,7 +13,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
  * long. */
 static void remember_why(struct ts_late_library *library, const char *why) {
     size_t len = strlen(why), room = sizeof library->why_not - sizeof "...";
-    snprintf(library->why_not, sizeof library->why_not, "%s%s", len > room ? "..." : "",
+    snprintf(library->why_not, sizeof library->why_not, "%s%.*s", len > room ? "..." : "", (int)room,
              len > room ? why + (len - room) : why);
 }
 
