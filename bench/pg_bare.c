@@ -220,8 +220,8 @@ static void end(void *context) {
     free(mine);
 }
 
-/* Prints the script. It keeps the parameters and their types (pgbench -M prepared); only the key is built by
- * the server. tools/bench sets the values. */
+/* Prints the script for pgbench: the same statement with the same parameters and types (-M prepared), but the
+ * server builds the key. tools/bench sets the values. */
 static void print_script(void) {
     static const char *const values[PARAMETERS] = {
         ":identity::bytea",  ":epoch::bigint",

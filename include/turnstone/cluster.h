@@ -37,7 +37,8 @@ struct ts_store_options {
     /* postgresql: timeout for making a connection, within the call's deadline; 0: 10 s */
     uint64_t connect_timeout_ms;
     /* rocksdb, memory: freeze the store's clock at this time; 0: the real clock. BAD_USAGE when this time is
-     * earlier than the latest time in the store. A write at this time makes the time permanent. */
+     * earlier than the latest time in the store. After a write at this time, the store refuses earlier
+     * times. */
     uint64_t now_ms;
     /* NULL selects the real clocks. Other clocks are for simulations inside the library. */
     const struct ts_store_clock *clock;

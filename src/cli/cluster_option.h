@@ -53,9 +53,9 @@ enum cli_exit cli__cluster_options(const char *verb, const struct cli_arguments 
 
 /*
  * How much of the cluster must be available. OPEN: at least one store must answer. Every store that answers
- * must be open, and calls to silent stores fail. ALL: all stores must answer, in any step of changing the
- * epoch. SOME: at least one store must answer, in any step. COPY: all stores must answer, in any step; copies
- * are accepted.
+ * must be open, and calls to silent stores fail. With the other values, a change of the epoch may be in
+ * progress. ALL: all stores must answer. SOME: at least one store must answer. COPY: all stores must answer;
+ * copies are accepted.
  */
 enum cluster_need { CLUSTER_NEED_OPEN, CLUSTER_NEED_ALL, CLUSTER_NEED_SOME, CLUSTER_NEED_COPY };
 

@@ -5,7 +5,7 @@
 #define TS_CLI_EXIT_STATUS_H
 
 #define CLI_EXIT_TABLE(X)                                                                                    \
-    X(DONE, 0, "success; also committed but pending")                                                        \
+    X(DONE, 0, "success, also of a transaction that is committed but pending")                               \
     X(FINDINGS, 1, "findings, or a failed check")                                                            \
     X(USAGE, 2, "usage or bad input")                                                                        \
     X(REFUSED, 3, "refused: coordination error, conflict, aborted")                                          \

@@ -271,7 +271,7 @@ const struct cli_verb cli__verb_findings_list = {
 
 const struct cli_verb cli__verb_findings_triage = {
     .name = "findings triage",
-    .summary = "decide about findings",
+    .summary = "record a decision about findings",
     .operands = "ID…",
     .description =
         "Stores a decision about each of the findings: who decided, when and why. It applies to the secret "

@@ -32,8 +32,8 @@ enum {
 
 static const struct cli_option options_table[OPTION_COUNT] = {
     [ALLOW_MISSING] = {.name = "allow-missing",
-                       .help = "allow staged files that a partial clone lacks (default: such files end the "
-                               "check with status 4)"},
+                       .help = "allow staged files that a partial clone lacks (default: with such files, the "
+                               "status is 4)"},
     CLI_SCAN_RULE_OPTIONS(RULES, NO_BUILTIN_RULES, CONFIG, NO_REPO_CONFIG),
     [BASELINE] = {.name = "baseline", .argument = "FILE", .help = "known findings to ignore"},
     [FAIL_ON] = {.name = "fail-on",
@@ -169,7 +169,7 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
 
 static const struct cli_variable variables[] = {
     {"GIT_DIR", "the repository, if no operand names one (default: the repository of the current folder)"},
-    {"GIT_WORK_TREE", "with GIT_DIR, the folder of its files (default: the current folder)"},
+    {"GIT_WORK_TREE", "with GIT_DIR, the work tree of the repository (default: the current folder)"},
     {"GIT_CEILING_DIRECTORIES",
      "folders, separated by ':'; the upward search for a repository stops below them"},
     {"GIT_INDEX_FILE", "the index to scan, if no operand names a repository; git sets it for hooks"},

@@ -122,13 +122,15 @@ static enum cli_exit plan_router(const struct cli_arguments *arguments, struct p
     const char *list = arguments->values[ROUTE_RANGES];
     const char *own = arguments->values[ROUTE_OWN];
     if (arguments->values[ROUTE_STORES] && !is_hash)
-        return cli__complain(CLI_EXIT_USAGE, "route: --stores belongs to xxh64, fnv1a and jump, not to %s",
+        return cli__complain(CLI_EXIT_USAGE,
+                             "route: --stores works only with xxh64, fnv1a and jump, not to %s",
                              ts_router_strategy_name(strategy));
     if (list && strategy != TS_ROUTER_STRATEGY_RANGE)
-        return cli__complain(CLI_EXIT_USAGE, "route: --ranges belongs to --strategy range, not to %s",
+        return cli__complain(CLI_EXIT_USAGE, "route: --ranges works only with --strategy range, not to %s",
                              ts_router_strategy_name(strategy));
     if (own && strcmp(own, "env") == 0 && !is_hash)
-        return cli__complain(CLI_EXIT_USAGE, "route: --own env belongs to xxh64, fnv1a and jump, not to %s",
+        return cli__complain(CLI_EXIT_USAGE,
+                             "route: --own env works only with xxh64, fnv1a and jump, not to %s",
                              ts_router_strategy_name(strategy));
 
     switch (strategy) {

@@ -528,7 +528,7 @@ static enum cli_exit import_file(struct import *import, const char *path) {
                              strerror(why));
     if (len > FILE_MAX) {
         free(text);
-        return cli__complain(CLI_EXIT_USAGE, "rules import: '%s': has more than %zu bytes",
+        return cli__complain(CLI_EXIT_USAGE, "rules import: '%s' has more than %zu bytes",
                              cli__quote_text(path).text, FILE_MAX);
     }
     json_t *tree = cli__import_tree(ts_bytes_of(text, len), &error);

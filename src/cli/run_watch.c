@@ -459,14 +459,15 @@ const struct cli_verb cli__verb_run_watch = {
     .name = "run watch",
     .summary = "follow the progress of a run until it ends",
     .description =
-        "Shows how many targets are done, the rate and the remaining time, the workers, the targets that have "
-        "been in progress longest, stuck, waiting and parked targets with the reasons, and how many findings "
-        "came and went. On a terminal it redraws one screen. Otherwise it prints a line for each change, and with "
+        "Shows how many targets are done, the rate, the remaining time and the workers. Lists the targets that have "
+        "been in progress longest, and those that are stuck, waiting or parked, with the reasons. Says how many "
+        "findings came and went.\n\n"
+        "On a terminal it redraws one screen. Otherwise it prints a line for each change, and with "
         "--json an object.\n\n"
         "The time of a target in progress counts from the moment at which this command first saw its lease. "
         "The rate is measured over the last half minute.\n\n"
         "Ends when the run or all its shards have ended. Other processes can work on the run at the same time "
-        "only on PostgreSQL: one process at a time can open a RocksDB directory.",
+        "only on PostgreSQL, because only one process at a time can open a RocksDB directory.",
     .options = watch_options,
     .option_count = sizeof watch_options / sizeof watch_options[0],
     .variables = cli__cluster_variables,

@@ -65,7 +65,7 @@ const struct cli_verb cli__verb_scan = {
         "names objects that cannot be read. Everything else is scanned.\n\n"
         "The .turnstone.yml at the top of a target may allow findings, and add, replace or remove rules. For "
         "a bare repository, the file in HEAD is used. The report says which findings the file suppressed and "
-        "which rules it removed. A .gitleaksignore there is honoured, too, and so are comments of other tools "
+        "which rules it removed. A .gitleaksignore at the top of the target is honoured, too, and so are comments of other tools "
         "that allow a line, such as gitleaks:allow.\n\n"
         "With --baseline, only findings that are not in the baseline are shown and counted. 'turnstone "
         "baseline' makes a baseline. Reports of other tools can be used as baselines, too. docs/formats "

@@ -49,8 +49,8 @@
     [SCAN_UNREACHABLE] = {.name = "unreachable", .help = "also scan objects that no ref reaches"},           \
     [SCAN_ALLOW_MISSING] =                                                                                   \
         {.name = "allow-missing",                                                                            \
-         .help = "accept that a partial clone lacks objects (default: missing objects end the scan with "    \
-                 "status 4)"},                                                                               \
+         .help = "accept that a partial clone lacks objects (default: if objects are missing, the status "   \
+                 "is 4)"},                                                                                   \
     CLI_SCAN_RULE_OPTIONS(SCAN_RULES, SCAN_NO_BUILTIN_RULES, SCAN_CONFIG, SCAN_NO_REPO_CONFIG),              \
     [SCAN_FULL] =                                                                                            \
         {.name = "full",                                                                                     \
@@ -94,7 +94,8 @@ const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT] = {
         {.name = "min-confidence",
          .argument = "CONFIDENCE",
          .choices = CLI_CHOICES(TS_CONFIDENCES),
-         .help = "list only findings of this confidence or higher, and count the others (default: low)"},
+         .help =
+             "list only findings of this confidence or higher, and the number of the others (default: low)"},
     [SCAN_OCCURRENCES] =
         {.name = "occurrences",
          .argument = "COUNT",

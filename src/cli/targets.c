@@ -130,8 +130,9 @@ static const struct cli_option targets_options[] = {
     [TARGETS_JSON] = {.name = "json", .help = "print one JSON object per line"},
     [TARGETS_LIST] =
         {.name = "list",
-         .help = "print a list that 'run create --targets' and this verb read: each address as git gets it, "
-                 "a tab, and the selection"},
+         .help =
+             "print a list that 'run create --targets' and this verb read: each address in the form that git gets, "
+             "a tab, and the selection"},
     CLI_FORGE_OPTIONS(TARGETS_FORGE),
 };
 

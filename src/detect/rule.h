@@ -188,7 +188,7 @@ static inline bool ts_rule_needs_path(const struct ts_rule *rule) {
     return rule->paths.count + rule->not_paths.count > 0 || rule->gate == TS_GATE_TOKEN;
 }
 
-/* Returns how many bytes before the start of a match the result of the rule depends on. */
+/* The result of a rule depends on bytes before the match. Returns their maximum number. */
 static inline uint32_t ts_rule_before(const struct ts_rule *rule) {
     uint32_t before = rule->distance > 0 ? rule->distance : 1;
     if (rule->scored && before < TS_RULE_NAME_BEFORE)

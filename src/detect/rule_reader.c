@@ -413,7 +413,7 @@ static void derive(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *
     bool is_good = has_no_reach ? detect__rule_verify(&at_pattern, &error) : code != NULL;
     if (!is_good)
         detect__yaml_pass(yaml, &error);
-    else if (has_no_reach || (problem && is_sound)) /* wrong keywords may be why there is no gate */
+    else if (has_no_reach || (problem && is_sound)) /* if it is not sound, wrong keywords may be the cause */
         detect__yaml_fail(yaml, at_pattern.line, field, "%s", problem);
     detect__code_free(code);
 }

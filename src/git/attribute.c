@@ -264,8 +264,7 @@ static bool keep_leading(const struct tracing *t, const uint32_t *children, cons
     bool is_sorted = true;
     ret_kept->count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        bool leads =
-            children[i] < graph->total ? git__set_has(t->leads, children[i]) : t->is_added != NULL;
+        bool leads = children[i] < graph->total ? git__set_has(t->leads, children[i]) : t->is_added != NULL;
         if (!leads)
             continue;
         if (!TS_GROW(ret_kept->items, ret_kept->capacity, ret_kept->count + 1))

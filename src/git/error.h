@@ -53,32 +53,35 @@
     X(REPLACED, "replaced by other objects in a loop, or by too many in a row",                                                 \
       "'git replace -d' removes a replacement")                                                                                 \
     X(HALF_PACK, "a pack without its index, or an index without its pack",                                                      \
-      "'git index-pack' makes an index again; otherwise fetch it again")                                                        \
+      "'git index-pack' makes an index again; otherwise clone the repository again")                                            \
     X(IO, "cannot be read", "")                                                                                                 \
     X(NO_MEMORY, "out of memory", "use more memory, or fewer threads")                                                          \
     X(STOPPED, "stopped by the caller", "")                                                                                     \
-    X(NOT_A_FILE, "expected a regular file", "run 'git fsck', or fetch it again")                                               \
-    X(BAD_FILE, "damaged: its header or its tables are not valid", "run 'git fsck', or fetch it again")                         \
+    X(NOT_A_FILE, "expected a regular file", "run 'git fsck', or clone the repository again")                                   \
+    X(BAD_FILE, "damaged: its header or its tables are not valid",                                                              \
+      "run 'git fsck', or clone the repository again")                                                                          \
     X(NO_SHARED_INDEX, "the index is split, and this part of it is missing",                                                    \
       "restore it, or remove the index and rebuild it with 'git reset'")                                                        \
     X(ALTERNATES, "too many alternates, or nested too deeply; the rest is not read",                                            \
       "name them in objects/info/alternates of the repository itself")                                                          \
     X(TOO_MANY, "more objects than can be numbered", "scan its packs separately")                                               \
-    X(MISSING, "not in the repository", "'git fsck' lists what is missing; fetch it again")                                     \
+    X(MISSING, "not in the repository", "'git fsck' lists what is missing; clone the repository again")                         \
     X(MOVED, "appeared or moved while the repository was read",                                                                 \
       "scan again when the repository changes less")                                                                            \
-    X(BAD_ENTRY, "damaged: its header is not valid", "run 'git fsck', or fetch it again")                                       \
-    X(BAD_DEFLATE, "damaged: its compressed data is not valid", "run 'git fsck', or fetch it again")                            \
-    X(BAD_CHECKSUM, "damaged: its checksum differs", "run 'git fsck', or fetch it again")                                       \
-    X(BAD_ID, "damaged: its content does not match its id", "run 'git fsck', or fetch it again")                                \
-    X(BAD_DELTA, "damaged: its delta is not valid", "run 'git fsck', or fetch it again")                                        \
-    X(NO_BASE, "its delta base is missing or depends on itself", "run 'git fsck', or fetch it again")                           \
-    X(BASE_DAMAGED, "its delta base is damaged", "run 'git fsck', or fetch it again")                                           \
+    X(BAD_ENTRY, "damaged: its header is not valid", "run 'git fsck', or clone the repository again")                           \
+    X(BAD_DEFLATE, "damaged: its compressed data is not valid",                                                                 \
+      "run 'git fsck', or clone the repository again")                                                                          \
+    X(BAD_CHECKSUM, "damaged: its checksum differs", "run 'git fsck', or clone the repository again")                           \
+    X(BAD_ID, "damaged: its content does not match its id", "run 'git fsck', or clone the repository again")                    \
+    X(BAD_DELTA, "damaged: its delta is not valid", "run 'git fsck', or clone the repository again")                            \
+    X(NO_BASE, "its delta base is missing or depends on itself",                                                                \
+      "run 'git fsck', or clone the repository again")                                                                          \
+    X(BASE_DAMAGED, "its delta base is damaged", "run 'git fsck', or clone the repository again")                               \
     X(TOO_LARGE, "larger than the limit", "raise the limit to read it")                                                         \
     X(NO_ROOM, "too large for the memory limit, and cannot be read in parts", "raise the memory limit")                         \
-    X(BAD_OBJECT, "its content does not match its type", "run 'git fsck', or fetch it again")                                   \
+    X(BAD_OBJECT, "its content does not match its type", "run 'git fsck', or clone the repository again")                       \
     X(WRONG_TYPE, "its type differs from the type that its references expect",                                                  \
-      "run 'git fsck', or fetch it again")
+      "run 'git fsck', or clone the repository again")
 
 #define TS_GIT_ERROR_ENUM(suffix, reason, cure) TS_GIT_##suffix,
 enum ts_git_error { TS_GIT_ERRORS(TS_GIT_ERROR_ENUM) };

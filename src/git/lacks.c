@@ -32,7 +32,7 @@ static void add_promise(const struct ts_git_graph *graph, uint32_t number, struc
         flags->is_promised[number - graph->total] = true;
 }
 
-/* Marks the objects that this object refers to as promised. A tree that is stored as a difference also refers
+/* Marks as promised the objects that this object refers to. A tree that is stored as a difference also refers
  * to the entries of its base. */
 static void add_promises_of(const struct ts_git_graph *graph, uint32_t number, struct flags *flags) {
     for (uint32_t at = number; at != GIT__NONE && git__set_add(flags->seen, at);) {

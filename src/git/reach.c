@@ -509,8 +509,7 @@ static enum ts_git_error find_added(struct ts_git_graph *graph, const struct ts_
     bool *is_added = calloc(graph->absent.count + 1, sizeof *is_added);
     if (is_added == NULL)
         return no_memory(graph, ret_fault);
-    enum ts_git_error error =
-        git__find_added(graph, &selected->commits, is_added, &is_whole, ret_fault);
+    enum ts_git_error error = git__find_added(graph, &selected->commits, is_added, &is_whole, ret_fault);
     if (is_whole)
         *ret_added = is_added;
     else

@@ -101,7 +101,7 @@ static bool check(const struct ts_notify_sink *sink, struct ts_private_error *re
     if (sink->secret_file == NULL)
         return ts_private_refuse(ret_error, "[%s]: secret-file is missing; webhooks are signed", sink->name);
     if (sink->ca != NULL && access(sink->ca, R_OK) != 0)
-        return ts_private_refuse(ret_error, "[%s]: the file of ca cannot be read", sink->name);
+        return ts_private_refuse(ret_error, "[%s]: the file in 'ca' cannot be read", sink->name);
     return true;
 }
 

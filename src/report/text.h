@@ -27,7 +27,7 @@ enum text_style {
     TEXT_LOW,
 };
 
-/* Starts a style, or ends it with TEXT_PLAIN. Writes nothing without colour. */
+/* Starts a style, or ends it with TEXT_PLAIN. If colours are off, writes nothing. */
 void report__text_style(const struct report_job *job, enum text_style style);
 
 /* Writes a text of our own in a style. */

@@ -120,7 +120,7 @@ static enum ts_git_error look_before(struct comparison *c, const struct ts_git_s
     }
     if (error == TS_GIT_OK && scan__before_is_open(&c->before))
         error = look_at_base(c, rest, ret_fault);
-    *row = counted; /* the row counts only the change */
+    *row = counted;                       /* the row counts only the change */
     if (scan__before_is_open(&c->before)) /* otherwise the base has every finding, whatever it lacks */
         row->missing_by_design += stats.missing_by_design;
     ts_git_set_free(after);

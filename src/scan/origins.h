@@ -31,7 +31,7 @@ enum ts_git_error scan__origins(struct scan_origins *origins, struct ts_git_faul
 
 /* ---- steps of scan__origins, for continued.h ---- */
 
-/* Places the messages of commits and tags. */
+/* Adds the locations of the messages of commits and tags. */
 void scan__origins_messages(struct scan_origins *origins);
 
 /* Makes the path of a content: the path of its blob or, for a member of an archive, the path of the archive

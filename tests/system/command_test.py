@@ -30,7 +30,7 @@ def help_lists_every_verb_and_the_exit_statuses():
     result = run("help")
     equal(result.status, 0)
     holds({"route", "bench route", "help"} <= set(VERBS), VERBS)
-    for status, words in ((0, "success; also committed but pending"), (1, "findings"), (2, "usage or bad input"),
+    for status, words in ((0, "success, also of a transaction that is committed but pending"), (1, "findings"), (2, "usage or bad input"),
                           (3, "refused: "), (4, "incomplete"), (5, "outcome unknown"),
                           (6, "infrastructure failed")):
         holds(f"  {status}  {words}" in result.out, words)

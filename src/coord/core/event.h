@@ -29,9 +29,9 @@
     X(LEASE_LOST, "lease-lost")                                                                              \
     /* the shard is 0 */                                                                                     \
     X(RUN_CREATED, "run-created")                                                                            \
-    /* the shard is 0, count */                                                                              \
+    /* count; the shard is 0 */                                                                              \
     X(SHARDS_REGISTERED, "shards-registered")                                                                \
-    /* the shard is 0, run_status */                                                                         \
+    /* run_status; the shard is 0 */                                                                         \
     X(RUN_ENDED, "run-ended")
 
 #define TS_EVENT__MEMBER(suffix, name) TS_EVENT_##suffix,

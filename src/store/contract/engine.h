@@ -103,8 +103,8 @@ enum ts_store_result store__identify(struct ts_store *store, uint64_t deadline_n
                                      char ret_text[static STORE_IDENTITY_SIZE],
                                      struct ts_store_error *ret_error);
 
-/* Call engine->past_read and engine->past_write. Without past_read, the past is all zeros. past_write may
- * only be called if past_read has set is_kept. */
+/* These functions call engine->past_read and engine->past_write. Without past_read, the past is all zeros.
+ * past_write may only be called if past_read has set is_kept. */
 enum ts_store_result store__past_read(struct ts_store *store, struct store__past *ret_past,
                                       struct ts_store_error *ret_error);
 enum ts_store_result store__past_write(struct ts_store *store, const struct store__past *past, bool sync,

@@ -580,9 +580,10 @@ struct pollfd local__batch_wait_for(struct store__local_store *store, struct ts_
     bool of_gid = mine->stage == STAGE_GID;
     if (!store__claim_wait_fd(of_gid ? local->gids : local->keys, of_gid ? &mine->gid : &mine->keys,
                               &ready.fd)) {
-        (void)store__error(&call->error, TS_STORE_BUSY, SIZE_MAX,
-                           "%s: no file descriptor is left to wait for a lock; raise 'ulimit -n'",
-                           local->name);
+        (void)store__error(
+            &call->error, TS_STORE_BUSY, SIZE_MAX,
+            "%s: waiting for a lock needs a file descriptor, but none is left; raise 'ulimit -n'",
+            local->name);
         end(local, mine);
     }
     return ready;

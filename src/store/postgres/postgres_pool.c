@@ -35,7 +35,7 @@ bool postgres__pool_take(struct postgres_job *job) {
     if (job->wake_fd < 0) {
         (void)store__error(
             &job->error, TS_STORE_BUSY, SIZE_MAX,
-            "%s: all connections are in use, and no file descriptor is left to wait; raise 'ulimit -n'",
+            "%s: all connections are in use, and waiting for one needs a file descriptor, but none is left; raise 'ulimit -n'",
             store->base.name);
         return false;
     }

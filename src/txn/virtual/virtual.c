@@ -161,7 +161,7 @@ struct attempt {
     struct txn__places participants;
     struct txn__run run;
     struct txn__member *members;
-    struct part *own; /* one for each part */
+    struct part *own; /* indexed like members */
     struct ts_txn_cause cause;
     struct ts_call **waiting;
 };

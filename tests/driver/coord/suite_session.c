@@ -198,9 +198,10 @@ static void a_session_claims_from_all_active_runs_the_oldest_first(void **state)
     struct ts_coord_session *session = new_session_with("a", red);
     EXPECT(claim, ts_coord_session_claim_any(session, &suite.view, &suite.detail), TS_CLAIM_NONE_AVAILABLE);
     assert_int_equal(suite.detail.other_pins, 0);
-    /* The run with the lowest id is the youngest; the second run has another pin. */
-    const struct ts_run_id expected[] = {make_other_run(3, red), make_other_run(2, (struct ts_pin){{0}}),
-                                         suite.run};
+    /* The run with the lowest id is the youngest; the third run has another pin. */
+    const struct ts_run_id oldest = make_other_run(3, red);
+    const struct ts_run_id second = make_other_run(2, (struct ts_pin){{0}});
+    const struct ts_run_id expected[] = {oldest, second, suite.run};
     (void)make_other_run(4, blue);
     suite_make_run();
     uint64_t numbers[3];

@@ -16,7 +16,7 @@
 enum { SEEDS_FOR_PLANTS = 200 };
 
 static bool test_shapes(uint64_t seeds) {
-    /* Many worlds are short, and one is long. */
+    /* A shape runs seeds / part worlds: the longer a world is, the fewer. */
     static const struct {
         uint32_t stores, workers, shards;
         uint64_t steps, part;

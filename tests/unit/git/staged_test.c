@@ -4,7 +4,7 @@
 #include "repo_maker.h"
 #include "split.h"
 
-/* Compares the staged entries with the output of git ls-files. Of a sparse index, both list folders. */
+/* Compares the staged entries with the output of git ls-files. If the index is sparse, both outputs have folders. */
 static void check_staged_with(const char *folder, const char *options) {
     struct ts_git_repo *repo = open_repo(folder);
     struct ts_git_staged staged;
