@@ -69,13 +69,13 @@ struct repeat {
 struct tracing {
     struct ts_git_graph *graph;
     const struct ts_git_set *blobs; /* the blobs to attribute */
-    /* Indexed by number of a missing object: set for those that a commit adds at some path. NULL: missing objects
-     * are ignored. */
+    /* Indexed by number of a missing object, from 0: a commit adds the object at some path. NULL: missing
+     * objects are ignored. */
     bool *is_added;
     bool without_parents;
     bool with_repeats;
     bool is_head;             /* the head of the selection is being traced */
-    struct ts_git_set *leads; /* blobs of the set, trees that lead to them, objects replaced by either */
+    struct ts_git_set *leads; /* blobs of the set, trees that lead to them, and objects that these replace */
     struct digest *digests;   /* indexed by the values of `dense` */
     uint32_t *dense;          /* indexed by tree: index of its digest in `digests`; GIT__NONE: no digest */
     struct leadings all;      /* leadings of all digests */
@@ -257,7 +257,7 @@ static int compare_items(const void *a, const void *b) {
     return compare_leading(a, b);
 }
 
-/* Keeps the changes that lead to blobs, sorted. */
+/* Copies the changes that lead to blobs to *ret_kept, and sorts them. Returns false when memory runs out. */
 static bool keep_leading(const struct tracing *t, const uint32_t *children, const uint32_t *names,
                          uint32_t count, struct leadings *ret_kept) {
     const struct ts_git_graph *graph = t->graph;
@@ -280,8 +280,8 @@ static bool keep_leading(const struct tracing *t, const uint32_t *children, cons
     return true;
 }
 
-/* Makes the digest of a tree: that of its base, without the removed entries and with the added entries. All
- * lists are sorted. Returns false when memory runs out. */
+/* Makes the digest of a tree from the digest of its base: drops the removed entries and inserts the added
+ * entries. All lists are sorted. Returns false when memory runs out. */
 static bool merge(struct tracing *t, const struct digest *base, struct digest *ret_digest) {
     const struct leading *added = t->added.items;
     const struct leading *added_end = added + t->added.count;
@@ -401,8 +401,8 @@ static bool grow_slots(struct tracing *t) {
     return true;
 }
 
-/* Returns whether the memory limit allows another path of this length. (The current path has a separate
- * buffer of twice the size.) */
+/* Returns whether the memory limit allows another path of this length. The factor 3 is for the path itself,
+ * and for the buffer of the current path, which may be twice as large. */
 static bool has_room(const struct tracing *t, size_t path_len) {
     return t->found_bytes + 3 * (uint64_t)path_len + OCCURRENCE_BYTES <= t->found_bytes_max;
 }
@@ -424,7 +424,7 @@ static void repeat(struct tracing *t, uint32_t blob) {
     t->repeats[t->repeat_count++] = (struct repeat){.blob = blob, .commit = t->commit};
 }
 
-/* Records that the current path has this blob in the current commit, and in none of its parents. */
+/* Records that the current commit has this blob at the current path, and that none of its parents does. */
 static void bring(struct tracing *t, uint32_t blob, uint32_t mode) {
     uint64_t hash = ts_xxh64_of_bytes(ts_bytes_of(t->path, t->path_len)) ^ blob;
     hash = git__seeded_hash(t->graph->repo, hash ^ (t->is_head ? UINT64_C(1) << 63 : 0));
@@ -630,8 +630,8 @@ static struct sorted_commit *sort_commits(const struct ts_git_graph *graph, cons
     return sorted;
 }
 
-/* Reads the fields of a commit for reports. If a commit of the graph cannot be read by its id, that is a
- * fault, and the findings of this commit are reported without an author. */
+/* Reads the fields of a commit for reports. If the commit cannot be read, reports a fault; then *ret_info has
+ * id and time, but no author. */
 static enum ts_git_error describe(struct ts_git_graph *graph, uint32_t number,
                                   struct ts_git_commit_info *ret_info, struct ts_git_fault *ret_fault) {
     struct ts_git_oid oid = ts_git_oid_of(graph->repo->hash, git__number_id(graph->repo, number));

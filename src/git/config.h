@@ -1,7 +1,7 @@
 /*
  * Reads only the parts of a repository's configuration that are needed to read it safely: its format, and
- * whether parts of it are elsewhere by design. Includes, hooks, filters, aliases and everything else are
- * ignored.
+ * whether it is a partial clone, which may lack objects. Includes, hooks, filters, aliases and everything
+ * else are ignored.
  */
 #ifndef TS_GIT_CONFIG_H
 #define TS_GIT_CONFIG_H

@@ -196,7 +196,7 @@ static bool read_month(struct words *w, struct ts_bytes word) {
     return true;
 }
 
-/* Reads a name of an hour, such as noon. If it is earlier than that hour today, the word means yesterday. */
+/* Reads a name of an hour, such as noon. If that hour is still to come today, the name means yesterday. */
 static bool read_hour(struct words *w, struct ts_bytes word) {
     static const struct {
         const char *name;

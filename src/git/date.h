@@ -1,8 +1,8 @@
 /*
- * Dates in revisions (REF@{DATE}) and of --since, with git's meaning of them:
+ * Dates in revisions (REF@{DATE}) and in --since, with the meaning that git gives them:
  *
  *   now, yesterday                         yesterday is 24 hours ago
- *   5.minutes.ago, 1 month 2 weeks ago     seconds, minutes, hours, days, weeks, months, years, or one of them; "ago" may be missing
+ *   5.minutes.ago, 1 month 2 weeks ago     seconds, minutes, hours, days, weeks, months, years; the final s and "ago" may be missing
  *   last week, last friday, two days ago   a weekday needs a number or "last"
  *   midnight, noon, tea                    the last one: at 10:00, noon means yesterday's noon. midnight means the last midnight
  *   March 3, 3 Mar 2024                    at the present time of day; without a year, in this month or the 11 months before

@@ -34,7 +34,8 @@ bool git__delta_head_parse(struct ts_bytes delta, struct git__delta_head *ret_he
     return true;
 }
 
-/* One instruction: a copy of (from, len) or, if is_insert, len bytes at instructions.data + from. */
+/* One instruction: copies len bytes at `from` in the base or, if is_insert, inserts the len bytes that follow
+ * the instruction. */
 struct instruction {
     bool is_insert;
     size_t from;

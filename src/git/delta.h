@@ -58,8 +58,8 @@ struct git__delta_stream {
 void git__delta_stream_init(struct git__delta_stream *stream, struct ts_bytes base,
                             const struct git__delta_head *head);
 
-/* Reads the next len bytes of the result, which must have that many left. Returns false if the delta is not
- * valid. */
+/* Reads the next len bytes of the result. The result must have at least len bytes left. Returns false if the
+ * delta is not valid. */
 bool git__delta_stream_read(struct git__delta_stream *stream, uint8_t *ret_bytes, size_t len);
 
 /* Returns true if the instructions made exactly the whole result. */

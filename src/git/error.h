@@ -1,6 +1,6 @@
 /*
  * Errors of a repository. One table for the whole layer: opening, reading and visiting find the same kinds of
- * damage. All of these are about input or the machine; our own mistakes are assertions.
+ * damage. All errors come from the input or the machine. Mistakes of the program itself are assertions.
  */
 #ifndef TS_GIT_ERROR_H
 #define TS_GIT_ERROR_H

@@ -19,7 +19,7 @@ __extension__ typedef unsigned __int128 u128;
 
 /* Kinds of stored bytes. The kind of a whole entry is its type, which is below 16. */
 enum { KIND_LOOSE = 16, KIND_DELTA = 17 };
-/* Hashed before the stored bytes. */
+/* The fields that are hashed before the stored bytes. */
 struct head {
     uint64_t kind;
     uint64_t size;
@@ -31,7 +31,7 @@ struct ts_git_evidence {
     uint8_t key[TS_GIT_EVIDENCE_KEY_LEN];
     uint64_t words[BLOCK_WORDS];
     uint64_t sip_key[2];
-    _Atomic uint64_t *found; /* indexed by number; 0: unknown */
+    _Atomic uint64_t *found; /* evidence, indexed by object number; 0: unknown */
     uint32_t **node_of;      /* indexed by pack, then by position in its index: the node in the outline */
     uint8_t (*pack_ids)[TS_GIT_PACK_ID_LEN];
     const uint8_t **sorted; /* pointers to pack_ids, sorted for searching */
@@ -299,7 +299,7 @@ uint64_t ts_git_evidence_of(struct ts_git_evidence *evidence, const struct ts_gi
     *ret_pack = spot.pack == GIT__NONE ? TS_GIT_NO_PACK : spot.pack;
     if (object->is_other_copy || evidence->total != evidence->repo->numbers.total)
         return 0;
-    /* Uses the bytes that were read, because the file may have changed since. */
+    /* For a loose object, hashes the bytes that the visit read, because the file may have changed since. */
     return spot.pack == GIT__NONE ? hash_loose(evidence, object->loose_file)
                                   : find_in_pack(evidence, object->number, spot);
 }

@@ -1,6 +1,6 @@
 /*
- * Evidence of the stored bytes of an object, so that a later visit can check whether they are the same
- * without inflating them.
+ * Evidence of the stored bytes of an object, so that a later visit can check, without inflating them, whether
+ * the bytes are unchanged.
  *
  * Ids are not verified when objects are read, so in a forged repository the same id may have another content.
  * Evidence is a hash of 64 bits, with a secret key, over the stored bytes: kind, size and compressed bytes of
@@ -8,7 +8,7 @@
  * content. An object that was repacked in another way has other evidence and the same content.
  *
  * If a pack and its index are the same unchanged files as before, nothing is read at all: the id of a pack
- * covers device, inode, size and times of both.
+ * covers device, inode, size and times of the two files.
  *
  * The hash is NH (the universal hash of UMAC and VMAC) over blocks of a KiB, then SipHash-2-4 over the
  * results. Someone without the key can make two entries with equal evidence only by chance (2^-64). The hash
@@ -50,7 +50,7 @@ uint64_t ts_git_evidence_of(struct ts_git_evidence *evidence, const struct ts_gi
 enum ts_git_sameness {
     TS_GIT_OTHER,     /* missing, or made from other bytes */
     TS_GIT_SAME_PACK, /* in the same pack as before: nothing was read */
-    TS_GIT_SAME_BYTES /* the same evidence, but in another pack or file */
+    TS_GIT_SAME_BYTES /* in another pack or file, but with the same evidence */
 };
 
 /* Compares the present evidence of the object with the evidence `then`. `pack` is the number of the object's

@@ -29,7 +29,7 @@ bool git__file_identify(const char *path, struct git__file_identity *ret_identit
     return true;
 }
 
-/* Larger files are mapped. */
+/* git__map_open_once copies files up to this size, and maps larger files. */
 #define COPIED_MAX ((size_t)1 << 15)
 
 /* Opens a regular file. O_NONBLOCK, because opening a pipe would wait for the other end of the pipe. */

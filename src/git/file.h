@@ -28,14 +28,15 @@ bool git__file_identify(const char *path, struct git__file_identity *ret_identit
 struct git__map {
     struct ts_bytes bytes; /* read-only; empty for an empty file */
     struct git__file_identity identity;
-    bool is_copied; /* the bytes are in memory of their own, and not mapped */
+    bool is_copied; /* the bytes are a copy from malloc, not a mapping */
 };
 
 /* Returns MISSING if there is no such file; the fault names the path. */
 enum ts_git_error git__map_open(const char *path, struct git__map *ret_map, struct ts_git_fault *ret_fault);
 
-/* Like git__map_open, but copies a small file: mapping a page and unmapping it takes longer than reading it, most of all while other
- * threads run. For files that are read once, such as loose objects; git__map_forget must not be called. */
+/* Like git__map_open, but copies a small file, because mapping and unmapping a page takes longer than reading
+ * it, above all while other threads run. It is for files that are read once, such as loose objects. The
+ * caller must not call git__map_forget for the result. */
 enum ts_git_error git__map_open_once(const char *path, struct git__map *ret_map,
                                      struct ts_git_fault *ret_fault);
 void git__map_release(struct git__map *map);

@@ -43,7 +43,7 @@ static void add_status(struct ts_blake3 *hasher, const char *folder, const char 
     add_number(hasher, (uint64_t)status.st_ctim.tv_nsec);
 }
 
-/* Hashes a folder, and every file in it. */
+/* Hashes the status of a folder and of every file in it. */
 static enum ts_git_error add_folder(struct ts_blake3 *hasher, const char *folder, const char *name,
                                     struct ts_git_fault *ret_fault) {
     char path[4096];

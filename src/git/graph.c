@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TREE_PARTS 8 /* trees with entries in memory may take 1/TREE_PARTS of the memory, in addition */
+#define TREE_PARTS 8 /* held trees may take 1/TREE_PARTS of the memory limit, in addition to that limit */
 
 bool git__list_add(struct git__list *list, uint32_t item) {
     if (!TS_GROW(list->items, list->capacity, list->count + 1))
@@ -47,8 +47,8 @@ static bool absent_grow(struct ts_git_graph *graph) {
     return true;
 }
 
-/* Returns whether there is room for another missing object. The list may take a third of the graph's limit,
- * because each missing object needs one element of the list and at least two of `slots`. */
+/* Returns whether there is room for another missing object. Missing objects may take a third of the graph's
+ * limit. Each needs one element of the list, and up to four elements of `slots`. */
 static bool absent_has_room(const struct ts_git_graph *graph) {
     uint64_t max = graph->options.table_bytes_max;
     return max == 0 || (uint64_t)graph->absent.count * (sizeof *graph->absent.oids + 16) < max / 3;
@@ -277,9 +277,9 @@ static enum outcome read_object(struct ts_git_graph *graph, struct reader_worker
     ts_unreachable("every type of object is read");
 }
 
-/* Returns whether the lists, with rows for all objects, are within the limit. Only the contents of the lists
- * count, not their capacity: contents depend on the repository alone, so the result does not depend on the
- * number of threads. */
+/* Adds `added` to the size of the lists. Returns whether the lists, with rows for all objects, are within the
+ * limit. Only the contents of the lists count, not their capacity: contents depend on the repository alone,
+ * so the result does not depend on the number of threads. */
 static bool keeps_limit(struct ts_git_graph *graph, size_t added) {
     uint64_t grown = (uint64_t)added * 2 * sizeof(uint32_t);
     uint64_t bytes = atomic_fetch_add_explicit(&graph->list_bytes, grown, memory_order_relaxed) + grown +
@@ -287,8 +287,8 @@ static bool keeps_limit(struct ts_git_graph *graph, size_t added) {
     return graph->options.table_bytes_max == 0 || bytes <= graph->options.table_bytes_max;
 }
 
-/* Returns whether the first window of a commit or tag contains all lines before the message, which have its
- * references. A tree has no such lines. */
+/* Returns whether the first window of a commit or tag contains all lines before the message. These lines
+ * contain all references of the object. A tree has no such lines. */
 static bool has_head(const struct ts_git_object *object) {
     return object->type != TS_GIT_TREE &&
            memmem(object->content.data, object->content.len, "\n\n", 2) != NULL;

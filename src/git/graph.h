@@ -74,7 +74,7 @@ struct ts_git_graph {
     unsigned list_count;
     atomic_uint_fast64_t list_bytes; /* total size of the lists, during reading */
     struct git__list *tree_lists;    /* the trees that each thread read, until they are sorted */
-    uint32_t *trees;                 /* bases before their deltas; see git__graph_order */
+    uint32_t *trees;                 /* all trees, bases before their deltas; see git__graph_order */
     uint32_t tree_count;
     pthread_t ordering; /* the thread that sorts trees and ranks names, while is_ordering */
     bool is_ordering;
@@ -84,7 +84,7 @@ struct ts_git_graph {
     struct git__names names;
     atomic_uint_fast64_t tree_bytes; /* memory of trees whose entries are held, during reading */
     uint64_t tree_bytes_max;
-    atomic_uchar *expected; /* types (TS_GIT_TYPE_BIT) that references expect of an object, during reading */
+    atomic_uchar *expected; /* indexed by object: bits of the types that references expect, during reading */
     struct git__replaced *replaced; /* sorted by number */
     size_t replaced_count;
     size_t replaced_capacity;
@@ -157,7 +157,8 @@ bool git__graph_order_times(struct ts_git_graph *graph);
 /* Returns the commit time by the committer's clock, before git__graph_order_times moved it. */
 int64_t git__committed_s(const struct ts_git_graph *graph, uint32_t number);
 
-/* What a selection names: its commits; the tags, trees and blobs that it names directly; and its base. */
+/* The objects that a selection names: its commits; the tags, trees and blobs that it names directly; and its
+ * base. */
 struct git__selected {
     struct git__list commits;
     struct git__list others;  /* tags, trees and blobs */
@@ -179,8 +180,8 @@ enum ts_git_error git__find_added(struct ts_git_graph *graph, const struct git__
 /* Returns the number of an object, also of a missing object; GIT__NONE when memory runs out. */
 uint32_t git__graph_number(struct ts_git_graph *graph, const struct ts_git_oid *oid);
 
-/* Makes sure that trees are sorted and names have ranks, which only attribution needs. A separate thread does
- * this while contents are scanned. Returns false when memory runs out. */
+/* Makes sure that trees are sorted and that names have ranks. Only attribution needs this, so a separate
+ * thread does it while contents are scanned. Returns false when memory runs out. */
 bool git__graph_order(struct ts_git_graph *graph);
 
 /* Returns the number of a name with a mode; GIT__NONE when memory runs out. */

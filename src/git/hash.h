@@ -1,6 +1,6 @@
 /*
- * The id of an object: the hash of "TYPE SIZE", a zero and the content. SHA-1 is used here to find damage. It
- * does not detect deliberate collisions, as git does when it receives objects.
+ * The id of an object: the hash of "TYPE SIZE", a zero and the content. SHA-1 is used here to find damage.
+ * Unlike git when it receives objects, this code does not detect deliberate collisions.
  */
 #ifndef TS_GIT_HASH_H
 #define TS_GIT_HASH_H

@@ -15,7 +15,7 @@
 /* libdeflate keeps the tables of the fixed code until it meets a block with a code of its own. Many short
  * streams use the fixed code, and building its tables takes longer than inflating such a stream. */
 struct git__inflater {
-    struct libdeflate_decompressor *own;   /* for streams that begin with any other block */
+    struct libdeflate_decompressor *own;   /* for streams that do not begin with a block in the fixed code */
     struct libdeflate_decompressor *fixed; /* for streams that begin with a block in the fixed code */
 };
 

@@ -8,7 +8,7 @@
 struct lack {
     struct ts_git_oid oid;
     bool is_history; /* a commit, a tag, or the target of a ref */
-    bool is_added;   /* it counts */
+    bool is_added;   /* counted even if it is promised */
     bool has_moved;
     bool is_promised;
 };
@@ -17,7 +17,7 @@ struct lack {
 struct flags {
     bool *is_history;
     bool *is_promised;
-    const bool *is_added;    /* NULL: all are */
+    const bool *is_added;    /* NULL: all are added */
     struct ts_git_set *seen; /* objects whose references are already marked */
 };
 
@@ -111,10 +111,10 @@ static bool find_lacks(struct ts_git_graph *graph, const struct git__list *missi
     return find_moved(graph, lacks, missing->count);
 }
 
-/* ---- whether anything counts as promised ---- */
+/* ---- when nothing counts as promised ---- */
 
-/* Returns a pack without its index, or an index without its pack, if it was incomplete when the repository
- * was opened and is still incomplete; NULL: none. */
+/* Returns the path of a pack without its index, or of an index without its pack. Returns NULL if there was
+ * none when the repository was opened, or if there is none now. */
 static const char *half_pack(const struct ts_git_repo *repo) {
     const struct ts_git_repo *last = repo->again != NULL ? repo->again : repo;
     return repo->half_pack != NULL ? last->half_pack : NULL;

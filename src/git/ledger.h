@@ -3,7 +3,8 @@
  *
  * A thread that needs memory first takes that amount from the ledger. If too little is left, the thread frees
  * memory that it does not need, and then waits until other threads return memory. If all active threads wait,
- * one thread continues nevertheless: the limit is low enough that the total stays within the caller's limit.
+ * one thread continues nevertheless: the limit of the ledger is so low that the total stays within the
+ * caller's limit.
  */
 #ifndef TS_GIT_LEDGER_H
 #define TS_GIT_LEDGER_H

@@ -16,7 +16,7 @@ struct git__loose_head {
 
 #define GIT__LOOSE_HEAD_MAX 32
 
-/* Inflates the first bytes of a loose object's file. */
+/* Inflates the first bytes of a loose object's file, and parses the head. */
 enum ts_git_error git__loose_head(struct ts_bytes file, struct git__loose_head *ret_head);
 
 /* Inflates the whole content; ret_bytes has room for head->size bytes. As in git, a file with further bytes

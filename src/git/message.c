@@ -101,8 +101,8 @@ static enum ts_git_error add(struct search *search, const struct ts_git_oid *oid
     return push(search, oid, time_s) ? TS_GIT_OK : git__fault(TS_GIT_NO_MEMORY, NULL, search->fault);
 }
 
-/* Adds the commit that a ref leads to. Ignores refs that lead to other objects; a blob may be TOO_LARGE to be
- * read. */
+/* Adds the commit that a ref leads to. Ignores refs that lead to other objects, even if such an object is
+ * TOO_LARGE to be read. */
 static enum ts_git_error add_ref(struct search *search, const struct ts_git_ref *ref) {
     struct ts_git_oid oid;
     enum ts_git_error error = ts_git_object_peel(search->repo, &ref->oid, &oid, search->fault);
@@ -128,7 +128,8 @@ static enum ts_git_error add_refs(struct search *search) {
     return error;
 }
 
-/* Sets whether the message of a commit matches, and adds the parents of the commit. */
+/* Sets *ret_matches to true if the message of the commit matches. Adds the parents of the commit to the
+ * heap. */
 static enum ts_git_error ask(struct search *search, const struct ts_git_oid *oid, bool *ret_matches) {
     struct ts_git_content content;
     struct ts_git_commit commit;

@@ -11,9 +11,9 @@
 #include "git/repo.h"
 
 /* Finds the youngest commit, by committers' dates, with a message that matches. Searches the commits that
- * `from` reaches; NULL: those that HEAD or a ref reaches. Commits of the same second are in git's order.
- * BAD_PATTERN and NO_MATCH leave the fault to the caller. A commit that cannot be read is an error, because
- * it may be the wanted commit. */
+ * `from` reaches or, if `from` is NULL, the commits that HEAD or a ref reaches. Commits of the same second
+ * are in git's order. For BAD_PATTERN and NO_MATCH, the caller fills in the fault. A commit that cannot be
+ * read is an error, because it may be the wanted commit. */
 enum ts_git_error git__message_find(struct ts_git_repo *repo, const char *text, const struct ts_git_oid *from,
                                     struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault);
 

@@ -15,7 +15,7 @@ void git__names_init(struct git__names *names) {
     *names = (struct git__names){.count = 0};
     pthread_mutex_init(&names->lock, NULL);
     if (!ts_entropy_fill(names->seed, sizeof names->seed))
-        memset(names->seed, 0, sizeof names->seed); /* without it, hostile names only cost time */
+        memset(names->seed, 0, sizeof names->seed); /* without a random seed, hostile names only cost time */
 }
 
 void git__names_release(struct git__names *names) {

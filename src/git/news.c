@@ -22,7 +22,7 @@
 #define PARENTS_MAX     64
 #define ITEMS_MAX       ((size_t)1000000)
 /* If there are more than COMMITS_LEAST + (commits of the past) / COMMITS_SHARE new commits, reading the whole
- * history is as fast. */
+ * history is as fast as continuing the past. */
 #define COMMITS_LEAST   256u
 #define COMMITS_SHARE   64u
 
@@ -220,8 +220,8 @@ static void visit_fresh(struct news *n, const struct ts_git_graph_options *optio
 
 /* ---- 2: commits and tags ---- */
 
-/* Records that refs reach the object. Returns true if no ref had reached it before. If the type of the
- * object, now or in the past, is not the expected type, the object is damaged. */
+/* Records that refs reach the object. Returns true if no ref had reached it before. If refs reached the
+ * object before with another type, the object is damaged, and the past cannot be continued. */
 static bool reach(struct news *n, uint32_t number, enum ts_git_type type) {
     struct git__edges *edges = &n->past.graph->edges[number];
     if (git__set_has(n->past.reached, number)) {
@@ -378,7 +378,8 @@ static struct ts_bytes tree_of(struct news *n, uint32_t number) {
     return n->is_over ? (struct ts_bytes){NULL, 0} : tree_slot(&n->trees, number)->content;
 }
 
-/* Returns the tree of a commit. The number of the tree of a past commit is read when it is first needed. */
+/* Returns the number of a commit's tree, or GIT__NONE on failure. A past has no numbers of trees, so the
+ * first call for a past commit reads the commit. */
 static uint32_t root_of(struct news *n, uint32_t commit) {
     uint32_t *edges = n->past.graph->lists[0].items + n->past.graph->edges[commit].start;
     struct ts_git_content content;
@@ -410,7 +411,7 @@ static void add_item(struct news *n, const struct ts_git_oid *blob) {
         .kind = n->kind, .blob = *blob, .commit = id_of(n, n->commit), .path = path, .path_len = n->path_len};
 }
 
-/* A parent's tree, walked in parallel, because both trees are sorted. */
+/* A parent's tree, walked in parallel with the commit's tree. Both trees are sorted. */
 struct beside {
     struct ts_bytes rest;
 };

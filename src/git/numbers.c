@@ -139,8 +139,8 @@ static uint32_t slot_of(const struct git__numbers *numbers, uint64_t hash) {
     return (uint32_t)(hash >> 32) & numbers->mask;
 }
 
-/* Returns the bits of a slot above the number. These are the highest bits of the product: they are the best
- * mixed bits, and the slot's index rarely uses them. */
+/* Returns the bits of the hash that a slot holds above the number. These bits are well mixed, and the slot's
+ * index rarely uses them. */
 static uint32_t tag_of(const struct git__numbers *numbers, uint64_t hash) {
     return (uint32_t)(hash >> 32 ^ hash >> 11) >> numbers->number_bits << numbers->number_bits;
 }

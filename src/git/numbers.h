@@ -4,8 +4,8 @@
  * the number of threads. An object with several copies has several numbers; the lowest is *the* number.
  *
  * Finding the number of an id is a probe of an open hash table of numbers; the ids themselves stay in the
- * mapped indexes. The bits of a slot that numbers do not need hold bits of the hash. So few wrong ids are
- * compared, which matters because each comparison waits for memory.
+ * mapped indexes. The bits of a slot that numbers do not need hold bits of the hash. Therefore few wrong ids
+ * are compared, which matters because each comparison waits for memory.
  */
 #ifndef TS_GIT_NUMBERS_H
 #define TS_GIT_NUMBERS_H

@@ -92,7 +92,7 @@ static enum ts_git_error inflate_entry(const struct reading *reading, const stru
     return TS_GIT_OK;
 }
 
-/* Applies the delta of `entry` to *content, which has the base, and replaces it by the result. */
+/* Applies the delta of `entry` to the base in *content, and replaces the base by the result. */
 static enum ts_git_error apply_entry(const struct reading *reading, const struct git__entry *entry,
                                      struct ts_git_content *content) {
     struct ts_git_content delta;
@@ -400,7 +400,7 @@ enum ts_git_error git__object_read(struct ts_git_repo *repo, const struct ts_git
     struct reading reading = {
         .repo = repo, .max = max < SIZE_MAX ? max : SIZE_MAX - 1, .not_at = not_at, .work = work};
     enum ts_git_error error = read_any(&reading, oid, GIT__NONE, ret_content);
-    /* Here a copy is damaged, so the object has not moved. */
+    /* If the caller excludes a damaged copy, the object exists, and has not moved. */
     if (error != TS_GIT_MISSING || not_at != NULL)
         return error;
     return git__object_read_again(repo, oid, max, work, ret_content);
@@ -479,7 +479,7 @@ size_t git__find_prefix(struct ts_git_repo *repo, const char *digits, struct ts_
     size_t found = 0;
     if (git__numbers_fill(repo, NULL, NULL) != TS_GIT_OK)
         return 0;
-    /* An id has several numbers: only the lowest counts. */
+    /* An id may have several numbers. Only the lowest number counts. */
     for (uint32_t number = 0; number < repo->numbers.total; number++) {
         struct ts_git_oid oid = ts_git_oid_of(repo->hash, git__number_id(repo, number));
         if (git__number_is_copy(repo, number) || !begins_with(&oid, repo->hash, digits))

@@ -15,9 +15,9 @@ struct drawing {
     uint32_t *node_of; /* indexed by position in the pack's index */
 };
 
-/* Sorts nodes by offset. Returns the sorted nodes, which are in `nodes` or in `spare`, a list of the same
- * size; NULL when memory runs out. Radix sort, 16 bits at a time, with as many passes as the largest offset
- * needs. */
+/* Sorts nodes by offset. This is a radix sort of 16 bits at a time, with as many passes as the largest offset
+ * needs. `spare` is a list of the same size. Returns the sorted nodes, which are in `nodes` or in `spare`;
+ * NULL when memory runs out. */
 static struct git__node *sort_nodes(struct git__node *nodes, struct git__node *spare, uint32_t count,
                                     uint64_t largest) {
     static const unsigned bits = 16;
@@ -86,7 +86,7 @@ static bool make_nodes(struct drawing *d) {
  * usually nearby. Searches back in doubling steps, then by bisection. */
 static uint32_t node_before(const struct git__outline *outline, uint32_t node, uint64_t offset) {
     const struct git__node *nodes = outline->nodes;
-    uint32_t high = node; /* the offset of this node is greater */
+    uint32_t high = node; /* the offset of this node is above `offset` */
     uint32_t low = node;
     for (uint32_t step = 1; low > 0 && nodes[low].offset > offset; step *= 2) {
         high = low;

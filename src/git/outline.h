@@ -1,7 +1,7 @@
 /*
  * The outline of a pack: the delta base of each entry, from the headers alone. It is made when a visit first
  * needs it, and kept with the pack, because a scan visits a repository several times. Nodes are in the order
- * of offsets, so each ends where the next begins.
+ * of offsets, so each entry ends where the next entry begins.
  *
  * Objects that cannot be built (invalid header, missing base, cycle of bases) have an error here. The error
  * becomes a fault only if a visit wants the object.

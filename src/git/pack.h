@@ -43,12 +43,13 @@ struct git__entry {
     uint64_t size;         /* inflated size; for a delta, the size of the delta itself */
     uint64_t base_offset;  /* offset deltas: offset of the base, lower than that of the entry */
     const uint8_t *base_id;
-    struct ts_bytes data; /* the stream; may end before these bytes do */
+    struct ts_bytes data; /* begins with the zlib stream; bytes after the stream may follow */
 };
 
 /*
  * Opens index and pack. A pack with a wrong header or trailer is opened nevertheless, with *ret_is_damaged
- * set, so that its valid entries can be read. Fails only if there is no index.
+ * set, so that its valid entries can be read. Fails if one of the two files cannot be opened, or if the index
+ * is not valid.
  */
 enum ts_git_error git__pack_open(enum ts_git_hash hash, const char *index_path, struct git__pack *ret_pack,
                                  bool *ret_is_damaged, struct ts_git_fault *ret_fault);
@@ -60,8 +61,8 @@ char *git__with_suffix(const char *path, const char *suffix);
 /* Returns the name of the pack's file without folders, for messages. */
 const char *git__pack_name(const struct git__pack *pack);
 
-/* Takes a number from the front of *rest, in the form of the distance of an offset delta. Returns false if the number
- * is too long or not complete. */
+/* Removes a number from the front of *rest. The number has the form of the distance in an offset delta.
+ * Returns false if the number is too long or not complete. */
 bool git__distance_parse(struct ts_bytes *rest, uint64_t *ret_distance);
 
 /* Parses the entry at extent.from, whose bytes end before extent.to. BAD_ENTRY if it is not valid. */

@@ -40,8 +40,8 @@ static inline const uint8_t *git__pack_index_id(const struct git__pack_index *in
     return index->ids + (size_t)position * index->id_step;
 }
 
-/* Returns the offset of the object at `position`, which is below count. Returns false if the offset should be
- * in the table of large offsets, but is not. */
+/* Sets *ret_offset to the offset of the object at `position`, which must be below count. Returns false if the
+ * offset should be in the table of large offsets, but is not. */
 bool git__pack_index_offset(const struct git__pack_index *index, uint32_t position, uint64_t *ret_offset);
 
 bool git__pack_index_find(const struct git__pack_index *index, const uint8_t *id, uint32_t *ret_position);
@@ -50,7 +50,7 @@ bool git__pack_index_find(const struct git__pack_index *index, const uint8_t *id
  * objects. */
 bool git__pack_index_fanout_fits(const struct git__pack_index *index);
 
-/* Returns true if the fan-out never decreases and ends with count. The multi-pack index uses it, too. */
+/* Returns true if the fan-out never decreases and ends with count. A multi-pack index also has a fan-out. */
 bool git__fanout_is_valid(const uint8_t *fanout);
 
 /* Finds the position of an id in a sorted list, with the help of the fan-out. Returns false if the list does

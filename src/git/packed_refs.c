@@ -15,7 +15,7 @@ static int compare_refs(const void *a, const void *b) {
     return order != 0 ? order : (x->name.data > y->name.data) - (x->name.data < y->name.data);
 }
 
-/* The state of parsing, with the first invalid line. */
+/* The state of parsing. is_bad says whether the current line is invalid. */
 struct lines {
     struct git__packed_refs *packed;
     enum ts_git_hash hash;
@@ -64,8 +64,8 @@ static void take_peeled(struct lines *lines, struct ts_bytes line) {
     lines->has_ref = false;
 }
 
-/* Parses all lines. A truncated file ends inside a line. Git refuses the whole file. Here the complete lines
- * are read. */
+/* Parses all lines. If a file is truncated inside a line, git refuses the whole file, but this function reads
+ * the complete lines. */
 static bool read_lines(enum ts_git_hash hash, const struct ts_git_fault_sink *faults,
                        struct git__packed_refs *packed) {
     struct lines lines = {.packed = packed, .hash = hash};

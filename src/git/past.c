@@ -2,9 +2,9 @@
  * A past as bytes. A *number* has seven bits in each byte, the lowest first.
  *
  *   32 bytes                   a keyed hash of the folders of objects, and of refs/notes
- *   packs                      count; for each 16 bytes (evidence.h) and its count of objects
- *   loose objects              count; for each its id, and 8 bytes of its file's identity
- *   submodules                 count; for each 8 bytes of its name
+ *   packs                      count; for each pack: its id of 16 bytes (evidence.h), and its count of objects
+ *   loose objects              count; for each object: its id, and a hash of 8 bytes that identifies its file
+ *   submodules                 count; for each submodule: a hash of 8 bytes of its name
  *   missing objects            count; for each its id
  *   tips                       count; for each its number
  *   HEAD                       number of its commit
@@ -395,8 +395,8 @@ static bool read_loose(struct reading *r) {
 
 /* ---- reading ---- */
 
-/* Reads the list of missing objects. If such an object is present now, the past includes neither this object
- * nor the objects that it leads to. */
+/* Reads the submodules and the missing objects. If a missing object is present now, the past is not valid,
+ * because it includes neither this object nor the objects that this object leads to. */
 static void read_absent(struct reading *r) {
     struct ts_git_graph *graph = r->result->graph;
     size_t len = ts_git_hash_len(r->repo->hash);

@@ -32,8 +32,8 @@ enum ts_git_error ts_git_past_new(struct ts_git_graph *graph, const struct ts_gi
 
 enum ts_git_news_kind {
     TS_GIT_NEWS_BROUGHT,   /* the commit has the blob at the path, and none of its parents does */
-    TS_GIT_NEWS_HEAD_HAS,  /* HEAD has the blob at the path, the earlier HEAD did not */
-    TS_GIT_NEWS_HEAD_LOST, /* the earlier HEAD had the blob at the path, HEAD does not */
+    TS_GIT_NEWS_HEAD_HAS,  /* HEAD has the blob at the path, but the earlier HEAD did not */
+    TS_GIT_NEWS_HEAD_LOST, /* the earlier HEAD had the blob at the path, but HEAD does not */
 };
 
 struct ts_git_news_item {

@@ -44,7 +44,7 @@ static void note(struct drafting *d, uint32_t position, enum ts_git_error error)
         git__problem_add(d->problems, number, error);
 }
 
-/* Resets fields of the outline that an earlier visit has set. */
+/* Resets the fields of the outline that an earlier visit has set, and records the errors of wanted objects. */
 static void begin(struct drafting *d) {
     for (uint32_t i = 0; i < d->outline->lost_count; i++)
         note(d, d->outline->lost[i], TS_GIT_BAD_ENTRY);
@@ -183,7 +183,7 @@ size_t git__units_arrange(struct git__units *units) {
     if (large == NULL) /* if memory runs out here, the visit is only slower */
         return 0;
     size_t large_count = 0;
-    size_t kept = units->count; /* small units move to the end, starting from the back */
+    size_t kept = units->count; /* index of the first small unit; small units move to the end */
     for (size_t i = units->count; i > 0; i--) {
         struct git__unit unit = units->items[i - 1];
         if (unit.bytes >= least && large_count <= LARGE_PARTS)

@@ -50,7 +50,8 @@ static void enqueue(struct walk *walk, uint32_t number) {
     }
 }
 
-/* Follows all objects in the queue: tags to their targets, and with_parents also commits to their parents. */
+/* Follows all objects in the queue: tags to their targets and, if with_parents is true, commits to their
+ * parents. */
 static void walk_all(struct walk *walk, bool with_parents) {
     const struct ts_git_graph *graph = walk->graph;
     while (walk->queue.count > 0 && !walk->is_over) {
@@ -128,8 +129,8 @@ static void check_tip(struct walk *walk, const struct ts_git_ref *ref) {
     git__fault_send(&graph->options.faults, &fault);
 }
 
-/* Adds the targets of all refs to the queue. A missing target counts as a missing object; the other refs
- * still have their history. */
+/* Adds the targets of all refs to the queue. A missing target counts as a missing object, and the other refs
+ * are followed nevertheless. */
 static enum ts_git_error add_refs(struct walk *walk, struct ts_git_fault *ret_fault) {
     struct ts_git_refs refs;
     struct ts_git_graph *graph = walk->graph;
@@ -218,9 +219,9 @@ static void choose(struct walk *in, const struct walk *out, const struct ts_git_
         keep(in, &selected->before, out->commits.items[i]);
 }
 
-/* Counts excluded commits whose parents a shallow clone omits, if a selected commit may be an ancestor of
- * such a commit. A selected commit may be one if it is not newer than the excluded commit, and does not have
- * that commit as an ancestor. */
+/* Counts excluded commits whose parents a shallow clone omits, if a selected commit may be among the omitted
+ * ancestors. That is possible if the selection does not reach the excluded commit, and if the earliest
+ * selected commit is not newer than the excluded commit. With has_since, such a commit always counts. */
 static uint64_t count_cut_before(const struct walk *in, const struct walk *out,
                                  const struct ts_git_selection *selection,
                                  const struct git__selected *selected) {
@@ -293,7 +294,7 @@ void git__selected_release(struct git__selected *selected) {
 struct spread {
     struct ts_git_graph *graph;
     struct ts_git_set *set;
-    struct ts_git_set *swept; /* trees whose additions are all marked, reachable or not */
+    struct ts_git_set *swept; /* trees, even unreachable ones, whose additions are all marked */
     struct git__list queue;   /* trees whose additions must be marked */
     struct git__list waiting; /* trees with a base */
     struct git__list chain;
@@ -355,15 +356,15 @@ static void drain(struct spread *s) {
 }
 
 static void count(struct spread *s, uint32_t number, int32_t by) {
-    if (s->counts[number] == 0 && by < 0) /* a reachable tree above the chain added the entry and keeps it */
+    if (s->counts[number] == 0 && by < 0) /* the chain's reachable base has the entry: it stays marked */
         return;
     if (s->counts[number] == 0)
         spread_keep(s, &s->touched, number);
     s->counts[number] += by;
 }
 
-/* Handles a chain that is longer than git makes: follows it only once, and marks everything that its trees
- * add as reachable. */
+/* Handles a chain that is longer than git makes: follows it only once, and marks as reachable everything that
+ * its trees add. */
 static void sweep_chain(struct spread *s) {
     const struct ts_git_graph *graph = s->graph;
     for (size_t i = 0; i < s->chain.count; i++) {

@@ -125,7 +125,7 @@ static char *path_of(const struct ts_git_repo *repo, const char *name) {
 }
 
 /* Returns the full name of the target of `name`, from malloc. If each work tree has its own ref with the name
- * of the target, returns that of the work tree of `name`. */
+ * of the target, the full name begins with the work-tree prefix of `name`. */
 static char *target_of(const char *name, const char *target) {
     size_t worktree = is_own(target) && worktree_len(target) == 0 ? worktree_len(name) : 0;
     size_t size = worktree + strlen(target) + 1;
@@ -152,8 +152,8 @@ static enum ts_git_error read_link(const char *path, char **ret_line) {
     return TS_GIT_OK;
 }
 
-/* Returns whether the name in a symbolic ref may be incomplete, because no line end follows. An id has a
- * fixed length. */
+/* Returns whether the name in a symbolic ref may be truncated, because no line end follows. An id needs no
+ * line end, because its length is fixed. */
 static bool is_cut_name(const char *line) {
     size_t len = strlen(line);
     return starts_with(line, "ref:") && line[len - 1] != '\n';
@@ -439,7 +439,7 @@ static void add_packed(struct list *list) {
             list->no_memory = true;
         else if (is_null(&ref->oid))
             send_fault(list, TS_GIT_BAD_REF, name);
-        else if (name_is_safe(name)) /* any other name is a bad line */
+        else if (name_is_safe(name)) /* unsafe names are already reported as bad lines */
             add(list, name, ref->oid);
         free(name);
     }
@@ -452,7 +452,8 @@ static int compare_refs(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
-/* Keeps the first of equal names. Loose and packed ones were sorted separately, by a stable sort. */
+/* Removes the packed refs that a loose ref of the same name hides. The first loose_count items are the loose
+ * refs, sorted by name. */
 static void drop_hidden(struct list *list, size_t loose_count) {
     size_t kept = loose_count;
     for (size_t i = loose_count; i < list->count; i++) {

@@ -20,8 +20,8 @@ uint32_t git__replacement_of(const struct ts_git_graph *graph, uint32_t number) 
     return found != NULL ? found->by : GIT__NONE;
 }
 
-/* Reports a replacement whose type differs from that of the replaced object: git ignores it. A missing or
- * unreadable object has no type. */
+/* Reports a replacement whose type differs from that of the replaced object, because git ignores such a
+ * replacement. A missing or unreadable object has no type. */
 static void check_replaced(struct ts_git_graph *graph, const struct git__replaced *pair,
                            const struct ts_git_oid *oid) {
     struct ts_git_fault fault;
@@ -49,7 +49,7 @@ static void check_depth(struct ts_git_graph *graph, uint32_t number) {
     git__fault_send(&graph->options.faults, &fault);
 }
 
-/* Reports no unreadable refs, because the walk over refs reports them. */
+/* Does not report unreadable refs, because the walk over refs reports them. */
 enum ts_git_error git__replaced_find(struct ts_git_graph *graph, struct ts_git_fault *ret_fault) {
     struct ts_git_refs refs;
     enum ts_git_error error = ts_git_refs_list(graph->repo, NULL, &refs, ret_fault);

@@ -154,7 +154,7 @@ static enum ts_git_error follow_git_file(const char *folder, const char *name, c
     return error;
 }
 
-/* Whether the folder may not be read, so that its content is unknown. */
+/* Returns whether permissions prevent reading the folder, so that its content is unknown. */
 static bool is_closed(const char *path) {
     struct stat status;
     char *head = git__path_join(path, "HEAD");
@@ -189,7 +189,7 @@ static enum ts_git_error locate_in(const char *folder, struct ts_git_repo *repo,
     return error;
 }
 
-/* Whether the folder is in the list, which has the form of GIT_CEILING_DIRECTORIES. */
+/* Returns whether the folder is in the list `ceilings`, which has the form of GIT_CEILING_DIRECTORIES. */
 static bool is_ceiling(const char *ceilings, const char *folder) {
     size_t len = strlen(folder);
     for (const char *at = ceilings; at != NULL && *at != '\0';) {
@@ -347,7 +347,8 @@ static void add_pack(struct ts_git_repo *repo, const char *index_path,
     repo->packs[repo->pack_count++] = pack;
 }
 
-/* Returns the number in repo->packs of the pack whose index has this name. Searches from `first` on. */
+/* Returns the position in repo->packs, from `first` on, of the pack whose .idx file has this name; GIT__NONE
+ * if there is no such pack. */
 static uint32_t pack_named(const struct ts_git_repo *repo, size_t first, const char *index_name) {
     size_t stem = strlen(index_name) > 4 ? strlen(index_name) - 4 : 0;
     for (size_t i = first; i < repo->pack_count; i++) {

@@ -3,8 +3,8 @@
  * filters, attributes, includes and aliases are ignored.
  *
  * A repository object belongs to one thread; ts_git_visit uses its own threads inside. Files are mapped: if
- * another process truncates a pack during reading, this process ends, as git would; git itself never
- * truncates packs, it only replaces them.
+ * another process truncates a pack during reading, this process ends, as git would. Git itself never
+ * truncates packs; it only replaces them.
  */
 #ifndef TS_GIT_REPO_H
 #define TS_GIT_REPO_H
@@ -20,7 +20,7 @@ struct ts_git_open_options {
     const char *ceilings;
     const char *work_tree; /* the work tree to use, also for a bare repository; NULL: its own */
     bool refs_first;       /* read the refs before listing objects, so that the list has the targets */
-    bool no_alternates;    /* do not read objects of alternates, which this repository names */
+    bool no_alternates;    /* do not read the objects of the alternates that this repository names */
     struct ts_git_fault_sink faults; /* takes faults that do not prevent reading, such as a broken pack */
 };
 
@@ -67,8 +67,8 @@ enum ts_git_error ts_git_refs_list(struct ts_git_repo *repo, const struct ts_git
                                    struct ts_git_refs *ret_refs, struct ts_git_fault *ret_fault);
 void ts_git_refs_release(struct ts_git_refs *refs);
 
-/* Replacements that git shows instead of the stored objects: other parents of commits from info/grafts, and
- * objects from refs/replace. History is read both with and without them. */
+/* Replacements that git shows instead of the stored objects: the parents that info/grafts gives to commits,
+ * and the objects that refs/replace names. History is read both with and without them. */
 struct ts_git_substitutes {
     size_t grafts;
     size_t replaced;
@@ -79,8 +79,8 @@ enum ts_git_error ts_git_repo_substitutes(struct ts_git_repo *repo,
                                           struct ts_git_fault *ret_fault);
 
 /* Resolves a ref as users write it (main, v1.0, origin/main, refs/…, HEAD), or a unique prefix of an object's
- * id with at least 4 digits. If the refs were already read, the ref has the value from then. Tags are not
- * peeled. NO_SUCH_REF if the name is unknown; other errors mean that the ref cannot be read. */
+ * id with at least 4 digits. If the refs were read before, a ref has the value that it had at that time. Tags
+ * are not peeled. NO_SUCH_REF if the name is unknown; other errors mean that the ref cannot be read. */
 enum ts_git_error ts_git_repo_resolve(struct ts_git_repo *repo, const char *name, struct ts_git_oid *ret_oid,
                                       struct ts_git_fault *ret_fault);
 

@@ -59,7 +59,7 @@ struct ts_git_repo {
     struct git__numbers numbers;   /* listed when first needed */
 
     struct ts_git_repo *again; /* the same repository, opened later, for missing objects; NULL until needed */
-    unsigned vain_looks;       /* number of times that it was opened without finding the object */
+    unsigned vain_looks;       /* number of times that `again` was opened without finding the object */
 };
 
 bool git__is_shallow_commit(const struct ts_git_repo *repo, const struct ts_git_oid *oid);
@@ -82,8 +82,8 @@ struct git__work {
     uint64_t steps_left;
 };
 
-/* Like ts_git_object_read, but decrements work->steps_left and ends at 0, and does not read the damaged copy
- * at not_at (may be NULL). */
+/* Like ts_git_object_read, but decrements work->steps_left for each entry that it reads, and fails at 0. Does
+ * not read the damaged copy at not_at, which may be NULL. */
 enum ts_git_error git__object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                    const struct git__spot *not_at, struct git__work *work,
                                    struct ts_git_content *ret_content);

@@ -56,7 +56,7 @@ bool git__resident_init(struct git__pack *packs, size_t pack_count, struct git__
     if (ret_resident->states == NULL)
         return false;
     ret_resident->process = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    ret_resident->self = pidfd_open(getpid(), 0); /* closed by programs that this process starts */
+    ret_resident->self = pidfd_open(getpid(), 0); /* closed when this process starts a program */
     atomic_init(&ret_resident->count_max, GIT__RESIDENT_MAX / ret_resident->window);
     for (size_t i = 0; i < pack_count; i++)
         divide(&packs[i], ret_resident->window);
@@ -81,9 +81,9 @@ static void flush(const struct git__resident *resident, struct batch *batch) {
     batch->count = 0;
 }
 
-/* Releases windows, beginning where the previous search ended: those that were not read since that search
- * passed them. Pages that other threads read meanwhile may not be counted: at most one window per thread. If
- * count is UINT64_MAX, releases all. */
+/* Releases up to `count` windows that were not read since the previous search passed them; UINT64_MAX: all
+ * windows. Begins where the previous search ended. Windows that other threads read meanwhile may not be
+ * counted: at most one window per thread. */
 static void forget(struct git__resident *resident, uint64_t count) {
     uint64_t total = resident->first[resident->pack_count];
     size_t pack = 0;

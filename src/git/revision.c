@@ -191,8 +191,8 @@ static void find_push(const char *config, const char *branch, struct setting *re
         remote->is_set = merge->is_set = false;
 }
 
-/* Finds the ref that follows the upstream of a branch or, with is_push, the branch to which git would push
- * it. */
+/* Finds the id of a branch's upstream or, with is_push, of the branch to which git would push it. The id is
+ * that of the local ref that follows the remote branch. */
 static enum ts_git_error find_upstream(const struct reading *r, const char *name, bool is_push,
                                        struct ts_git_oid *ret_oid) {
     static const char heads[] = "refs/heads/";

@@ -10,7 +10,7 @@
  *              ^{/TEXT}                the youngest commit that the revision reaches whose message matches TEXT (message.h)
  *              :/TEXT                  the youngest such commit that any ref or HEAD reaches; nothing may come before or after it
  *   range      A..B    what B reaches and A does not         an empty side is HEAD
- *              A...B   what one of them reaches and not both
+ *              A...B   what exactly one of A and B reaches
  *              A^!     A alone                               A^-N  what A added to its Nth parent (default: first)
  *
  * Paths in trees and in the index are not supported. Parents are the stored ones, without grafts and replacements.

@@ -6,8 +6,8 @@
  *   head     bit 0 the bit of the run | bits 1-32 length of the run in words | bits 33-63 how many literal words follow
  *
  * Bit i, from the lowest of each word, is for entry i of the shared file. The first entries of the split file
- * replace these in order, and have no paths. Its other entries are added. A replaced entry may also
- * be deleted.
+ * have no paths: they replace, in order, the entries that the second bitmap marks. The other entries of the
+ * split file are added. A replaced entry may also be deleted.
  */
 #include "split.h"
 
@@ -63,8 +63,8 @@ static bool has_bit(const uint64_t *bits, size_t at) {
     return (bits[at / WORD_BITS] >> (at % WORD_BITS) & 1) != 0;
 }
 
-/* Gives the first entries of `own` the paths of the shared entries that they replace. Returns false if they
- * do not fit. */
+/* Replaces shared entries by the first entries of `own`, and keeps the paths of the shared entries.
+ * *ret_count is the number of replaced entries. Returns false if the two files do not fit together. */
 static bool replace(const uint64_t *replaced, struct ts_git_staged *shared, struct ts_git_staged *own,
                     size_t *ret_count) {
     size_t count = 0;
@@ -99,7 +99,7 @@ static void move(struct ts_git_staged_entry *entry, struct ts_git_staged *to) {
     entry->path = NULL;
 }
 
-/* Merges both files. An added entry comes before a shared entry with the same path and stage. */
+/* Merges both files. An added entry replaces a shared entry with the same path and stage. */
 static void merge(const uint64_t *gone, struct ts_git_staged *shared, struct ts_git_staged *own, size_t added,
                   struct ts_git_staged *staged) {
     for (size_t i = 0; i < shared->count; i++) {

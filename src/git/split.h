@@ -23,8 +23,8 @@ enum ts_git_error git__staged_parse(enum ts_git_hash hash, struct ts_bytes file,
 /* Parses the content of the extension `link`. */
 bool git__split_parse(enum ts_git_hash hash, struct ts_bytes content, struct git__split *ret_split);
 
-/* Joins both files. Moves parts of `shared` and `own` to the result: afterwards the caller may only release
- * them. Returns false if the files do not fit together, or if memory runs out. */
+/* Joins the two files of a split index. Moves parts of `shared` and `own` to the result: afterwards the
+ * caller may only release them. Returns false if the files do not fit together, or if memory runs out. */
 bool git__split_join(const struct git__split *split, struct ts_git_staged *shared, struct ts_git_staged *own,
                      struct ts_git_staged *ret_staged);
 

@@ -5,7 +5,7 @@
  *           be16 more flags (version 3 and 4, when bit 14 of the flags says so) | path
  *   flags   bit 15 assume valid, 14 extended, 13-12 stage, 11-0 length of path or 0xfff
  *   path    versions 2 and 3: the bytes, then 1 to 8 zeros up to a multiple of 8 from the entry's start
- *           version 4: how many bytes to remove from the path before (a number as in offset deltas: pack.h),
+ *           version 4: how many bytes to remove from the previous path (a number as in offset deltas: pack.h),
  *           then the bytes to append, then a zero
  *
  * With index.skipHash, git writes zeros as the id at the end. Any other id must be correct: one wrong bit can
@@ -141,9 +141,9 @@ static bool take_entry(struct parser *p) {
     return true;
 }
 
-/* Reads the first tree of the extension TREE, which is the tree of all entries: an empty path and a zero, the
- * number of entries, a blank, the number of folders, a line end, the id. If the tree is unknown, the number
- * of entries is negative, and the id is missing. */
+/* Reads the first tree of the extension TREE, which is the tree of all entries. Its form: an empty path and a
+ * zero, the number of entries, a blank, the number of folders, a line end, the id. If the tree is unknown,
+ * the number of entries is negative, and the id is missing. */
 static void take_tree(struct parser *p, struct ts_bytes content) {
     size_t hash_len = ts_git_hash_len(p->hash);
     const uint8_t *end = content.len > 2 ? memchr(content.data, '\n', content.len) : NULL;

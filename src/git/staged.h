@@ -1,7 +1,7 @@
 /*
  * The index of a work tree, which lists the staged files. Reads versions 2 to 4, and the extensions that
  * change this list: a sparse index has folders among its entries, and a split index keeps most entries in
- * another file. Of the extension TREE, reads the first tree. Other extensions are ignored.
+ * another file. From the extension TREE, only the first tree is read. Other extensions are ignored.
  */
 #ifndef TS_GIT_STAGED_H
 #define TS_GIT_STAGED_H
@@ -18,8 +18,8 @@ struct ts_git_staged_entry {
     unsigned stage;        /* 0; 1 to 3 are sides of a conflict */
     bool is_intent_to_add; /* git add -N: there is no object with this oid yet */
     bool is_ignored;       /* git does not compare the file: assume-unchanged, skip-worktree */
-    /* The next three fields are of the file in the work tree when git compared it last. A size of 0 may also
-     * mean that the size is unknown. */
+    /* The next three fields describe the file in the work tree at the time when git last compared it. A size
+     * of 0 may also mean that the size is unknown. */
     uint32_t mtime_s;
     uint32_t mtime_ns;
     uint32_t size;
@@ -43,8 +43,8 @@ enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, uint64_t memory_m
 enum ts_git_error ts_git_staged_read_file(struct ts_git_repo *repo, const char *path, uint64_t memory_max,
                                           struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault);
 
-/* Finds the parents of the next commit: HEAD, then the commits of a merge in progress. There are none before
- * the first commit. The caller frees the ids. */
+/* Finds the parents of the next commit: HEAD, then the commits of a merge in progress. Before the first
+ * commit, there are no parents. The caller frees the ids. */
 enum ts_git_error ts_git_staged_parents(struct ts_git_repo *repo, struct ts_git_oid **ret_oids,
                                         size_t *ret_count, struct ts_git_fault *ret_fault);
 

@@ -41,7 +41,7 @@ struct submodules {
     struct submodule *items;
     size_t count;
     size_t capacity;
-    bool *is_known; /* indexed like items, while the base is read */
+    bool *is_known; /* indexed like items: the base has the submodule; NULL until the base is read */
     bool is_over;   /* memory ran out, or the watch ended the work */
 };
 

@@ -1,6 +1,6 @@
 /*
- * Large tables that are read in random order. In pages of 4 KiB most reads would miss the translation cache
- * of the processor, too, so large tables are in huge pages where the system has them.
+ * Large tables that are read in random order. In pages of 4 KiB, most reads would also miss the translation
+ * cache of the processor. So large tables are in huge pages if the system has them.
  */
 #ifndef TS_GIT_TABLE_H
 #define TS_GIT_TABLE_H

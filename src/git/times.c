@@ -35,8 +35,8 @@ static bool push_parents(struct pass *pass, uint32_t commit) {
     return has_room;
 }
 
-/* Returns whether the commit's parents are done. Parents that grafts turn into descendants of the commit do
- * not count. */
+/* Moves the time of a commit after the times of its parents, and adds the commit to the order. Ignores
+ * parents that grafts turn into descendants of the commit. Returns false when memory runs out. */
 static bool move_behind_parents(struct pass *pass, uint32_t commit) {
     struct ts_git_graph *graph = pass->graph;
     uint32_t *edges = graph->lists[graph->edges[commit].worker].items + graph->edges[commit].start;
@@ -90,7 +90,8 @@ bool git__graph_order_times(struct ts_git_graph *graph) {
         return true;
     bool done = ts_git_set_new(graph->repo, &pass.begun, NULL) == TS_GIT_OK &&
                 ts_git_set_new(graph->repo, &pass.done, NULL) == TS_GIT_OK;
-    /* The order of an earlier history (past.h), or of a call that the watch ended. */
+    /* graph->order may already have commits: from an earlier history (past.h), or from a call that the watch
+     * ended. */
     for (size_t i = 0; i < graph->order.count && done; i++) {
         (void)git__set_add(pass.begun, graph->order.items[i]);
         (void)git__set_add(pass.done, graph->order.items[i]);
@@ -101,7 +102,7 @@ bool git__graph_order_times(struct ts_git_graph *graph) {
             done = order_from(&pass, i);
     if (graph->late_count > 0 && !pass.is_stopped) /* if stopped, the next call sorts the list */
         qsort(graph->late, graph->late_count, sizeof *graph->late, compare_late);
-    /* Times that were already moved stay so, even if memory ran out before the others. */
+    /* Times that were moved stay moved, even if memory ran out before all times were moved. */
     graph->has_order = has_begun && !pass.is_stopped;
     ts_git_set_free(pass.begun);
     ts_git_set_free(pass.done);

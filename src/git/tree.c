@@ -104,7 +104,8 @@ static bool take_over(struct git__tree_reader *reader, struct matching *m, uint3
 
 /* ---- added entries ---- */
 
-/* Returns whether the next entry of the base has the same mode and name, byte for byte. */
+/* Returns whether the next entry of the base has the mode and name of the current entry, byte for byte. `end`
+ * is the end of the current entry. */
 static bool is_like(const struct matching *m, size_t end) {
     if (m->base == NULL || m->like >= m->base->count)
         return false;
@@ -235,8 +236,8 @@ static void copy_part(struct git__tree *to, uint32_t at, const struct git__tree 
     memcpy(to->names + at, base->names + part->first, part->count * sizeof *to->names);
 }
 
-/* Joins the parts into a tree, whose entries are in the order of their positions. Returns NULL when memory runs out or, if is_spared, when
- * trees take too much memory. */
+/* Joins the parts into a tree. Its entries are in the order of their positions. Returns NULL when memory runs
+ * out or, if is_spared, when trees take too much memory. */
 static struct git__tree *arrange(const struct git__tree_reader *reader, const struct git__tree *base,
                                  bool is_spared) {
     uint32_t count = 0;

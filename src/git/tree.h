@@ -38,7 +38,7 @@ struct git__tree_part {
     bool is_added;
 };
 
-/* What one thread needs to read trees, reused for all its trees. */
+/* The state with which one thread reads trees. It is reused for all trees of the thread. */
 struct git__tree_reader {
     struct ts_git_graph *graph;
     struct git__name_cache *names;
@@ -77,7 +77,7 @@ enum git__tree_outcome git__tree_read(struct git__tree_reader *reader, const str
                                       bool *ret_has_base, struct git__tree **ret_tree);
 void git__tree_reader_release(struct git__tree_reader *reader);
 
-/* Frees the tree and returns its memory to the ledger. Accepts NULL. */
+/* Frees the tree, and subtracts its memory from graph->tree_bytes. Accepts NULL. */
 void git__tree_free(struct ts_git_graph *graph, struct git__tree *tree);
 
 #endif

@@ -145,9 +145,9 @@ static bool is_blob(struct search *s, const char *path, const struct stat *statu
     return read == size && git__hasher_is(&hasher, id);
 }
 
-/* Returns whether the blob went through a filter, such as that of Git LFS or of line ends: it has another
- * size than the file from which git made it. Such a file cannot be compared with its blob, and counts as
- * changed only if its size changes. */
+/* Returns whether git made the blob with a filter, such as that of Git LFS or of line ends: then the blob has
+ * another size than the file. Such a file cannot be compared with its blob, and counts as changed only if its
+ * size changes. */
 static bool is_filtered(struct search *s, const struct ts_git_staged_entry *entry) {
     struct ts_git_content blob;
     enum ts_git_error error = ts_git_blob_read(s->repo, &entry->oid, entry->size, &blob, NULL);

@@ -6,7 +6,7 @@
  * windows from front to back. For a delta whose base was visited, too, the visitor gets the base, the list of
  * bytes that were copied from the base, and its own result for the base. So it can scan only changed bytes.
  * The visited objects, with base, content and copies, depend only on the repository and the options other
- * than `threads`. The order of calls does not: sort by number.
+ * than `threads`. The order of calls also depends on the threads, so sort the results by number.
  *
  * Damage never stops a visit. If no copy of an object can be read, that is a fault that names the object, and
  * everything else is visited. Objects in a pack are checked by the CRCs of their entry and its
@@ -60,9 +60,9 @@ struct ts_git_visitor {
 #define TS_GIT_TYPE_BIT(type) (1u << (type))
 
 /*
- * Can end long work. go_on is called on any thread, with the number of bytes that this thread has built since
- * its last call, including objects that are not wanted. If go_on returns false, the work ends with STOPPED.
- * go_on may be NULL.
+ * A callback that can end long work. go_on is called on any thread, with the number of bytes that this thread
+ * has built since its last call, including objects that are not wanted. If go_on returns false, the work ends
+ * with STOPPED. go_on may be NULL.
  */
 struct ts_git_watch {
     bool (*go_on)(void *ctx, uint64_t bytes);

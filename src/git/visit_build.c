@@ -301,8 +301,8 @@ struct git__held *git__build(struct git__worker *worker, const struct git__job *
     return NULL;
 }
 
-/* Builds a dropped base again, without visiting: its chain of bases, starting at the nearest base that is
- * still held. */
+/* Builds a dropped base again, without visiting it. Starts at the nearest base in its chain that is still
+ * held. */
 bool git__held_restore(struct git__worker *worker, struct git__held *held) {
     if (held->buffer.bytes != NULL || held->mapped.data != NULL)
         return true;

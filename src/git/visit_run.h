@@ -145,7 +145,8 @@ enum ts_git_error git__check_crc(const struct git__job *job, const struct git__e
  * damage. */
 bool git__is_verified(const struct git__worker *worker, const struct git__job *job);
 
-/* Handle objects, or deltas, that are too large to hold: visit_large.c. entry is NULL for loose objects. */
+/* These functions of visit_large.c build and visit objects that are too large to hold: whole objects, and
+ * results of deltas. `entry` is NULL for loose objects. */
 enum ts_git_error git__large_whole(struct git__worker *worker, const struct git__job *job,
                                    const struct git__entry *entry, uint64_t size,
                                    struct git__inflate_stream *stream, struct git__held **ret_held);

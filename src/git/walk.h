@@ -39,8 +39,8 @@ void ts_git_graph_free(struct ts_git_graph *graph);
 /* Returns the number of submodules, counted by their names in trees; at most 1000. */
 uint64_t ts_git_graph_submodules(const struct ts_git_graph *graph);
 
-/* Counts the submodules in the trees of `added`, by their names. Ignores those that trees of `base` have with
- * the same commit. */
+/* Counts the submodules in the trees of `added`, by their names. Ignores submodules that trees of `base` have
+ * with the same commit. */
 enum ts_git_error ts_git_graph_added_submodules(struct ts_git_graph *graph, const struct ts_git_set *added,
                                                 const struct ts_git_set *base, uint64_t *ret_count,
                                                 struct ts_git_fault *ret_fault);
@@ -65,7 +65,7 @@ struct ts_git_selection {
     bool symmetric; /* omit commits that both ids of `from` reach: A...B */
     bool has_since;
     int64_t since_s; /* committer's time */
-    bool new_only;   /* omit objects of the base; with exclude, omit only objects of exclude */
+    bool new_only;   /* omit only objects of the base; false: omit all objects that `exclude` reaches */
     /* For attribution: report every path that a blob has in the commits, even if an earlier commit added the
      * blob there. */
     bool without_parents;
@@ -89,9 +89,9 @@ struct ts_git_reach_stats {
 };
 
 /* Finds the commits, trees, blobs and tags that the selection reaches. The missing target of a ref counts as
- * missing. If a missing object was added or moved since the objects were listed, returns MOVED: to read it,
- * open the repository again. STOPPED if the watch ended the work. ret_stats may be NULL. The caller frees the
- * set. */
+ * missing. A missing object that was added or moved since the objects were listed is reported as MOVED: to
+ * read it, open the repository again. STOPPED if the watch ended the work. ret_stats may be NULL. The caller
+ * frees the set. */
 enum ts_git_error ts_git_graph_reach(struct ts_git_graph *graph, const struct ts_git_selection *selection,
                                      struct ts_git_set **ret_set, struct ts_git_reach_stats *ret_stats,
                                      struct ts_git_fault *ret_fault);
@@ -103,7 +103,7 @@ enum ts_git_error ts_git_graph_before(struct ts_git_graph *graph, const struct t
                                       struct ts_git_fault *ret_fault);
 
 /* Returns the time of a commit for ordering: the committer's time or, if clocks were wrong, one second after
- * the latest of the parents. An ancestor is always earlier. 0 if there is no such commit. */
+ * the latest of the parents. An ancestor is always earlier. Returns 0 if there is no such commit. */
 int64_t ts_git_graph_order_time(struct ts_git_graph *graph, const struct ts_git_oid *commit);
 
 /* A commit, and the group that it belongs to. */
@@ -138,8 +138,8 @@ struct ts_git_commit_info {
     int64_t commit_time_s; /* the time that attribution uses: that of ts_git_graph_order_time */
 };
 
-/* Reads the fields of a commit that a report shows. Of a very large commit, only the beginning is read. The
- * caller releases the info. BAD_OBJECT if it is not a commit. */
+/* Reads the fields of a commit that a report shows. Reads only the beginning of a very large commit. The
+ * caller releases the info. BAD_OBJECT if the object is not a commit. */
 enum ts_git_error ts_git_commit_info_read(struct ts_git_repo *repo, const struct ts_git_oid *oid,
                                           struct ts_git_commit_info *ret_info,
                                           struct ts_git_fault *ret_fault);

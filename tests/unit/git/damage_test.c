@@ -5,8 +5,8 @@
 #include "objects.h"
 #include "pack_writer.h"
 
-/* The result of read_reachable, which reads everything that refs reach, with its type, in the order of a
- * scan: first the graph, then the contents. */
+/* The result of read_reachable. That function reads everything that refs reach, in the order of a scan: first
+ * the graph, then the contents. */
 struct reading {
     size_t faults;
     struct seen_list contents;

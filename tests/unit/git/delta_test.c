@@ -81,7 +81,7 @@ static void deltas_that_are_not_valid_are_refused(void **state) {
         TS_BYTES_INIT("\24\5\221\20"),              /* a copy that is cut off */
         TS_BYTES_INIT("\24\5\221\20\5"),            /* a copy that begins inside and ends outside */
         TS_BYTES_INIT("\24\5\221\25\5"),            /* a copy that begins outside */
-        TS_BYTES_INIT("\24\5\217\377\377\377\377"), /* size 0x10000 from far outside */
+        TS_BYTES_INIT("\24\5\217\377\377\377\377"), /* a copy of 0x10000 bytes from far outside */
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct made made = apply(bad[i]);

@@ -39,8 +39,8 @@ static void assert_reached(const struct ts_git_set *set, const char *command) {
     free(text);
 }
 
-/* Makes a history. From all refs and from main, everything must be reached that git reaches with and without
- * replacements. */
+/* Makes a history. Everything that git reaches, with or without replacements, must be reached: from all refs,
+ * and from main alone. */
 static void check_union(const char *end) {
     struct fault_list *faults = calloc(1, sizeof *faults);
     assert_non_null(faults);
@@ -94,7 +94,7 @@ static void replacements_that_go_round_or_nowhere_end(void **state) {
     (void)state;
     static const struct {
         const char *maker;
-        enum ts_git_error error; /* of the first fault, or OK */
+        enum ts_git_error error; /* error of the first fault; OK: there is no fault */
     } cases[] = {
         {"b=$(git rev-parse b) x=$(git rev-parse x) && mkdir -p .git/refs/replace && echo $x >.git/refs/replace/$b && "
          "echo $b >.git/refs/replace/$x",

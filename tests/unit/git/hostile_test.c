@@ -34,9 +34,9 @@ static void deltas_that_go_round_are_named_and_the_rest_is_read(void **state) {
     writer_blob(&w, "sound", 5);                                              /* entry 0 */
     writer_ref_delta(&w, writer_oid(2), delta, delta_append(delta, 5, 'x'));  /* entry 1 */
     writer_ref_delta(&w, writer_oid(1), delta, delta_append(delta, 5, 'x'));  /* entry 2 */
-    writer_ref_delta(&w, writer_oid(3), delta, delta_append(delta, 5, 'x'));  /* 3: on itself */
-    writer_ref_delta(&w, writer_oid(99), delta, delta_append(delta, 5, 'x')); /* 4: on a missing id */
-    writer_ref_delta(&w, writer_oid(4), delta, delta_append(delta, 6, 'x'));  /* 5: on 4 */
+    writer_ref_delta(&w, writer_oid(3), delta, delta_append(delta, 5, 'x'));  /* 3: its base is itself */
+    writer_ref_delta(&w, writer_oid(99), delta, delta_append(delta, 5, 'x')); /* 4: its base is missing */
+    writer_ref_delta(&w, writer_oid(4), delta, delta_append(delta, 6, 'x'));  /* 5: its base is 4 */
     writer_ref_delta(&w, writer_oid(0), delta, delta_append(delta, 5, 'x'));  /* entry 6 */
     writer_finish(&w, "r");
     struct fault_list *faults = new_faults();
@@ -258,7 +258,7 @@ static void folders_nested_without_end_are_cut(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* Makes a chain of trees. Each tree is a delta of the previous one with another blob, and only the last tree
+/* Makes a chain of trees. Each tree is a delta of the previous tree, and has another blob. Only the last tree
  * is reachable. */
 static void check_chain_of_trees(uint32_t length, bool is_exact) {
     struct pack_writer w;

@@ -134,11 +134,11 @@ static void a_buffer_that_came_back_is_used_again(void **state) {
     git__pool_give(&p.pool, buffer);
     assert_int_equal(p.pool.kept, 8 * KIB);
     assert_int_equal(atomic_load(&p.ledger.used), 8 * KIB);
-    struct git__buffer again = take(&p, 5 * KIB); /* three sizes below 8 KiB */
+    struct git__buffer again = take(&p, 5 * KIB); /* 5 KiB is three size classes below 8 KiB */
     assert_ptr_equal(again.bytes, buffer.bytes);
     assert_int_equal(p.pool.kept, 0);
     git__pool_give(&p.pool, again);
-    struct git__buffer small = take(&p, 4 * KIB); /* four sizes below 8 KiB: too much would be unused */
+    struct git__buffer small = take(&p, 4 * KIB); /* 4 KiB is four classes below: too much would be unused */
     assert_int_equal(small.capacity, 4 * KIB);
     git__pool_drop(&p.pool, small);
     assert_int_equal(atomic_load(&p.ledger.used), 8 * KIB);

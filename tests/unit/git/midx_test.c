@@ -1,4 +1,4 @@
-/* Reads hand-made multi-pack indexes, intact ones and ones with one defect. */
+/* Reads hand-made multi-pack indexes: intact indexes, and indexes with one defect. */
 #include "midx.h"
 
 #include "base/endian.h"

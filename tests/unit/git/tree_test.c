@@ -105,8 +105,8 @@ static void append_copy(struct kit *kit, struct delta *delta, const struct text 
         (struct ts_git_copy){.at = at + skip, .from = from + skip, .len = to - from - skip - less};
 }
 
-/* Makes a delta of stretches of the base, mostly in order, of its entries with another id, and of new
- * entries. */
+/* Makes a delta from three kinds of parts: stretches of the base, mostly in order; entries of the base with
+ * another id; new entries. */
 static void make_delta(struct kit *kit, struct delta *delta, const struct text *base,
                        const struct entries *entries) {
     delta->text.len = 0;

@@ -1,5 +1,5 @@
-/* Compares reachability with git rev-list, and first commits with a search through the whole tree of every
- * commit. */
+/* Compares reachable objects with those that git rev-list prints. Compares first commits with those that a
+ * search through the whole trees of all commits finds. */
 #include "git/walk.h"
 
 #include "graph.h"
@@ -17,7 +17,7 @@ static struct ts_git_graph *read_graph(struct ts_git_repo *repo, unsigned thread
     return graph;
 }
 
-/* Checks that the set has the ids that are at the starts of the lines of a command's output. */
+/* Checks that the set has exactly the ids with which the lines of a command's output begin. */
 static void assert_set_is(struct ts_git_repo *repo, const struct ts_git_set *set, const char *command) {
     char *text = output_of(NULL, "%s", command);
     size_t hex = 2 * ts_git_hash_len(ts_git_repo_hash(repo));
@@ -313,7 +313,7 @@ static void a_tree_too_large_to_be_held_is_named(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* Of a bad tree, the entries before the damage are used. */
+/* The reader uses those entries of a bad tree that are before the damage. */
 static void a_bad_tree_leads_to_its_entries_before_the_damage(void **state) {
     (void)state;
     sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && t=$(printf '100644 blob %%s\\tf\\n' $o | "
@@ -337,7 +337,7 @@ static void a_bad_tree_leads_to_its_entries_before_the_damage(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* A submodule's commit is in another repository, even if this one has an object with the same id. */
+/* A submodule's commit is in another repository, even if this repository has an object with the same id. */
 static void a_submodule_is_neither_missing_nor_a_place_of_a_blob(void **state) {
     (void)state;
     sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && t=$(printf '100644 blob %%s\\tf\\n' $o | "
