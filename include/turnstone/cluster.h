@@ -47,12 +47,12 @@ struct ts_store_options {
 /* All zero selects the defaults. */
 struct ts_cluster_options {
     struct ts_store_options store;
-    uint64_t timeout_ms; /* timeout for opening all stores, without waiting for directories; 0: 10 s */
-    bool any_step;    /* accept stores in different epochs, or being fenced: for fence, recover and status */
+    uint64_t timeout_ms; /* timeout for opening all stores, besides wait_ms; 0: 10 s */
+    bool any_step;    /* accept stores that differ in epoch or are being fenced, to repair or inspect them */
     bool accept_copy; /* accept copies of stores; the caller must then call ts_txn_accept_copy */
-    /* Accept servers that do not answer, as long as one store does. A server that has not answered half a
-     * second after the first answer of another one is opened when it is first needed. Calls to a server fail
-     * until the server is back. */
+    /* Accept servers that do not answer, as long as one store answers. If a server has not answered half a
+     * second after the first answer of another server, the cluster opens that server when a call first needs
+     * it. Calls to a server fail until the server is back. */
     bool some_down;
 };
 

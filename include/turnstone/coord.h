@@ -11,8 +11,8 @@
  * Any worker may be killed at any moment. Its lease then ends by the store's clock, and another worker claims
  * the shard and gets the cursor of the last checkpoint. Each claim raises the shard's fence: operations of a
  * worker with a lower fence are refused as StaleFence, however late they arrive. Work between two checkpoints
- * may be done twice: make it idempotent, write it with ts_worker_write, or let the system that the worker
- * writes to check the fence (ts_worker_fence).
+ * may be done twice: make it idempotent, write it with ts_worker_write, or let the system that receives its
+ * writes check the fence (ts_worker_fence).
  *
  * Op ids. Operations that change something take an op id that the caller draws. After a BackendError of kind
  * UNKNOWN (a reply was lost), repeat the operation with the same op id: it is never done twice. An op id that
@@ -82,7 +82,7 @@ TS_API enum ts_coord_class ts_coord_answer_class(const struct ts_coord_answer *a
 /* Returns the kind of a BackendError; RETRYABLE for other errors and after success. */
 TS_API enum ts_infra_kind ts_coord_answer_backend(const struct ts_coord_answer *answer);
 
-/* Returns whether the operation had already been done under this op id. The answer is then that of the
+/* Returns whether the operation had already been done under this op id. The answer is then the answer of the
  * earlier call. */
 TS_API bool ts_coord_answer_is_replay(const struct ts_coord_answer *answer);
 
@@ -125,7 +125,7 @@ TS_API bool ts_run_plan_add_shard(struct ts_run_plan *plan, struct ts_bytes star
                                   struct ts_bytes metadata);
 
 /* Creates the run and all its shards, at most 10,000, in one transaction. Repeating the call with the same
- * plan and op id changes nothing. With another op id, the shards are added to the existing run as new ones,
+ * plan and op id changes nothing. With another op id, the shards are added to the existing run as new shards
  * with the same ranges. A run without shards waits for ts_run_register. Creating such a run has no op id, so
  * creating it again is RunAlreadyExists. */
 TS_API enum ts_create_run_error ts_run_create(struct ts_coord *coord, const struct ts_run_plan *plan,
@@ -206,13 +206,13 @@ TS_API enum ts_shard_status ts_shard_info_status(const struct ts_shard_info *sha
 TS_API struct ts_fence_epoch ts_shard_info_fence(const struct ts_shard_info *shard);
 TS_API bool ts_shard_info_is_leased(const struct ts_shard_info *shard);
 
-/* Returns the number of claims since the last checkpoint that count against the limit of the run. */
+/* Returns how many claims since the last checkpoint count against the limit of the run. */
 TS_API uint64_t ts_shard_info_attempts(const struct ts_shard_info *shard);
 
 /* Returns why the shard was parked; TS_PARK_OTHER if the shard is not parked. */
 TS_API enum ts_park_reason ts_shard_info_park_reason(const struct ts_shard_info *shard);
 
-/* Return the keys of the shard, the last key and token that a checkpoint reported (empty: none), and the
+/* Return the bounds of the shard, the last key and token that a checkpoint reported (empty: none), and the
  * caller's metadata. */
 TS_API struct ts_bytes ts_shard_info_start(const struct ts_shard_info *shard);
 TS_API struct ts_bytes ts_shard_info_end(const struct ts_shard_info *shard);
@@ -247,9 +247,9 @@ typedef void ts_worker_on_loss(void *context, const struct ts_coord_answer *answ
 /*
  * Starts the keeper: threads that renew the lease whenever a third of its duration has passed, so that a
  * worker keeps its shard even if two checkpoints are further apart than a lease lasts. No call of the worker
- * can delay the keeper. If the store does not renew the lease in time, the keeper declares it lost shortly
- * before the store does: by a tenth of its duration, at most 1 s. Call this function once, before the first
- * claim. on_loss may be NULL. Returns false when memory runs out or a thread cannot be started.
+ * can delay the keeper. If the store does not renew the lease in time, the keeper declares the lease lost a
+ * tenth of its duration, but at most 1 s, before its end. Call this function once, before the first claim.
+ * on_loss may be NULL. Returns false when memory runs out or a thread cannot be started.
  */
 TS_API bool ts_worker_start_keeper(struct ts_worker *worker, ts_worker_on_loss *on_loss, void *context);
 
@@ -258,8 +258,8 @@ TS_API bool ts_worker_start_keeper(struct ts_worker *worker, ts_worker_on_loss *
 TS_API void ts_worker_set_pin(struct ts_worker *worker, struct ts_pin pin);
 
 /* Claims any free shard of the run. NoneAvailable: other workers hold the remaining shards, or all shards are
- * done (ts_run_end, ts_run_look), or the run has another pin; the text says which. A lease that the worker
- * still has is not released, and ends by itself. */
+ * done (ts_run_end, ts_run_look), or the run has another pin; the text says which of these is the case. A
+ * lease that the worker still has is not released, and ends by itself. */
 TS_API enum ts_claim_error ts_worker_claim(struct ts_worker *worker, struct ts_run_id run,
                                            struct ts_coord_answer *ret_answer);
 
@@ -283,7 +283,7 @@ TS_API struct ts_bytes ts_worker_token(const struct ts_worker *worker);
 TS_API struct ts_bytes ts_worker_metadata(const struct ts_worker *worker);
 
 /* Returns whether the lease is known to be lost, from an answer of the store or from the keeper. Any thread
- * may ask. A false answer is no guarantee: only the store decides. */
+ * may ask. The result false is no guarantee: only the store decides. */
 TS_API bool ts_worker_is_lost(const struct ts_worker *worker);
 
 /* Returns approximately how long the lease is still valid; 0 if the lease has ended or the worker has no
@@ -322,8 +322,9 @@ TS_API enum ts_release_error ts_worker_release(struct ts_worker *worker, struct 
  * moment and its run has not ended. So a former holder of the shard can never write here. Keys must not begin
  * with the byte 0.
  *
- * OK: the lease was valid, and ret_error says what the store answered: OK; or CHECK_FAILED, LIMIT,
- * NOT_A_COUNTER or BAD_BATCH, with the index of the operation if the store names it, and nothing was written.
+ * OK: the lease was valid, and ret_error is the answer of the store: OK, CHECK_FAILED, LIMIT, NOT_A_COUNTER or
+ * BAD_BATCH. If the answer is not OK, nothing was written, and ret_error has the index of the operation if the
+ * store names it.
  * BackendError of kind UNKNOWN: the batch may have been applied; read its keys to find out.
  */
 TS_API enum ts_write_error ts_worker_write(struct ts_worker *worker, struct ts_batch batch,
@@ -331,9 +332,10 @@ TS_API enum ts_write_error ts_worker_write(struct ts_worker *worker, struct ts_b
                                            struct ts_coord_answer *ret_answer);
 
 /*
- * Replaces the shard by children that start at its start and at each of the cuts, 1 to 255 keys in ascending
- * order, for any worker to claim. Each child has the shard's metadata. The child that contains the last
- * reported key continues after that key. The lease ends. Cuts outside the shard are refused as SplitInvalid.
+ * Replaces the shard by children, which any worker can claim. They start at the shard's start and at each of
+ * the cuts, which are 1 to 255 keys in ascending order. Each child has the shard's metadata. The child that
+ * contains the last reported key continues after that key. The lease ends. Cuts outside the shard are refused
+ * as SplitInvalid.
  */
 TS_API enum ts_split_error ts_worker_split_replace(struct ts_worker *worker, struct ts_op_id op_id,
                                                    const struct ts_bytes *cuts, size_t count,

@@ -54,8 +54,8 @@ struct ts_logical_time {
     X(PARK_TOO_MANY_ERRORS, 3, "TooManyErrors")                                                              \
     X(PARK_OTHER, 4, "Other")
 
-/* Who is to blame when a worker releases a lease before the work is done. SHARD counts the attempt; NOBODY
- * does not. */
+/* The blame for a lease that a worker releases before the work is done. SHARD counts the attempt; NOBODY does
+ * not. */
 #define TS_BLAMES(X)                                                                                         \
     X(BLAME_NOBODY, 0, "Nobody")                                                                             \
     X(BLAME_SHARD, 1, "Shard")
@@ -91,7 +91,7 @@ enum ts_run_status { TS_RUN_STATUSES(TS_COORD__MEMBER) };
     X(SPLIT_INVALID, "SplitInvalid", NO, NO, NO, NO, YES, NO, NO)                                            \
     X(CHECKPOINT_MISSING_KEY, "CheckpointMissingKey", NO, YES, YES, NO, NO, NO, NO)
 
-/* Errors of one operation only. X(SUFFIX, name) */
+/* All other errors. The enums below say which operations can return them. X(SUFFIX, name) */
 #define TS_OTHER_VARIANTS(X)                                                                                 \
     X(ALREADY_LEASED, "AlreadyLeased")                                                                       \
     X(RESOURCE_EXHAUSTED, "ResourceExhausted")                                                               \
@@ -110,7 +110,7 @@ enum ts_run_status { TS_RUN_STATUSES(TS_COORD__MEMBER) };
     X(NONE_AVAILABLE, "NoneAvailable")                                                                       \
     X(THROTTLED, "Throttled")
 
-/* Operations with their own errors. X(PREFIX, SUFFIX) */
+/* The errors of the operations that have no column in the first table. X(PREFIX, SUFFIX) */
 #define TS_ACQUIRE_ERRORS(X)                                                                                 \
     X(ACQUIRE, SHARD_NOT_FOUND)                                                                              \
     X(ACQUIRE, TENANT_MISMATCH)                                                                              \
@@ -204,7 +204,7 @@ enum ts_error_variant {
 #define TS_ERROR__WRITE(suffix, name, renew, checkpoint, complete, park, split, release, write)              \
     TS_ERROR__##write(TS_WRITE_##suffix, )
 
-/* OK comes first, so the member after the last error is the number of errors. */
+/* OK is 0, so the last member of each enum is the number of its errors. */
 enum ts_coord_error { TS_COORD_OK, TS_COORD_ERRORS(TS_ERROR__COORD) };
 enum ts_renew_error { TS_RENEW_OK, TS_COORD_ERRORS(TS_ERROR__RENEW) TS_RENEW_BACKEND_ERROR };
 enum ts_checkpoint_error {
@@ -245,7 +245,7 @@ enum ts_infra_kind {
     TS_INFRA_DAMAGED,   /* a stored record is damaged */
 };
 
-/* What to do about an error. */
+/* The recommended reaction to an error. */
 enum ts_coord_class {
     TS_COORD_CLASS_NONE,      /* no error */
     TS_COORD_CLASS_RETRYABLE, /* back off, then try again; after LeaseExpired, acquire the shard first */

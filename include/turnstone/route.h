@@ -32,9 +32,8 @@ struct ts_store_id {
  *
  *   single  every id is in store 0
  *   xxh64   XXH64 with seed 0 over the 8 little-endian bytes of the id, modulo the count; the default
- *   fnv1a   FNV-1a over the same bytes, cut to its low 16 bits, modulo the count; for compatibility. Above
- *           65,536 stores, those from 65,536 on are never chosen, and ids whose bytes share their low bits
- *           crowd together
+ *   fnv1a   FNV-1a over the same bytes, cut to its low 16 bits, modulo the count; for compatibility. It never
+ *           chooses store 65,536 or a later one, and ids whose bytes share their low bits crowd together
  *   jump    jump consistent hash (Lamping and Veach) of the id itself: growing from n to n + 1 stores moves
  *           1/(n + 1) of the ids, all of them to the new store
  *   range   a list of ranges that the operator chooses
@@ -139,18 +138,19 @@ struct ts_router {
     enum ts_router_strategy strategy;
     uint32_t count;             /* hashes: the number of stores; single: 1 */
     uint64_t reciprocal;        /* xxh64: UINT64_MAX / count */
-    size_t range_count;         /* for range only, like the fields below; src/route/ranges.c describes them */
+    size_t range_count;         /* this field and those below: only for range; see src/route/ranges.c */
     const uint64_t *starts;     /* range_count + 1 starts, in search order */
     const uint32_t *stores;     /* the store of each range, in the order of `starts` */
     const uint32_t *all_stores; /* range_count stores, ascending */
 };
 
-/* Routes every id to store 0. */
+/* Initialises a router that sends every id to store 0. */
 TS_API void ts_router_init_single(struct ts_router *ret_router);
 
 /*
- * Routes by xxh64, fnv1a or jump over the stores 0 .. count - 1. A strategy that is not a hash is
- * TS_ROUTER_NOT_A_HASH, a count of 0 is TS_ROUTER_ZERO_STORES. Every count from 1 to UINT32_MAX is accepted.
+ * Initialises a router with xxh64, fnv1a or jump over the stores 0 .. count - 1. A strategy that is not a
+ * hash is TS_ROUTER_NOT_A_HASH, a count of 0 is TS_ROUTER_ZERO_STORES. Every count from 1 to UINT32_MAX is
+ * accepted.
  */
 TS_API enum ts_router_error ts_router_init_hash(enum ts_router_strategy hash, uint32_t count,
                                                 struct ts_router *ret_router,
@@ -161,10 +161,10 @@ TS_API enum ts_router_error ts_router_init_hash(enum ts_router_strategy hash, ui
 TS_API size_t ts_router_range_memory(size_t count);
 
 /*
- * Routes by ranges that must cover every id exactly once, in any order, each with its own store. The router
- * borrows `memory`: at least ts_router_range_memory(count) bytes, at any alignment, not overlapping `ranges`.
- * The memory may be overwritten even on failure. `ranges` is not modified, and not needed afterwards. Takes
- * O(count log count).
+ * Initialises a router over ranges. The ranges can have any order, must cover every id exactly once, and must
+ * all have different stores. The router borrows `memory`: at least ts_router_range_memory(count) bytes, at
+ * any alignment, not overlapping `ranges`. The memory may be overwritten even on failure. `ranges` is not
+ * modified, and not needed afterwards. Takes O(count log count).
  *
  * The first check that fails decides the error: empty list; memory too small; an empty range, in the given
  * order; a store twice (the lowest such store is reported); then, in the order of their starts, a range that
@@ -203,9 +203,9 @@ TS_API struct ts_store_id ts_router_store_for_fnv1a(uint64_t id, uint32_t count)
 TS_API struct ts_store_id ts_router_store_for_jump(uint64_t id, uint32_t count);
 
 /*
- * Lists of ranges as text: STORE:START-END[,STORE:START-END]... with unsigned decimal numbers, STORE of 32
- * bits, START and END of 64, and END also `max`, which is 18446744073709551615. Leading zeros are allowed;
- * blanks, signs and empty items are not. Texts have a length and need no NUL.
+ * Lists of ranges as text: STORE:START-END[,STORE:START-END]... with unsigned decimal numbers. STORE has 32
+ * bits, START and END have 64 bits. END may also be `max`, which is 18446744073709551615. Leading zeros are
+ * allowed; blanks, signs and empty items are not. Texts have a length and need no NUL.
  *
  * X(SUFFIX, text)
  */
@@ -229,7 +229,8 @@ enum ts_router_list_error { TS_ROUTER_LIST_ERRORS(TS_ROUTER_LIST_ERROR_ENUM) };
 enum { TS_ROUTER_LIST_ERROR_COUNT = 0 TS_ROUTER_LIST_ERRORS(TS_ROUTER_LIST_ERROR_ONE) };
 #undef TS_ROUTER_LIST_ERROR_ONE
 
-/* Which item, counted from 0, and which bytes of the text are wrong: one bad number, or the whole item. */
+/* The position of the wrong item, counted from 0, and the wrong bytes of the text: one number, or the whole
+ * item. */
 struct ts_router_list_error_detail {
     enum ts_router_list_error error;
     size_t position;

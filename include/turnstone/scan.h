@@ -7,8 +7,8 @@
  *     enum ts_scan_result result = ts_scan_run(scan, print_finding, NULL);
  *     ts_scan_free(scan);
  *
- * A finding is one secret, however often it occurs. It has the same id in every scan, on every machine, that
- * uses the same rule and salt. The command 'turnstone scan' runs the same code, and finds the same secrets.
+ * A finding is one secret, however often it occurs. It has the same id in every scan with the same rule and
+ * salt, on every machine. The command 'turnstone scan' runs the same code, and finds the same secrets.
  *
  * Secrets. Nothing that this library returns contains a secret that it found: excerpts, paths, names and
  * error texts are masked. With TS_SCAN_SWITCH_SHOW_SECRETS, and only then, ts_scan_finding_secret returns the
@@ -109,8 +109,8 @@ enum ts_scan_limit {
      * exceed this ratio and 1 GiB; default: 10,000. */
     TS_SCAN_LIMIT_RATIO,
     TS_SCAN_LIMIT_OCCURRENCES,   /* occurrences listed for a finding; default: 100 */
-    TS_SCAN_LIMIT_ARCHIVE_DEPTH, /* how deep nested archives are opened, at most 8; default: 3 */
-    TS_SCAN_LIMIT_ARCHIVE_BYTES, /* bytes that one archive may unpack to; more: INCOMPLETE; default: 1 GiB */
+    TS_SCAN_LIMIT_ARCHIVE_DEPTH, /* levels of nested archives to open, at most 8; default: 3 */
+    TS_SCAN_LIMIT_ARCHIVE_BYTES, /* unpacked bytes of one archive; above this: INCOMPLETE; default: 1 GiB */
 };
 
 /* Sets a limit. Returns BAD_USAGE for an unknown limit, or a value out of its range. */
@@ -131,7 +131,8 @@ enum ts_scan_switch {
     TS_SCAN_SWITCH_ALLOW_MISSING, /* repositories: objects that a partial clone omits are not faults */
     TS_SCAN_SWITCH_FULL,          /* scan every byte of every blob again; slower, with the same findings */
     TS_SCAN_SWITCH_NO_ARCHIVES,   /* do not look into archives */
-    /* Submodules, encrypted archives and missing LFS objects are faults, not only counted. */
+    /* Submodules, encrypted archives and missing LFS objects are faults; without this switch they are only
+     * counted. */
     TS_SCAN_SWITCH_STRICT,
 };
 
@@ -144,7 +145,7 @@ enum ts_scan_text {
     /* Keep the results of scans here, so that the next run reads only what is new; created if missing.
      * Default: none. */
     TS_SCAN_TEXT_STATE_FOLDER,
-    TS_SCAN_TEXT_CACHE_FOLDER, /* keep compiled rules here, for other processes too. Default: none */
+    TS_SCAN_TEXT_CACHE_FOLDER, /* keep compiled rules here, also for other processes. Default: none */
     TS_SCAN_TEXT_RULE_FILE,    /* adds the rules of this file */
     TS_SCAN_TEXT_REF,    /* adds a revision, as git writes it: scan only what the added revisions reach */
     TS_SCAN_TEXT_BRANCH, /* adds a local or remote branch to the revisions of REF */
@@ -154,7 +155,7 @@ enum ts_scan_text {
     /* Adds a range of commits, like COMMIT: A..B, A...B or A^!. Not with REF, BRANCH, COMMIT or
      * ts_scan_set_since. */
     TS_SCAN_TEXT_RANGE,
-    /* Known findings, a file of 'turnstone baseline': they are counted (TS_SCAN_COUNT_KNOWN), and not
+    /* A file of 'turnstone baseline' with known findings. They are counted (TS_SCAN_COUNT_KNOWN), and not
      * reported. The ids of findings are made with the salt of this file. */
     TS_SCAN_TEXT_BASELINE_FILE,
 };
@@ -280,8 +281,8 @@ TS_API enum ts_scan_confidence ts_scan_finding_confidence(const struct ts_scan_f
 /* Returns the secret shortened for people, such as "ghp_…9f3a"; UTF-8, one line, safe to print. */
 TS_API const char *ts_scan_finding_redacted(const struct ts_scan_finding *finding);
 
-/* Returns the line of the first occurrence, shortened. Every known secret in the line is masked (see
- * above). */
+/* Returns the line of the first occurrence, shortened. Every known secret in the line is masked, as "Secrets"
+ * at the top describes. */
 TS_API struct ts_bytes ts_scan_finding_excerpt(const struct ts_scan_finding *finding);
 
 /* Returns the secret itself, decoded when it was encoded; empty without TS_SCAN_SWITCH_SHOW_SECRETS. */
@@ -301,7 +302,7 @@ TS_API uint64_t ts_scan_finding_occurrence_count(const struct ts_scan_finding *f
 TS_API const struct ts_scan_occurrence *ts_scan_finding_occurrence(const struct ts_scan_finding *finding,
                                                                    size_t index);
 
-/* Whether HEAD contains the secret, also if only other commits were scanned. UNKNOWN: a target is not a
+/* Says whether HEAD contains the secret, even if only other commits were scanned. UNKNOWN: a target is not a
  * repository, has no commit in HEAD, or HEAD could not be read. */
 enum ts_scan_head { TS_SCAN_HEAD_UNKNOWN, TS_SCAN_HEAD_GONE, TS_SCAN_HEAD_HAS };
 TS_API enum ts_scan_head ts_scan_finding_in_head(const struct ts_scan_finding *finding);
@@ -325,8 +326,8 @@ TS_API size_t ts_scan_occurrence_target(const struct ts_scan_occurrence *occurre
  * "unreachable object". */
 TS_API const char *ts_scan_occurrence_place(const struct ts_scan_occurrence *occurrence);
 
-/* Returns the path, relative to the target; in an archive such as "deploy.zip!/etc/app.env". Bytes and tags
- * have their name as path; other messages have an empty path. */
+/* Returns the path relative to the target. The path of a file in an archive is such as
+ * "deploy.zip!/etc/app.env". Bytes and tags have their name as path; other messages have an empty path. */
 TS_API struct ts_bytes ts_scan_occurrence_path(const struct ts_scan_occurrence *occurrence);
 
 /* Return the line and column where the secret begins, the line of its last byte, and the column after that

@@ -43,7 +43,8 @@ extern "C" {
  *
  *   CHECK   Fails with CHECK_FAILED unless the key's version is `version`. Holds a shared lock until the batch or
  *           promise ends. Version 0 is "absent", and is allowed only together with a PUT of the same key: an insert,
- *           which waits for a promise that creates the key. Another version of an absent key may fail without waiting.
+ *           which waits for a promise that creates the key. If the key is absent, a CHECK of another version may
+ *           fail without waiting.
  *   BEFORE  Fails with LATE unless the store's time, read under the locks, is below `time_ms`. Has no key.
  *   PUT     The key's value becomes `value`.
  *   DEL     Deletes the key; not an error if it is absent.
@@ -72,7 +73,7 @@ struct ts_batch {
     size_t count;
 };
 
-/* Who or what caused a result, and can therefore change the result. */
+/* The side that caused a result, and that can therefore change it. */
 enum ts_store_fault {
     TS_STORE_FAULT_NONE,
     TS_STORE_FAULT_STATE,   /* the store's contents or concurrent calls prevent the call */
@@ -83,7 +84,7 @@ enum ts_store_fault {
     TS_STORE_FAULT_UNKNOWN, /* the reply was lost */
 };
 
-/* Whether trying again makes sense. */
+/* Says whether trying again makes sense. */
 enum ts_store_retry {
     TS_STORE_RETRY_NONE,  /* trying again does not help */
     TS_STORE_RETRY_READ,  /* before the next try, read and decide again */
@@ -92,8 +93,8 @@ enum ts_store_retry {
 };
 
 /*
- * How a call ended. X(SUFFIX, text, SQLSTATE (used if the database gave none), fault, retry). Of the
- * failures, only UNKNOWN may have changed something. Callers base their decisions on these columns.
+ * How a call ended. X(SUFFIX, text, SQLSTATE (used if the database gave none), fault, retry). UNKNOWN is the
+ * only failure that may have changed something. Callers base their decisions on these columns.
  */
 #define TS_STORE_RESULTS(X)                                                                                  \
     X(OK, "ok", "00000", NONE, NONE)                                                                         \
@@ -157,8 +158,8 @@ struct ts_store_error {
 TS_API const char *ts_store_result_text(enum ts_store_result result);
 TS_API const char *ts_store_result_sqlstate(enum ts_store_result result);
 
-/* Rows that reads and scans found, in order. Owns its memory. Initialise the struct with zeros before use; it
- * may be reused; release it at the end. */
+/* Rows that reads and scans found, in order. struct ts_rows owns the memory of its rows. Initialise it with
+ * zeros before use; it may be reused; release it at the end. */
 struct ts_row {
     struct ts_bytes key;
     struct ts_bytes value;
@@ -180,23 +181,23 @@ TS_API void ts_rows_release(struct ts_rows *rows);
 /*
  * Calls.
  *
- *   READ      One row for each of `keys`, in the order asked for, from one snapshot; an absent key has version 0.
+ *   READ      One row for each of `keys`, in their order, from one snapshot; an absent key has version 0.
  *             TOO_LARGE when the values together exceed TS_STORE_ANSWER_BYTES_MAX.
  *   SCAN      Rows with from <= key < to (an empty `to` is the end), ordered, at most `limit` (0: no rows at
  *             all), from one snapshot. Ends early, with `more`, before the bytes of its rows exceed
  *             TS_STORE_ANSWER_BYTES_MAX.
- *   APPLY     All of the batch or nothing; durable when it is OK.
- *   PREPARE   The batch as a promise named `gid`; durable when it is OK. Its checks were made, its BEFORE was
- *             checked, its additions were computed: nothing of it can fail any more.
+ *   APPLY     Applies all of the batch or nothing; durable when the call is OK.
+ *   PREPARE   Stores the batch as a promise named `gid`; durable when the call is OK. The checks, BEFORE and
+ *             additions of the batch are then done, so that nothing of it can fail any more.
  *   COMMIT    Finishes the promise `gid` by applying its batch; durable with the next SYNC or durable call.
  *   ABORT     Finishes the promise `gid` by dropping its batch; durable likewise.
  *   PREPARED  The promises that are not finished, ordered by gid: key is the gid, version the store's time at
  *             PREPARE, the value is empty.
  *   NOW       The store's time: the only clock that decides about leases. Never goes back for one process.
- *   SYNC      Everything that succeeded before this call is durable.
- *   LAG       The lag, in ms, of the slowest connected standby in replaying what this store has
- *             written: 0 on engines that have no standbys, without standbys, and when all have replayed
- *             everything. BAD_CONFIGURATION when the server does not let this role see its standbys.
+ *   SYNC      Makes everything durable that succeeded before this call.
+ *   LAG       By how many ms the slowest connected standby is late in replaying this store's writes. 0 if the
+ *             engine has no standbys, if none is connected, or if all have replayed everything.
+ *             BAD_CONFIGURATION when the server does not let this role see the standbys.
  *
  * A gid has 1 to TS_STORE_GID_MAX printable ASCII characters.
  */
@@ -238,7 +239,7 @@ struct ts_call {
 
     bool done;
     struct ts_store_error error;
-    /* APPLY: the version of every key that the batch put or added to; 0 when it wrote nothing */
+    /* APPLY: the version of every key that a PUT or ADD of the batch wrote; 0 when none did */
     uint64_t version;
     uint64_t time_ms;      /* result of NOW; also the store's time at the end of READ, SCAN and PREPARED */
     uint64_t lag_ms;       /* result of LAG */

@@ -9,8 +9,8 @@
  * A coordinator is opened once per process and cluster. Any number of threads may run transactions through it
  * at the same time. There are five outcomes: committed; committed, but not yet applied on every store;
  * aborted; refused before anything was tried; unknown. Unknown is a separate outcome, never reported as
- * aborted: ask ts_txn_status later. For a recorded transaction ts_txn_status returns the outcome once a
- * store has it. Before that, ts_txn_status returns unknown, too.
+ * aborted: ask ts_txn_status later. For a recorded transaction ts_txn_status returns the outcome once a store
+ * has it. Until then, it also returns unknown.
  */
 #ifndef TURNSTONE_TXN_H
 #define TURNSTONE_TXN_H
@@ -36,7 +36,7 @@ struct ts_coordinator; /* this process's side of the protocol */
 /* An id as text, with its terminator: ts.<cluster>.<coordinator>.<sequence>.<decider>. */
 #define TS_TXN_ID_SIZE       112
 
-/* Keys of this layer begin with this byte; keys of users' operations may not. */
+/* Keys of this layer begin with this byte; keys of users' operations must not begin with it. */
 #define TS_TXN_RESERVED_BYTE 0x00
 
 /* X(SUFFIX, text) */
@@ -105,14 +105,14 @@ struct ts_txn_result {
     bool global;                 /* the transaction has several stores */
     size_t op;                   /* index of the failed operation in the caller's list, or SIZE_MAX */
     enum ts_store_result reason; /* the store's answer, for outcomes other than committed */
-    /* What ended the transaction, if it was not the answer of a store: "timeout", "deadlock", "admission",
-     * "circuit_breaker", "replication_lag", "resolver", "fenced". */
+    /* The cause that ended the transaction, if it was not the answer of a store: "timeout", "deadlock",
+     * "admission", "circuit_breaker", "replication_lag", "resolver", "fenced". */
     const char *cause;
     /* The phase whose timeout ended the transaction, such as "Prepare". If the transaction is committed and
      * pending, the phase whose timeout ended the wait for the stores. NULL: no timeout. */
     const char *timeout;
     uint32_t attempts; /* 0: refused before the first attempt */
-    /* If committed on one store: the version of every key that was put or added to; otherwise 0. */
+    /* If committed on one store: the version of every key that a PUT or ADD wrote; otherwise 0. */
     uint64_t version;
     struct ts_txn_latency latency;
     size_t place_count;
@@ -131,10 +131,10 @@ struct ts_txn_options {
 };
 
 /*
- * Runs the operations as one transaction, each on the store that its key routes to. BEFORE goes to every
- * store that the transaction touches. Waits for the outcome, at most for the configured total time; a local
- * disk write cannot be interrupted and may take longer. Keys and values must stay in place meanwhile. options
- * may be NULL.
+ * Runs the operations as one transaction, each operation on the store that its key routes to. BEFORE goes to
+ * every store that the transaction touches. Waits for the outcome, at most for the configured total time; a
+ * local disk write cannot be interrupted and may take longer. Keys and values must stay in place meanwhile.
+ * options may be NULL.
  */
 TS_API void ts_txn_run(struct ts_coordinator *coordinator, const struct ts_op *ops, size_t count,
                        const struct ts_txn_options *options, struct ts_txn_result *ret_result);
