@@ -1,5 +1,5 @@
 /*
- * Measures how fast the pure core of coordination is on one core, and checks that it allocates nothing.
+ * Measures how fast the pure core of coordination is on one processor, and counts its allocations.
  *
  *     bench_coord_core [SECONDS]
  *

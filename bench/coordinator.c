@@ -3,8 +3,8 @@
  *
  * Measures the cost of the coordinator itself, on memory stores, with one thread. Runs the same transactions
  * through ts_txn_run and as bare calls to the stores (apply; or prepare, apply with a decision, commit),
- * alternating after every thousand. Prints one JSON line with the nanoseconds of both and their difference,
- * for one store and for two.
+ * alternating after every thousand transactions. Prints one JSON line with the nanoseconds of both and their
+ * difference, for one store and for two.
  */
 #include "base/bytes.h"
 #include "base/prng.h"

@@ -9,10 +9,10 @@
  *     gates          Vectorscan over every byte, with the literals and anchors of all rules, and nothing else
  *     runs           the token pass over every byte, and nothing else
  *     gated          a real scan: gates, runs, patterns, validators, encoded text
- *     plain          as gated, without encoded text
- *     changed        as gated, with 64 bytes changed in every 4,096; the rate counts all bytes of the files
- *     ten_times      as gated, with nine generated rules of a keyword and a shape for each rule
- *     ungated        every rule at every offset, on a 64th of the bytes
+ *     plain          like gated, without encoded text
+ *     changed        like gated, with 64 bytes changed in every 4,096; the rate counts all bytes of the files
+ *     ten_times      like gated, with nine more rules for each rule: generated ones, with keywords and a shape
+ *     ungated        every rule at every offset, on every 64th file
  */
 #include "compiled.h"
 #include "token_runs.h"
@@ -103,7 +103,8 @@ static size_t pass_scan(struct work *work) {
     return done;
 }
 
-/* Scans a file in which some parts have changed. The other parts are known to contain no gate. */
+/* Scans every file as if 64 bytes in every 4,096 had changed and the other bytes were known to contain no
+ * gate. */
 static size_t pass_changed(struct work *work) {
     static struct ts_span spans[((size_t)8 << 20) / 4096 + 1];
     work->found = 0;
@@ -189,7 +190,7 @@ static void measure(const char *name, struct work *work, size_t (*pass)(struct w
            (unsigned long long)work->found, last ? "" : ",");
 }
 
-/* For each rule, makes nine rules, each with a keyword of its own and a shape. */
+/* Adds nine generated rules for each rule. Each new rule has its own keywords and a shape. */
 static bool add_generated(struct ts_ruleset *rules, struct ts_detect_error *ret_error) {
     static const char *const shapes[] = {"[A-Za-z0-9]{32}", "[a-f0-9]{40}", "[A-Za-z0-9_-]{24}",
                                          "[a-z0-9]{36}"};

@@ -103,7 +103,7 @@ struct sample {
     size_t seen;
 };
 
-/* Takes one blob in a hundred. */
+/* Adds every hundredth blob to the sample. */
 static bool take_sample(void *ctx, unsigned worker, const struct ts_git_object *object, void **result) {
     (void)worker;
     (void)result;

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define ROUNDS       3
-#define HEADER_LEN   12 /* of a pack file */
+#define HEADER_LEN   12 /* length of the header of a pack file */
 #define ID_LEN       20
 #define OFFSET_DELTA 6
 #define REF_DELTA    7
@@ -34,8 +34,8 @@ struct buffer {
     size_t capacity;
 };
 
-/* Reads the header of an entry: its type, and its inflated size. Returns where its stream begins, or NULL if
- * that is outside the file. */
+/* Reads the header of an entry: its type, and its inflated size. Returns where the stream of the entry
+ * begins, or NULL if the stream would begin outside the file. */
 static const uint8_t *stream_of(const uint8_t *at, const uint8_t *end, unsigned *ret_type, size_t *ret_size) {
     *ret_type = at < end ? *at >> 4 & 7 : 0;
     *ret_size = at < end ? *at & 15 : 0;

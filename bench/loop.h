@@ -30,7 +30,7 @@ int loop_run(const struct loop_options *options);
 /* Writes "bench/" and eight hexadecimal digits. */
 void loop_key(uint64_t number, char ret_key[LOOP_KEY_LEN + 1]);
 
-/* Parses the numbers of the command line. On failure prints the wrong number and returns false. */
+/* Parses the numbers of the command line. On failure prints which numbers are allowed, and returns false. */
 bool loop_numbers(const char *threads, const char *seconds, struct loop_options *ret_options);
 
 #endif

@@ -8,7 +8,7 @@
  *         one     COMMIT PREPARED
  *     the two servers alternate
  * pg_bare upsert URL URL THREADS SECONDS
- *     as two, with a plain INSERT … ON CONFLICT instead of Turnstone's statements: no epoch, no version of
+ *     like 'two', with a plain INSERT … ON CONFLICT instead of Turnstone's statements: no epoch, no version of
  *     the store, no queue for a key
  * pg_bare script
  *     prints the statement as a script for pgbench, one put of a random key

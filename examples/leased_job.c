@@ -45,8 +45,8 @@ static int complain(void) {
     return 1;
 }
 
-/* Returns whether the store may answer next time. The caller then repeats the operation with the same op id,
- * so that the operation is done only once. */
+/* Waits a moment and returns true if the operation may succeed next time. The caller then repeats it with the
+ * same op id, so that it is done only once. */
 static bool try_again(void) {
     if (ts_coord_answer_class(answer) != TS_COORD_CLASS_RETRYABLE)
         return false;
@@ -56,7 +56,7 @@ static bool try_again(void) {
 
 static int create(struct ts_coord *coord) {
     const struct ts_bytes none = {NULL, 0};
-    const struct ts_op_id op_id = {1}; /* always the same: creating the run twice changes nothing */
+    const struct ts_op_id op_id = {1}; /* a constant, so that creating the run twice changes nothing */
     struct ts_run_plan *plan = ts_run_plan_new(tenant, run_id);
     ts_run_plan_set(plan, TS_RUN_LEASE_MS, 4000);
     for (int i = 0; i < 10; i++) {
@@ -110,7 +110,7 @@ static int work(struct ts_coord *coord, char *name, long ms) {
     do {
         if (ts_worker_claim(worker, run_id, answer) == TS_CLAIM_OK)
             work_on_shard(worker, name, ms);
-        else if (!try_again()) /* NoneAvailable: other workers hold the rest, and one of them may be dead */
+        else if (!try_again()) /* tries again after NoneAvailable: a holder may be dead */
             break;
         end = ts_run_end(coord, tenant, run_id, TS_RUN_COMPLETE, draw(), answer);
     } while (end == TS_RUN_TRANSITION_WRONG_STATUS || /* some shard is active */

@@ -8,7 +8,7 @@
 #include <turnstone/config.h>
 #include <turnstone/txn.h>
 
-/* Adds to a counter that must stay between 0 and 1,000,000. */
+/* Returns an operation that adds to a counter. The counter must stay between 0 and 1,000,000. */
 static struct ts_op add(const char *key, int64_t delta) {
     struct ts_op op;
     memset(&op, 0, sizeof op);

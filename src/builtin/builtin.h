@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* Adds the built-in rules. Returns false when memory runs out, and the set is unchanged. */
+/* Adds the built-in rules. Returns false when memory runs out; the set is then unchanged. */
 bool ts_builtin_add(struct ts_ruleset *set, struct ts_detect_error *ret_error);
 
 #endif

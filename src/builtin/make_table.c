@@ -1,8 +1,8 @@
 /*
  * builtin_table OUTPUT FILE...: reads rule files, and writes their rules as a C file.
  *
- * The table contains everything that reading a rule derives from its pattern. Lists of texts, examples and
- * requests of all rules are in one array each, and a rule points into them:
+ * The table contains everything that reading a rule derives from its pattern. The texts of all rules are in
+ * one array, all examples in a second and all requests in a third. Each rule points into these arrays:
  *
  *     static const char *const texts[];
  *     static const struct ts_rule_example examples[];
@@ -22,7 +22,7 @@ _Static_assert(sizeof(void *) != 8 || sizeof(struct ts_rule) == 288, "the fields
 _Static_assert(sizeof(void *) != 8 || sizeof(struct ts_rule_request) == 120,
                "the fields of a request have changed");
 
-/* How many elements of each array are written. */
+/* The output, and the numbers of elements so far, with which a rule refers to its own elements. */
 struct table {
     FILE *out;
     size_t text_count;
@@ -30,7 +30,8 @@ struct table {
     size_t request_count;
 };
 
-/* Escapes with three octal digits, so that a following digit is not read as part of the escape. */
+/* Writes a string literal. Its escapes have three octal digits, so that a following digit is not read as part
+ * of the escape. */
 static void put_literal(FILE *out, struct ts_bytes text) {
     fputc('"', out);
     for (size_t i = 0; i < text.len; i++) {
@@ -107,7 +108,8 @@ static void put_answer(struct table *table, const char *name, const struct ts_ru
     refer_to_texts(table, texts, &answer->texts);
 }
 
-/* Writes a request. Its texts have the order of put_texts_of. */
+/* Writes the request of a rule, if it has one. Counts the texts of every rule in the order of
+ * put_texts_of. */
 static void put_request(struct table *table, const struct ts_rule *rule) {
     table->text_count += rule->literals.count + rule->anchors.count + rule->paths.count +
                          rule->not_paths.count + rule->keywords.count + rule->pair.count;

@@ -3,8 +3,8 @@
  *
  * A file is a mapping of sections, and a section is a mapping of settings; "timeouts.prepare: 2s" at the top
  * level means the same. Overrides win over the file, and later overrides over earlier ones; a setting that
- * occurs twice in the file is an error. An error is one line that names the place, the setting, the reason
- * and the fix, and nothing is loaded.
+ * occurs twice in the file is an error. After an error nothing is loaded. The error is one line that names
+ * the place, the setting, the reason and the fix.
  */
 #ifndef TS_CONFIG_CONFIG_H
 #define TS_CONFIG_CONFIG_H

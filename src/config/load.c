@@ -13,7 +13,7 @@ enum { SETTINGS_MAX = 64 };
 
 /* Where a setting was set last. */
 struct origin {
-    size_t line; /* in the file, from 1 */
+    size_t line; /* line in the file, from 1; 0: not in the file */
     const char *override;
 };
 

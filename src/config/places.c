@@ -15,8 +15,8 @@ void ts_config_places_init(struct ts_config_places *places) {
     };
 }
 
-/* Whether the variable of a folder counts as set. In the XDG specification relative paths are invalid and
- * ignored. */
+/* Returns whether the variable of a folder counts as set. By the XDG specification, relative paths are
+ * invalid and are ignored. */
 static bool is_set(const char *folder) {
     return folder != NULL && folder[0] == '/';
 }

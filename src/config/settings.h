@@ -37,7 +37,7 @@ extern const size_t config__setting_count;
 /* Returns a setting by its full name; NULL if the name is unknown. */
 const struct config_setting *config__setting_find(struct ts_bytes name);
 
-/* Gets the setting's value in the struct, for every kind of setting. */
+/* Returns the setting's value in the struct, for every kind of setting. */
 uint64_t config__setting_get(const struct config_setting *setting, const struct ts_txn_config *config);
 /* Sets the value, and marks it as set explicitly. */
 void config__setting_put(const struct config_setting *setting, struct ts_txn_config *config, uint64_t value);

@@ -26,8 +26,8 @@ static const struct unit units[] = {
 };
 enum { UNITS = sizeof units / sizeof units[0] };
 
-/* Parses a number such as "1.5", times the unit `one`, exactly: 1.5 s are 1,500,000 us. Returns false when
- * the text is not such a number, exceeds 64 bits, or has too many digits. */
+/* Parses a number such as "1.5", and multiplies it by the unit `one` without rounding: 1.5 s are 1,500,000
+ * us. Returns false when the text is not such a number, exceeds 64 bits, or has too many digits. */
 static bool parse_decimal(struct ts_bytes text, uint64_t one, uint64_t *ret_value) {
     const uint8_t *dot = text.len > 0 ? memchr(text.data, '.', text.len) : NULL;
     struct ts_bytes whole_text = dot == NULL ? text : ts_bytes_first(text, (size_t)(dot - text.data));

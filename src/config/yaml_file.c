@@ -90,7 +90,7 @@ static enum ts_config_result read_value(struct reader *reader, const struct name
         result = complain_about(reader, name, line_of(&event),
                                 at_top ? "expected a section or a value" : "expected a plain value");
     } else if (at_top && event.data.scalar.length == 0 && memchr(name->text, '.', name->len) == NULL) {
-        /* A section without settings. */
+        /* A section without settings is allowed. */
     } else if (!reader->taker.take(reader->taker.context, ts_bytes_of(name->text, name->len),
                                    scalar_of(&event), line)) {
         result = TS_CONFIG_INVALID;

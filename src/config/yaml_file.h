@@ -1,5 +1,6 @@
 /*
- * Reads a YAML file as a list of settings. It may contain only mappings of mappings of plain values.
+ * Reads a YAML file as a list of settings. The file may contain only plain values, and sections that are
+ * mappings of plain values.
  */
 #ifndef TS_CONFIG_YAML_FILE_H
 #define TS_CONFIG_YAML_FILE_H

@@ -81,7 +81,7 @@ static enum ts_router_list_error parse_item(const char *text, struct part item,
     return TS_ROUTER_LIST_OK;
 }
 
-/* Reads every item. Stores the items if there is an array; the array is then large enough. */
+/* Reads every item. Stores the items if ret_ranges is not NULL; the array is then large enough. */
 static enum ts_router_list_error parse_items(const char *text, size_t length,
                                              struct ts_router_range *ret_ranges, size_t capacity,
                                              struct ts_router_list_error_detail *ret_detail) {
@@ -138,7 +138,7 @@ size_t ts_router_list_error_describe(const struct ts_router_list_error_detail *d
     if (detail->error == TS_ROUTER_LIST_OK || detail->error == TS_ROUTER_LIST_EMPTY_LIST) {
         printed = snprintf(ret_text, size, "%s", what);
     } else {
-        char quoted[72]; /* an error message stays on one line */
+        char quoted[72]; /* short, so that the message stays on one line */
         ts_text_quote(ts_bytes_of(text + detail->offset, detail->length), quoted, sizeof quoted);
         printed = snprintf(ret_text, size, "item %zu (\"%s\"): %s", detail->position + 1, quoted, what);
     }

@@ -55,8 +55,8 @@ static struct arrays lay_out(void *memory, size_t count) {
     return arrays;
 }
 
-/* Compares the numbers a and b, or, if there are ranges, the ranges at positions a and b. Ranges with the
- * same start are ordered by position. */
+/* Returns whether a comes before b. Without `ranges`, a and b are numbers; otherwise they are positions of
+ * ranges, which are ordered by start, and by position if the starts are equal. */
 static bool before(const struct ts_router_range *ranges, uint32_t a, uint32_t b) {
     if (ranges == NULL || ranges[a].start == ranges[b].start)
         return a < b;
@@ -113,7 +113,7 @@ static enum ts_router_error check_not_empty(const struct ts_router_range *ranges
     return TS_ROUTER_OK;
 }
 
-/* Returns the first position, starting at `from`, that names the store. The store must occur there. */
+/* Returns the position of the first range, from `from` on, that has this store. There must be one. */
 static size_t position_of(const struct ts_router_range *ranges, size_t from, uint32_t store) {
     while (ranges[from].store.v != store)
         from++;

@@ -2,27 +2,27 @@
  * The simulation's own model of coordination, and the comparison of the stores with it.
  *
  * The model has two sources only: the requests and answers of workers (sim__op, sim__grant), and the raw rows
- * of the stores, read after every call that may have changed one. One operation must explain every changed
- * row: a worker has begun it, the store's own time allowed it at that moment, and it had not been applied
- * before. The checkers use neither the steps nor the driver under test; they share only the decoding of
- * records.
+ * of the stores, read after every call that may have changed one. For each changed row there must be one
+ * operation that explains the change: a worker has begun the operation, the store's own time allowed it at
+ * that moment, and it had not been applied before. The checkers use neither the steps nor the driver under
+ * test; they share only the decoding of records.
  *
  * Properties, by the names under which they are reported:
  *
- *   mutual exclusion      no worker gets a shard while another worker believes that it holds it
+ *   mutual exclusion      no worker gets a shard that another worker believes it holds
  *   fence                 only acquire and unpark raise it, by one; no operation succeeds under another fence
  *   lease                 no operation succeeds under an expired lease, or under a lease of another worker
  *   tenant                no operation succeeds for another tenant
- *   terminal              a shard that is Done or Split never changes; Parked only by unpark
+ *   terminal              a shard that is Done or Split never changes; a parked shard changes only by unpark
  *   record                a record decodes, its invariants hold, and it changes by one operation at a time
- *   cursor                never back, never outside the range
+ *   cursor                a cursor never goes back, and never leaves the range of its shard
  *   op-log                every operation is logged and applied once; a repetition gets the same answer
  *   split                 the children cover exactly the range of their parent
- *   shards                no shard is lost or duplicated; each is on its own store
+ *   shards                no shard is lost or duplicated; each is on the store that its id routes to
  *   run                   a run that has ended and its shards never change; Done means that no shard was active
  *   number                a new run has a higher number than every earlier run of its tenant
  *   pin                   a worker gets no shard of a run with another pin
- *   announced             only the announced list is registered, and no shard changes before all of it is
+ *   announced             only the announced list is registered, and no shard changes before the whole list is
  *   cooldown              a worker gets no shard during its cooldown
  *   index, counters       the claim index and the counters of a store match its records
  *   lease-check           a batch of another layer is written only by the holder of a valid lease, in a run that has not ended
@@ -58,8 +58,8 @@ struct sim__op {
     uint32_t token;
     enum ts_park_reason reason;
     enum ts_blame blame;
-    bool is_delayed; /* write: the worker releases the lease between making the lease check and using it */
-    uint32_t cuts[SIM_CUTS_MAX + 1]; /* bounds: of the children, or of the shards to register */
+    bool is_delayed; /* write: the worker makes the lease check, releases the lease, then writes */
+    uint32_t cuts[SIM_CUTS_MAX + 1]; /* bounds of the children, or of the shards to register */
     size_t cut_count;
     enum sim__mistake mistake;
     enum ts_run_op_kind end;
@@ -94,7 +94,7 @@ struct sim__shard {
     uint64_t id;
     uint32_t place;
     struct sim__image now;
-    struct sim__image before; /* the record before the last change, while that can be undone */
+    struct sim__image before; /* the record before the last change; empty after an undo */
     bool undoable;            /* the last change may not be durable yet */
     struct sim__op *by;       /* the operation of the last change, or NULL */
     uint64_t written;         /* version of the row that holders of the shard write; 0: none */
@@ -182,7 +182,7 @@ void sim__check_restarted(struct sim__world *world, uint32_t place);
 /* Returns whether no store has a prepared transaction. */
 bool sim__is_quiet(const struct sim__world *world);
 
-/* Checks across all stores, while the world is quiet (check_world.c). */
+/* Checks the properties of all stores together, while the world is quiet (check_world.c). */
 void sim__check_quiet(struct sim__world *world);
 
 /* ---- one shard (check_shard.c) ---- */

@@ -1,7 +1,7 @@
 /*
  * Every change of a shard's record is exactly one operation:
  *
- *   one new entry in the op-log           the operation that it names; a worker has begun it, and it was allowed
+ *   one new entry in the op-log           the operation of the entry; a worker has begun it, and it was allowed
  *   no new entry, fence + 1, a holder     acquire
  *   no new entry, same fence and holder   renew
  *
@@ -372,8 +372,8 @@ static void check_parked_by_itself(const struct change *change, const struct ts_
     end_grants(change);
 }
 
-/* Whether the operation may be applied again: it is a checkpoint that the log no longer has, and changes
- * nothing. */
+/* Returns whether the operation may be applied a second time. Only a checkpoint may, if the log no longer has
+ * it and it changes nothing. */
 static bool may_be_again(const struct change *change) {
     return change->op->kind == TS_SIM_OP_CHECKPOINT &&
            ts_op_log_find(&change->before->op_log, (struct ts_op_id){change->op->id}) == NULL &&

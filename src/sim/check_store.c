@@ -1,6 +1,7 @@
 /*
- * Reads all rows of coordination on one store. Passes changes since the last check to the checks of shards
- * and runs. The claim index and the counters change with the records, and must match them at every moment.
+ * Reads all rows of coordination on one store, and calls the checks of shards and runs for every change since
+ * the last check. The claim index and the counters change with the records, and must match them at every
+ * moment.
  */
 #include "base/endian.h"
 #include "base/hash64.h"
@@ -103,8 +104,8 @@ static void changed_shard(struct sim__world *world, struct sim__shard *shard, co
         sim__check_change(world, shard, tally->at_ms);
 }
 
-/* Restores the record before the last change. A commit that was not durable becomes a prepared transaction
- * again. */
+/* Restores the record before the last change. Called when a restart has turned the commit of that change back
+ * into a prepared transaction. */
 static void undo(struct sim__world *world, struct sim__shard *shard) {
     if (!shard->undoable) {
         sim__broken(world, "shards", "shard %llx lost a durable change", (unsigned long long)shard->id);
@@ -267,8 +268,8 @@ static void check_run_number(struct sim__world *world, uint32_t run, const struc
     }
 }
 
-/* Handles the case that the newest entry is the next step of the announced list. The last step ends the
- * operation. */
+/* Checks that the newest entry of the log is the next step of the announced list. After the last step, the
+ * operation that created the run counts as applied. */
 static void check_step(struct sim__world *world, uint32_t run, const struct ts_run_record *record) {
     const struct ts_run_record *before = &world->model->runs[run].record;
     struct sim__op *op = sim__op_find(world->model, world->runs[run].create_op);
@@ -285,7 +286,7 @@ static void check_step(struct sim__world *world, uint32_t run, const struct ts_r
                     (unsigned long long)record->announced.count);
 }
 
-/* If the newest entry of the log is new, it is the operation that was just applied. */
+/* Checks the operation that has changed the run: the newest entry of the run's log. */
 static void check_run_op(struct sim__world *world, uint32_t run, const struct ts_run_record *record) {
     const struct ts_run_record *before = &world->model->runs[run].record;
     if (ts_ring_count(&record->op_log) == 0)
@@ -302,7 +303,7 @@ static void check_run_op(struct sim__world *world, uint32_t run, const struct ts
     }
     if (op->tenant != world->runs[run].tenant)
         sim__broken(world, "tenant", "a run accepted an operation of another tenant");
-    /* If a registration is repeated after the log has dropped its entry, all its shards exist. */
+    /* A registration can be repeated after the log has dropped its entry. It then adds no shards. */
     const bool again = ts_run_op_log_find(&before->op_log, newest->op_id) == NULL &&
                        newest->kind == TS_RUN_OP_REGISTER_SHARDS && before->registered == record->registered;
     if (op->applied++ > 0 && !again)
@@ -317,7 +318,7 @@ static void undo_run(struct sim__world *world, struct sim__run_model *model,
     struct sim__op *op = newest == NULL ? NULL : sim__op_find(world->model, newest->op_id.v);
     if (op != NULL && ts_run_op_log_find(&record->op_log, newest->op_id) == NULL && op->applied > 0)
         op->applied--;
-    /* If the last step of a list is undone, the list was applied one time less, too. */
+    /* If the last step of a list is undone, the operation of the list is undone as well. */
     const uint32_t run = (uint32_t)(model - world->model->runs);
     struct sim__op *list =
         world->runs[run].in_steps ? sim__op_find(world->model, world->runs[run].create_op) : NULL;
@@ -355,8 +356,8 @@ static void look_at_run(struct sim__world *world, const struct ts_row *row, cons
     sim__hash_bytes(world, row->value);
 }
 
-/* Finds runs that have disappeared. A run disappears only after a restart that has lost the commit that made
- * it. */
+/* Finds runs that have disappeared. Only a restart that loses the commit of a run's creation may remove the
+ * run. */
 static void find_lost_runs(struct sim__world *world, const struct tally *tally) {
     const uint64_t check = world->model->checks;
     for (uint32_t run = 0; run < SIM_RUNS; run++) {
@@ -474,8 +475,9 @@ static void look_at_row(struct sim__world *world, const struct ts_row *row, stru
     }
 }
 
-/* If a prepared transaction no longer exists, this call settled it. Its changes count at the time when it was
- * prepared, because its locks have kept all other writers out since then. */
+/* Returns the time at which the changes on the store count. If a prepared transaction no longer exists, the
+ * last call settled it. Its changes count at the time when it was prepared, because its locks have kept out
+ * all other writers since then. */
 static uint64_t look_at_promises(struct sim__world *world, uint32_t place, bool *ret_settled) {
     struct sim__model *model = world->model;
     struct ts_call call = {.kind = TS_CALL_PREPARED, .rows = &model->rows};

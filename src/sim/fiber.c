@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-/* The sanitizers track stacks, and must know which one is in use. */
+/* The sanitizers track stacks, and must know which stack is in use. */
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)
 #define SIM_ASAN 1
@@ -29,7 +29,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-/* Only touched pages take memory; sanitizers have large frames. */
+/* The stack is large because sanitizers make large frames. Only touched pages take memory. */
 enum { STACK_SIZE = 2 << 20, GUARD_SIZE = 4096 };
 
 struct sim__fiber {

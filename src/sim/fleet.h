@@ -2,10 +2,10 @@
  * Worlds of a fleet: workers scan simulated repositories with the real state machine of a unit and the real
  * layer that makes its results durable.
  *
- * A repository is a set of objects; a force-push replaces the set. The rules of a run find something in some of
- * the objects. Several runs, with the same or different rules, work on the same targets at the same time.
+ * A repository is a set of objects; a force-push replaces the set. The rules of a run find something in some
+ * of the objects. Several runs, with the same or different rules, work on the same targets at the same time.
  * Mirrors are damaged, origins lack objects, repositories disappear. All faults of worlds of coordination
- * happen here, too.
+ * also happen here.
  *
  * The checks have two sources only: the repositories, and the raw rows of the stores, read after every call
  * that may have changed one. The checks share only the decoding of records and keys with the code under test.
@@ -13,10 +13,10 @@
  * Properties, by the names under which they are reported:
  *
  *   lost finding       at every moment the visible rows of a target have all findings of its refs under its rules
- *   extra finding      and no other finding, and no finding twice
- *   counts             the counts in the target's record are those of the rows
+ *   extra finding      the visible rows of a target have no other finding, and no finding twice
+ *   counts             the counts in the target's record match its visible rows
  *   changes            the changes of a target, one after the other, add up to its visible findings
- *   faults             a target is complete with faults exactly if its origin lacks an object
+ *   faults             a target is complete with faults exactly if its origin lacks an object of its refs
  *   run number         the run number of a target never goes back
  *   watermark          the refs of a target never go back to earlier ones
  *   stale owner        only the holder of a target's shard writes for it, before the end of the lease
@@ -74,7 +74,7 @@ struct sim__fleet_shard {
     enum ts_park_reason reason;
     uint64_t fence;
     uint64_t deadline_ms; /* 0: nobody holds the shard */
-    size_t cursor;        /* length of the cursor's key: 0 at first, then that of T, then that of T ff */
+    size_t cursor;        /* length of the cursor's key: 0: none, 16: T, 17: T ff (target_shard.h) */
 };
 
 struct sim__fleet_target {
@@ -82,7 +82,7 @@ struct sim__fleet_target {
     struct ts_fleet_target record;
 };
 
-/* One row of a store about a target; for a page of occurrences, one finding. */
+/* One row of a store about a target. A page of occurrences or a change becomes one such row per finding. */
 struct sim__fleet_row {
     uint8_t kind; /* the letter of the row's key */
     uint32_t target;
@@ -93,7 +93,7 @@ struct sim__fleet_row {
     sim__fleet_objects objects; /* the objects in which the finding occurs */
     uint8_t waste;              /* for a mark: the kind of the mark */
     bool is_swept;              /* a mark that a sweep has seen */
-    uint8_t rules;              /* for pages of hits: the rules */
+    uint8_t rules;              /* for a page of hits: the rules of its scan */
 };
 
 struct sim__fleet_place {
@@ -143,9 +143,9 @@ static inline sim__fleet_objects sim__fleet_bit(uint32_t object) {
 
 void sim__fleet_check(struct sim__world *world, uint32_t place);
 void sim__fleet_check_restarted(struct sim__world *world, uint32_t place);
-/* Checks all targets, by the rows that were read last. */
+/* Checks the findings of all targets, with the rows that were read last. */
 void sim__fleet_check_visible(struct sim__world *world);
-/* Called at the end. Checks that no garbage is left. */
+/* Called at the end. Checks that no garbage is left and that every shard has ended. */
 void sim__fleet_check_end(struct sim__world *world);
 bool sim__fleet_is_clean(const struct sim__world *world); /* there are no promises and no waste marks */
 

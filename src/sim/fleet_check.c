@@ -20,7 +20,7 @@ struct look {
     struct sim__fleet *fleet;
     struct sim__fleet_place *place;
     uint64_t now_ms;
-    uint64_t before; /* rows with versions up to `before` existed before */
+    uint64_t before; /* the highest version at the last check; rows with a higher version are new */
     bool restarted;
 };
 
@@ -72,7 +72,7 @@ static void look_at_run(struct look *look, const struct ts_row *row) {
     run->status = record.status;
 }
 
-/* Checks what the change of a shard's record means for its owner and for the target. */
+/* Checks that the owner of a shard was allowed to change its record, and that the change fits the target. */
 static void check_shard(struct look *look, uint32_t run, uint32_t target,
                         const struct sim__fleet_shard *before, const struct sim__fleet_shard *now) {
     const bool moved = now->cursor != before->cursor || now->status != before->status;
@@ -140,8 +140,8 @@ static bool is_held(const struct look *look, const struct sim__fleet_shard *shar
            shard->deadline_ms > look->now_ms;
 }
 
-/* If a rule that keys rely on is broken, the attempt in a key names no lease. Then only the visible findings
- * show what is wrong. */
+/* Returns whether a planted mistake makes the attempts in keys useless for finding the writer's lease. Then
+ * only the checks of visible findings can notice the mistake. */
 static bool is_writer_unknown(void) {
     return runtime__is_planted(TS_FLEET_PLANT_SHAREDSTAGE) || runtime__is_planted(TS_FLEET_PLANT_APPEND);
 }
@@ -390,7 +390,8 @@ static void look_at_runs(struct look *look) {
 
 static void look_at_shards(struct look *look, uint32_t place) {
     struct sim__fleet_shard *shards = &look->fleet->shards[0][0];
-    /* A restart may undo a change that was not durable, and so remove the record. */
+    /* A restart may undo the creation of a record. So forgets all shards of the store before reading them
+     * again. */
     for (size_t i = 0; look->restarted && i < (size_t)FLEET_RUNS * FLEET_TARGETS_MAX; i++) {
         if (shards[i].place == place)
             shards[i] = (struct sim__fleet_shard){0};
@@ -426,8 +427,8 @@ static void check(struct sim__world *world, uint32_t place, bool restarted) {
                         .restarted = restarted};
     world->result->counts.checks++;
     look_at_promises(&look, place);
-    /* Runs come first, because their numbers name leases; shards come last, because a shard moves after its
-     * target. */
+    /* Runs come first, because their numbers name leases; shards come last, because a shard moves only after
+     * the record of its target has changed. */
     if (read_rows(&look, place, 'c'))
         look_at_runs(&look);
     if (read_rows(&look, place, 'f'))

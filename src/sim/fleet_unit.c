@@ -139,7 +139,7 @@ static struct ts_unit_event sync(struct sim__fleet_unit *unit, bool repair) {
     return synced;
 }
 
-/* Adds a page of known objects or of hits, which is a list of their numbers. */
+/* Adds the objects of a page of known objects or of hits. A page is a list of object numbers. */
 static bool add_page(void *context, enum ts_durable_recall what, struct ts_bytes bytes) {
     (void)what; /* there is only one judging */
     sim__fleet_objects *objects = context;
@@ -168,7 +168,7 @@ static bool recall(struct sim__fleet_unit *unit, struct ts_unit_event *ret_event
         ts_durable_recall(unit->durable, TS_DURABLE_KNOWN, add_page, &unit->known, &detail);
     if (end == TS_DURABLE_OK)
         end = ts_durable_recall(unit->durable, TS_DURABLE_HITS, add_page, &unit->hits, &detail);
-    const bool has_tips = sim__chance(world, 70); /* otherwise the mirror no longer has the tips */
+    const bool has_tips = sim__chance(world, 70); /* false: the mirror no longer has the tips */
     if (end == TS_DURABLE_OK && has_tips)
         end = ts_durable_recall(unit->durable, TS_DURABLE_TIPS, add_tips, &tips, &detail);
     if (end != TS_DURABLE_OK) {

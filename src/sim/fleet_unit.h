@@ -20,14 +20,14 @@ struct sim__fleet_unit {
     sim__fleet_objects known;           /* scanned, with nothing found */
     sim__fleet_objects hits;            /* scanned, with something found */
     sim__fleet_objects missed;          /* cannot be read */
-    sim__fleet_objects durable_objects; /* objects of both kinds that parts have made durable */
+    sim__fleet_objects durable_objects; /* known objects and hits that are already durable */
 
     const struct ts_item_receipt *item;
     const struct ts_unit_receipt *receipt;
     struct ts_op_id park_id, release_id;
 };
 
-/* Call it when the session has just claimed the shard of this target. Returns when the unit has ended, or the
+/* Runs the unit after the session has claimed the shard of the target. Returns when the unit has ended or the
  * worker is dead. */
 void sim__fleet_unit_run(struct sim__fleet_unit *unit);
 

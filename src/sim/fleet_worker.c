@@ -1,6 +1,6 @@
 /*
  * The behaviour of a worker of a fleet: it submits the next run, claims a shard, works on its unit, sweeps,
- * and completes runs without active shards. It makes no mistakes on purpose: faults of stores, clocks,
+ * and completes runs without active shards. It never makes deliberate mistakes: faults of stores, clocks,
  * processes and mirrors are enough.
  */
 #include "fleet_unit.h"
@@ -48,7 +48,7 @@ static void begin_again(struct process *process) {
 
 /* ---- runs ---- */
 
-/* Stores the units before the run exists. */
+/* Stores the units of a run that does not exist yet. */
 static void put_units(struct process *process, const struct sim__fleet_run *run) {
     const struct ts_fleet_unit unit = {.address = TS_BYTES("https://sim/x"),
                                        .selection = TS_BYTES("default")};
@@ -101,7 +101,7 @@ static void complete_run(struct process *process, uint32_t index) {
     (void)ts_coord_complete_run(process->worker->coord, op, &outcome, &detail);
 }
 
-/* Returns the number of a run, or 0 if the run is not known, or not active. */
+/* Returns the number of a run; 0 if the run does not exist yet or cannot be read. */
 static uint64_t number_of(struct process *process, uint32_t index) {
     const struct ts_coord_run_query query = {process->world->tenants[0], process->fleet->runs[index].id};
     struct ts_run_record record;
@@ -147,7 +147,7 @@ static void work(struct process *process, uint32_t run, const struct ts_acquire_
         (void)ts_durable_tidy(process->durable, &swept, &error);
 }
 
-/* Claims a shard, and works on its unit. Returns false if there was nothing to do. */
+/* Claims a shard, and works on its unit. Returns false if it got no shard. */
 static bool claim(struct process *process, uint32_t run) {
     struct ts_coord_session *session = process->worker->session;
     struct ts_acquire_result_view view;

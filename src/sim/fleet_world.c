@@ -8,7 +8,8 @@
 
 /* ---- what the rules find ---- */
 
-/* Whether the rules find something in the object. Rules 1 find everything that rules 0 find, and more. */
+/* Returns whether the rules find something in the object. Rules 1 find everything that rules 0 find, and
+ * more. */
 bool sim__fleet_finds(uint32_t rules, uint32_t object) {
     return ts_xxh64_of_id(object) % 6 < (rules == 0 ? 2 : 4);
 }
@@ -51,7 +52,7 @@ static void choose_repo(struct sim__world *world, uint32_t index) {
         repo->lost = some_objects(world, 3);
 }
 
-/* Makes a force-push: some objects are no longer reached, and some new objects are. */
+/* Makes a force-push: the refs may lose some objects, and reach some new objects. */
 static void push_somewhere(struct sim__world *world) {
     const uint32_t index = (uint32_t)sim__below(world, world->fleet->repo_count);
     struct sim__fleet_repo *repo = &world->fleet->repos[index];

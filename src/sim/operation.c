@@ -102,8 +102,8 @@ static void check_cooldown(struct sim__worker *worker, uint32_t run, const struc
                     (unsigned)worker->number);
 }
 
-/* Claims in the worker's own run, or, with a session, in any run of its tenant. Sometimes the worker presents
- * a wrong pin; ret_pin is the pin that it presents. */
+/* Claims a shard of the worker's own run; a worker with a session sometimes claims in any run of its tenant.
+ * Sometimes presents a wrong pin; *ret_pin is the presented pin. */
 static enum ts_claim_error claim(struct sim__worker *worker, struct ts_pin *ret_pin,
                                  struct ts_acquire_result_view *view, struct ts_coord_detail *detail) {
     struct sim__world *world = worker->actor.world;
@@ -173,8 +173,8 @@ void sim__acquire(struct sim__worker *worker, uint32_t run, uint64_t shard) {
         take_hold(worker, &view);
 }
 
-/* Whether both are the same lease. Compares the runs, too, because shards of different runs can have the same
- * id and fence. */
+/* Returns whether the two leases are the same. Also compares the runs, because shards of different runs can
+ * have the same id and fence. */
 static bool is_same_lease(const struct ts_lease *a, const struct ts_lease *b) {
     return ts_lease_shard(a).run.v == ts_lease_shard(b).run.v &&
            ts_lease_shard(a).shard.v == ts_lease_shard(b).shard.v &&
@@ -190,7 +190,7 @@ static bool is_held(const struct sim__worker *worker, const struct ts_lease *lea
     return worker->holding && is_same_lease(&worker->lease, lease);
 }
 
-/* Whether the error means that the worker's lease is lost. */
+/* Returns whether the error means that the worker's lease is lost. */
 static bool ends_lease(enum ts_error_variant variant) {
     return variant == TS_VARIANT_STALE_FENCE || variant == TS_VARIANT_LEASE_EXPIRED ||
            variant == TS_VARIANT_SHARD_TERMINAL || variant == TS_VARIANT_SHARD_NOT_FOUND ||
@@ -572,7 +572,7 @@ void sim__reuse_id(struct sim__worker *worker, const struct sim__op *op) {
         sim__broken(world, "op-log", "the op id of operation %llu was accepted for another operation",
                     (unsigned long long)op->id);
     else if (answer.variant != TS_VARIANT_OP_ID_CONFLICT && answer.variant != TS_VARIANT_BACKEND_ERROR &&
-             !answer.disk_full) /* a session with an outdated record writes before it reads */
+             !answer.disk_full) /* an outdated session may meet a full disk before the conflict */
         sim__broken(world, "op-log", "the id of operation %llu was used again, and the answer was %s",
                     (unsigned long long)op->id, ts_error_variant_name(answer.variant));
 }
@@ -621,7 +621,7 @@ void sim__audit(struct sim__worker *worker, const struct ts_tenant_id *tenant, s
     struct ts_coord_audit audit;
     struct ts_coord_detail detail = {0};
     enum ts_get_run_error error = ts_coord_audit_run(worker->coord, &query, &audit, &detail);
-    /* The calls of many workers may still keep the store busy. */
+    /* Tries again, because the calls of many workers may still keep the store busy. */
     for (int tries = 0; tries < 10 && error == TS_GET_RUN_BACKEND_ERROR; tries++) {
         sim__sleep(&worker->actor, 1000);
         error = ts_coord_audit_run(worker->coord, &query, &audit, &detail);

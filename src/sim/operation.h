@@ -1,10 +1,10 @@
-/* Shared by operations on shards (operation.c) and on runs (operation_run.c). */
+/* Functions for both operations on shards (operation.c) and operations on runs (operation_run.c). */
 #ifndef TS_SIM_OPERATION_H
 #define TS_SIM_OPERATION_H
 
 #include "worker.h"
 
-/* Returns a bound of a range. Its bytes are those of the key, which must stay in place. */
+/* Return the start and the end of a range. They point into the key, which must stay in place. */
 struct ts_bytes sim__start_of(const struct sim__key *key, uint32_t number);
 struct ts_bytes sim__end_of(const struct sim__key *key, uint32_t number);
 

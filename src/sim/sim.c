@@ -227,7 +227,7 @@ static void move_message(struct sim__world *world, struct sim__message *message)
         sim__message_return(message);
 }
 
-/* When no actor can continue: advances the time to the earliest moment at which an actor can continue. */
+/* Called when no actor can continue. Advances the time to the earliest moment at which an actor can. */
 static void wait_for_something(struct sim__world *world) {
     uint64_t earliest = UINT64_MAX;
     for (uint32_t i = 0; i <= world->worker_count; i++) {
@@ -441,7 +441,8 @@ static void end_world(struct sim__world *world) {
 
 #ifdef TS_TEST_BUILD
 
-/* Returns the rule that coordination must break. One rule of the fleet is a rule of coordination. */
+/* Returns the rule that coordination must break on purpose. The plant NOBEFORE of fleets breaks a rule of
+ * coordination. */
 static enum ts_coord_plant coord_plant_of(const struct ts_sim_options *options) {
     return options->fleet_plant == TS_FLEET_PLANT_NOBEFORE ? TS_COORD_PLANT_EXPIRY : options->plant;
 }

@@ -21,7 +21,7 @@
 #define TS_SIM_FAULTS(X)                                                                                     \
     X(SUNNY, "sunny")             /* calls are slow and overtake each other; workers make mistakes */        \
     X(STORMY, "stormy")           /* also: replies are lost, calls fail, workers crash, stores restart */    \
-    X(RADIOACTIVE, "radioactive") /* the same faults far more often, and power losses */
+    X(RADIOACTIVE, "radioactive") /* the faults of STORMY, far more often; power losses */
 
 #define TS_SIM__FAULT_ENUM(suffix, name) TS_SIM_##suffix,
 enum ts_sim_faults { TS_SIM_FAULTS(TS_SIM__FAULT_ENUM) };
@@ -37,7 +37,7 @@ enum {
     TS_SIM_TARGETS_MAX = 64, /* number of repositories of a fleet */
 };
 
-/* What a world is about. X(SUFFIX, name) */
+/* The subject of a world. X(SUFFIX, name) */
 #define TS_SIM_WORLDS(X)                                                                                     \
     X(COORD, "coord") /* shards and runs */                                                                  \
     X(FLEET, "fleet") /* repositories that several runs scan; shards are the targets of each run */
@@ -58,8 +58,8 @@ struct ts_sim_options {
     enum ts_coord_plant plant;
     enum ts_fleet_plant fleet_plant;
 
-    /* For tests of the checkers: called after every step, before the stores are checked. Changes something in
-     * a store and returns true. May be NULL. */
+    /* For tests of the checkers: called after every step. Returns true if it has changed a store; then all
+     * stores are checked. May be NULL. */
     bool (*meddle)(void *context, uint64_t step, struct ts_store *const *stores, size_t count);
     void *meddle_context;
 
@@ -68,7 +68,7 @@ struct ts_sim_options {
     void *trace_context;
 };
 
-/* Returns the default options. ts_sim_run also uses them in place of 0 steps, workers, shards or stores. */
+/* Returns the default options. */
 struct ts_sim_options ts_sim_options_default(void);
 
 /* Operations of workers. X(SUFFIX, name) */
@@ -129,7 +129,7 @@ struct ts_sim_counts {
     uint64_t errors[TS_SIM_ERRORS_MAX]; /* indexed by enum ts_error_variant */
     uint64_t unknown;                   /* BackendErrors with an unknown result */
     uint64_t troubles[TS_SIM_TROUBLE_COUNT];
-    uint64_t wishes[TS_WISH_COUNT]; /* in fleets: the units' wishes; unit_events: the answers */
+    uint64_t wishes[TS_WISH_COUNT]; /* in fleets: wishes of units; unit_events are the answers */
     uint64_t unit_events[TS_UNIT_EVENT_COUNT];
 };
 
@@ -144,7 +144,7 @@ struct ts_sim_result {
     struct ts_sim_counts counts;
 };
 
-/* Returns false when memory runs out. */
+/* Runs one world. Returns false when memory runs out; a violation is in *ret_result. */
 bool ts_sim_run(const struct ts_sim_options *options, struct ts_sim_result *ret_result);
 
 #endif

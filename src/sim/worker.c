@@ -329,7 +329,8 @@ static void create_run(struct sim__worker *worker, uint32_t run) {
         }
         world->runs[run].create_op = op->id;
     }
-    /* Each step is a transaction over several stores. If all workers tried at once, hardly any would succeed. */
+    /* Each step is a transaction over several stores. If all workers tried at once, hardly any transaction
+     * would succeed. */
     if (world->runs[run].in_steps && op->under_way >= (world->calm ? 1 : 2))
         sim__sleep(&worker->actor, 200);
     else
@@ -387,8 +388,8 @@ static void wild_turn_holding(struct sim__worker *worker) {
         sim__let_go(worker);
 }
 
-/* If the run's list is not registered completely, tries a step of another list, or a claim. Both must be
- * refused. */
+/* If only a part of the run's list is registered, sometimes tries a step of another list or a claim. Both
+ * must be refused. Returns whether it has tried one. */
 static bool try_too_early(struct sim__worker *worker) {
     struct sim__world *world = worker->actor.world;
     enum ts_error_variant variant;

@@ -45,7 +45,8 @@ struct sim__worker {
 void sim__worker_main(void *context);
 void sim__resolver_main(void *context);
 
-/* Begins a process with a coordination, and a session if who is not NULL. Returns false when memory runs out. */
+/* Begins a process with a coordination and, if who is not NULL, a session. Returns false when memory runs
+ * out. */
 bool sim__process_open(struct sim__worker *worker, const struct ts_coord_worker *who);
 /* Releases everything that belongs to the process, even if it was not opened completely. */
 void sim__process_close(struct sim__worker *worker);
@@ -71,7 +72,7 @@ void sim__audit(struct sim__worker *worker, const struct ts_tenant_id *tenant, s
 /* Returns the index of the run of a lease. */
 uint32_t sim__run_of(const struct sim__world *world, const struct ts_lease *lease);
 
-/* Forgets the shard that the worker holds; keeps the lease as an old one. */
+/* Forgets the shard that the worker holds, but keeps its lease as an old lease. */
 void sim__let_go(struct sim__worker *worker);
 
 #endif

@@ -1,4 +1,5 @@
-/* The functions that the driver of coordination and the protocol of transactions work with. */
+/* The functions through which the driver of coordination and the protocol of transactions call stores and
+ * wait. */
 #include "base/assert.h"
 #include "worker.h"
 

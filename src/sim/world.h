@@ -4,12 +4,12 @@
  *     actor (fiber) --start--> message SENT --deliver--> WAITING (perhaps for a lock) --> REPLIED --return--> actor
  *
  * Nothing runs in parallel. A step of the world is one of: a message is delivered, a reply returns and its
- * actor runs to its next wait, a sleeper wakes, or a fault strikes. After each step the stores that it
+ * actor runs to its next wait, a sleeper wakes, or a fault strikes. After each step the stores that the step
  * touched are checked (check.h).
  *
- * A crashed worker does not disappear at once; its stack unwinds. From the crash on, none of its messages
- * arrive, and all its calls end UNKNOWN at once. When its stack is unwound, the worker starts as a new
- * process.
+ * A crashed worker does not disappear at once; its stack unwinds. At the crash each of its messages arrives
+ * now or never. From then on all its calls end UNKNOWN at once. When its stack is unwound, the worker starts
+ * as a new process.
  */
 #ifndef TS_SIM_WORLD_H
 #define TS_SIM_WORLD_H
@@ -29,7 +29,7 @@ enum {
     SIM_TOTAL_MS = 1500,       /* a coordinator's total timeout */
     SIM_BEAT_MS = 2000,
     SIM_TENANTS = 2,
-    SIM_RUNS = 3, /* the first tenant has two */
+    SIM_RUNS = 3, /* two runs of the first tenant, one of the second */
     SIM_OLD_LEASES = 32,
     SIM_CUTS_MAX = 6,
 };
@@ -74,7 +74,7 @@ struct sim__actor {
     uint64_t paused_until; /* until then the actor gets no reply and does not wake */
     bool dead;             /* unwinding after a crash */
     uint32_t in_txn;       /* transactions in progress: 0 or 1 */
-    uint64_t struck;       /* calls of the current operation that a fault changed */
+    uint64_t struck;       /* calls of the current operation that have failed */
 };
 
 /* Chances of faults, out of 10,000 for each step or call. */
@@ -112,15 +112,16 @@ struct sim__run {
 
 /* The kind of a world: the behaviour of its workers, and the checks. */
 struct sim__kind {
-    /* Makes the choices of the seed, and allocates; `end` releases everything, even after a failed begin. */
+    /* Chooses the world's parameters by the seed, and allocates memory; `end` releases it, even after a
+     * failed begin. */
     bool (*begin)(struct sim__world *world);
     void (*end)(struct sim__world *world);
     bool (*begin_worker)(struct sim__worker *worker);
     void (*end_worker)(struct sim__worker *worker);
     void (*worker_main)(void *context);        /* the fiber of a worker */
     void (*disturb)(struct sim__world *world); /* additional faults in each step, or NULL */
-    /* Checks a store after a call that may have changed it. After a restart, the store may have lost changes
-     * that were not durable. */
+    /* `check` checks a store after a call that may have changed it; `check_restarted` after a restart that
+     * may have lost changes that were not durable. */
     void (*check)(struct sim__world *world, uint32_t place);
     void (*check_restarted)(struct sim__world *world, uint32_t place);
     bool (*has_ended)(const struct sim__world *world);
@@ -205,7 +206,7 @@ void sim__direct(struct sim__world *world, uint32_t place, struct ts_call *call)
 size_t sim__late_calls(const struct sim__world *world);
 
 void sim__start(struct sim__actor *actor, uint32_t place, struct ts_call *call);
-/* The calls that sim__wait waits for: it returns when one of them is done; with `all`, when all are done. */
+/* Calls for sim__wait, which returns when one of them is done or, with `all`, when all are done. */
 struct sim__wait {
     struct ts_call *const *calls;
     size_t count;
