@@ -1,7 +1,7 @@
 /*
  * git_blobs REPOSITORY [THREADS...]: how fast every blob of a repository is inflated and rebuilt, compared
  * with `git cat-file --batch --batch-all-objects --unordered --buffer` on the same repository in the same
- * run. Prints one JSON object. Each figure comes from a separate process, the fastest of three.
+ * run. Prints one JSON object. Three processes measure each figure; the fastest one counts.
  *
  * peak_rss_bytes is the kernel's figure and counts pages of mapped packs; held_bytes_max is the reader's own
  * memory.

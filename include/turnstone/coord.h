@@ -170,8 +170,8 @@ TS_API enum ts_run_transition_error ts_run_end(struct ts_coord *coord, const cha
 TS_API enum ts_delete_run_error ts_run_delete(struct ts_coord *coord, const char *tenant,
                                               struct ts_run_id run, struct ts_coord_answer *ret_answer);
 
-/* Reads a run and the counts of its shards: cheap for any number of shards. Counts of different stores may be
- * of different moments. The caller frees *ret_info. Returns RunNotFound for an invalid name. */
+/* Reads a run and the counts of its shards: cheap for any number of shards. The counts of different stores
+ * may come from different moments. The caller frees *ret_info. Returns RunNotFound for an invalid name. */
 TS_API enum ts_get_run_error ts_run_look(struct ts_coord *coord, const char *tenant, struct ts_run_id run,
                                          struct ts_run_info **ret_info, struct ts_coord_answer *ret_answer);
 TS_API void ts_run_info_free(struct ts_run_info *info); /* NULL is allowed */

@@ -349,7 +349,8 @@ TS_API struct ts_bytes ts_scan_occurrence_author_mail(const struct ts_scan_occur
 TS_API int64_t ts_scan_occurrence_author_time_s(const struct ts_scan_occurrence *occurrence);
 
 /* Writes the URL of the occurrence at the code host of the remote `origin`, with a terminator. Returns the
- * length of the URL; 0 if there is none. If `size` is not larger than the length, ret_link is unchanged. */
+ * length of the URL; 0 if the occurrence has no URL. If `size` is not larger than the length, ret_link is
+ * unchanged. */
 TS_API size_t ts_scan_occurrence_link(const struct ts_scan_occurrence *occurrence, char *ret_link,
                                       size_t size);
 

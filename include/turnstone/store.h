@@ -190,7 +190,7 @@ TS_API void ts_rows_release(struct ts_rows *rows);
  *   PREPARE   Stores the batch as a promise named `gid`; durable when the call is OK. The checks, BEFORE and
  *             additions of the batch are then done, so that nothing of it can fail any more.
  *   COMMIT    Finishes the promise `gid` by applying its batch; durable with the next SYNC or durable call.
- *   ABORT     Finishes the promise `gid` by dropping its batch; durable likewise.
+ *   ABORT     Finishes the promise `gid` by dropping its batch; durable like a COMMIT.
  *   PREPARED  The promises that are not finished, ordered by gid: key is the gid, version the store's time at
  *             PREPARE, the value is empty.
  *   NOW       The store's time: the only clock that decides about leases. Never goes back for one process.

@@ -1,7 +1,7 @@
 /*
- * Computes the store of an id. Inline, because a call would cost as much as the hash. The results must be the
- * same on every machine and in every release, because they decide where data is. XXH64 and FNV-1a themselves
- * are in base/hash64.h.
+ * Computes the store of an id. The functions are inline, because a call would cost as much as the hash. The
+ * results must be the same on every machine and in every release, because they decide where data is. XXH64
+ * and FNV-1a themselves are in base/hash64.h.
  */
 #ifndef TS_ROUTE_HASH_H
 #define TS_ROUTE_HASH_H

@@ -234,7 +234,8 @@ static struct ts_unit_event part(struct sim__fleet_unit *unit) {
     struct ts_durable_detail detail = {0};
     struct page known, hits;
     const sim__fleet_objects all = unit->known | unit->hits;
-    /* Only objects without hits are listed as known, so either half of a part may be lost. */
+    /* Only objects without hits are listed as known, so no finding is lost if only one half of a part is
+     * stored. */
     const sim__fleet_objects listed = runtime__is_planted(TS_FLEET_PLANT_SPLIT) ? all : unit->known;
     const struct ts_durable_part wanted = {.known = page_of(&known, listed & ~unit->durable_objects),
                                            .hits = page_of(&hits, unit->hits & ~unit->durable_objects),
