@@ -45,7 +45,7 @@ struct ts_notify_sink {
 struct ts_notify;
 
 /* Reads the file. If the file is wrong, or if other users can read it, returns NULL and sets *ret_error,
- * which has no URL, command or secret. `stop` ends a request or command soon after it is set. */
+ * which has no URL, command or secret. Soon after `stop` is set, a running request or command ends. */
 struct ts_notify *ts_notify_new(const char *path, const atomic_bool *stop,
                                 struct ts_private_error *ret_error);
 void ts_notify_free(struct ts_notify *notify); /* accepts NULL */

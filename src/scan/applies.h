@@ -1,9 +1,9 @@
 /*
  * Remembers whether rules apply to paths.
  *
- * A finding has a location for each commit that added it, mostly at the same path, and generic rules name
- * dozens of patterns for paths. Answers are remembered by rule and text of the path. A new answer may
- * replace an old one.
+ * A finding has one location for each commit that added the finding. Most of these locations have the same
+ * path, and generic rules have dozens of path patterns. Answers are stored by rule and text of the path. A
+ * new answer may replace an old answer.
  */
 #ifndef TS_SCAN_APPLIES_H
 #define TS_SCAN_APPLIES_H

@@ -7,7 +7,7 @@
  *
  * Threads add hits and locations in any order, so both are sorted. A finding has one occurrence for each
  * location: the first hit at that location. Decisions that depend on a text, such as a path, use the original
- * text. Every text in the report is masked once all secrets are known.
+ * text. When all secrets are known, every text in the report is masked.
  */
 #include "assemble_impl.h"
 #include "masking.h"
@@ -32,7 +32,7 @@ const char *scan__assembly_mask_cstring(struct scan_assembly *a, const char *tex
 
 static void mask_rows(struct scan_assembly *a) {
     struct ts_report *report = &a->report;
-    a->pass->masks.late_steps = 0; /* the remaining texts are few, and say why others are masked */
+    a->pass->masks.late_steps = 0; /* allows more steps for the few remaining texts, such as faults */
     for (size_t i = 0; i < report->target_count; i++)
         report->targets[i].name = scan__assembly_mask(a, report->targets[i].name);
     for (size_t i = 0; i < report->rule_change_count; i++) {
@@ -82,8 +82,8 @@ static bool add_targets(struct scan_assembly *a) {
     return true;
 }
 
-/* Copies the ids of a rule change, because masking changes them, and the profile may belong to other scans,
- * too. */
+/* Copies the ids of a rule change, because masking changes the ids, and other scans may use the same
+ * profile. */
 static bool own_rule_ids(struct scan_assembly *a, struct ts_report_rule_change *change) {
     const char **ids = ts_arena_take(a->arena, change->count * sizeof *ids);
     if (ids == NULL)

@@ -54,7 +54,7 @@ struct scan_assembly {
     /* Indexed by the first finding of a kin: 1 + the highest confidence of the kin in the base of the current
      * target, or 0 if the base does not have the kin. NULL: no base so far. */
     uint8_t *before;
-    struct scan_masked_text *masked; /* hash table, by the lowest bits of the position of the text */
+    struct scan_masked_text *masked; /* hash table, indexed by the lowest bits of a text's position */
     uint32_t *commit_rows;           /* indexed by commit: its row in the report, or TS_REPORT_NONE */
     struct ts_report report;
     struct ts_report_suppression unsure; /* findings below the minimum confidence */

@@ -33,8 +33,8 @@ static uint8_t level_at(const struct scan_before *before, const struct scan_loca
     return (uint8_t)(1 + scan__confidence_at(hits, hit, path));
 }
 
-/* Raises the levels of findings with locations of this role, from `first` on. Only kin in `wanted` count;
- * NULL: all. */
+/* Raises `levels` for the findings at locations with this role, from location `first` on. Counts only kin
+ * with a level in `wanted`; NULL: all kin. */
 static void raise_levels(const struct scan_before *before, enum scan_role role, size_t first,
                          const uint8_t *wanted, uint8_t *levels) {
     size_t count;

@@ -8,8 +8,8 @@
  * any path, the change does not add the finding (sightings.c omits it). The same holds for its kin (kin.h).
  * The path decides whether a finding is reported and with which confidence, so blobs that the change only
  * moves belong to both change and base. The change is one or several commits, or the staged files. It builds
- * on the parents of its commits, or on HEAD. Contents and locations of the change come first among those of a
- * target. Contents of the base are looked at only until every finding of the change was found in the base,
+ * on the parents of its commits, or on HEAD. The contents and locations of a target begin with those of the
+ * change. Contents of the base are looked at only until every finding of the change was found in the base,
  * too.
  */
 #ifndef TS_SCAN_BEFORE_H

@@ -76,14 +76,14 @@ struct comparison {
     struct scan_before before;
 };
 
-/* Scans objects of the base, and places those with findings of the change. */
+/* Scans objects of the base, and adds the locations of those that have findings of the change. */
 static enum ts_git_error look_at_base(struct comparison *c, struct ts_git_set *set,
                                       struct ts_git_fault *ret_fault) {
     struct scan_pass *pass = c->visit->pass;
     struct scan_origins origins = scan__visit_origins(c->visit, c->graph, &c->base.selection);
     (void)scan__hits_contents(&pass->hits, &origins.content_first);
     origins.before = &c->before;
-    origins.head = NULL; /* HEAD may have the finding at a place where the base has none */
+    origins.head = NULL; /* head.c searches HEAD, which may have the findings at other places */
     atomic_store(&pass->progress->stage, TS_SCAN_STAGE_CONTENT);
     atomic_fetch_add(&pass->progress->objects_total, ts_git_set_count(set));
     enum ts_git_error error = scan__visit_set(c->visit, c->graph, set, ret_fault);
@@ -121,7 +121,7 @@ static enum ts_git_error look_before(struct comparison *c, const struct ts_git_s
     if (error == TS_GIT_OK && scan__before_is_open(&c->before))
         error = look_at_base(c, rest, ret_fault);
     *row = counted;                       /* the row counts only the change */
-    if (scan__before_is_open(&c->before)) /* otherwise the base has every finding, whatever it lacks */
+    if (scan__before_is_open(&c->before)) /* the missing objects may have the other findings */
         row->missing_by_design += stats.missing_by_design;
     ts_git_set_free(after);
     ts_git_set_free(gone);

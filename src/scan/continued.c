@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS_MAX UINT64_C(100000000) /* limit on the places of the snapshot, multiplied by the news */
+#define STEPS_MAX UINT64_C(100000000) /* limit on the places of the snapshot times the items of the news */
 
 /* ---- beginning and undoing ---- */
 
@@ -82,8 +82,8 @@ struct placing {
     bool is_bad;   /* only a scan of the whole history can decide what to report */
 };
 
-/* Moves the places of the snapshot from the pass into a copy. The copy also has room for one further place
- * for each item of the news. */
+/* Moves the places and commits of the snapshot from the pass into copies. The hash table also has room for
+ * one further place for each item of the news. */
 static bool placing_init(struct placing *p) {
     struct scan_pass *pass = p->pass;
     const struct scan_mark *first = &p->continued->recall->before;
@@ -172,8 +172,8 @@ static const struct scan_commit *commit_at(const struct placing *p, uint32_t ind
     return &((const struct scan_commit *)(const void *)p->pass->commits.bytes)[index];
 }
 
-/* Returns the index of a commit, which is added if needed. The places of a commit follow one another, so the
- * commit is usually the one that was added last. */
+/* Returns the index of a commit. Adds the commit unless it is the last commit of the pass: places of the same
+ * commit follow one another, so few commits are added twice. */
 static uint32_t new_commit(struct placing *p, const struct ts_git_oid *oid) {
     size_t count = p->pass->commits.len / sizeof(struct scan_commit);
     if (count > p->continued->recall->before.commits &&
@@ -320,7 +320,7 @@ static void place_heads(struct placing *p) {
 
 /* ---- the whole scan ---- */
 
-/* Places the messages of new commits and tags, and finds the refs that reach findings. */
+/* Adds the locations of the messages of new commits and tags, and finds the refs that reach findings. */
 static bool place_rest(struct placing *p) {
     struct scan_continued *continued = p->continued;
     struct ts_git_selection all = {.all_refs = true};
@@ -343,8 +343,8 @@ static bool have_all_places(const struct placing *p) {
     return have_all;
 }
 
-/* Faults of the news must follow from the objects alone. An object of an unexpected type is a fault that only
- * a scan of the whole history can report. */
+/* Returns whether the new objects were scanned completely, and all their faults follow from the objects
+ * alone. An object of an unexpected type is a fault that only a scan of the whole history can report. */
 static bool is_sound(const struct scan_continued *continued, uint64_t blobs_looked_at) {
     const struct scan_pass *pass = continued->pass;
     return blobs_looked_at == continued->news.stats.blobs &&

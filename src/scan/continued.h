@@ -7,8 +7,8 @@
  *
  * New commits change the places of contents in four ways: a new path; an earlier commit for a path, if a
  * branch with older commits was added; other paths in HEAD; other branches and tags that reach the content.
- * The report is the same as that of a scan of the whole history. If the news alone do not determine it, the
- * continued scan fails and is undone.
+ * The report is the same as that of a scan of the whole history. If the snapshot and the news are not enough
+ * to make this report, the continued scan fails and is undone.
  */
 #ifndef TS_SCAN_CONTINUED_H
 #define TS_SCAN_CONTINUED_H

@@ -2,9 +2,9 @@
  * The paths of archives that could not be read completely.
  *
  * While a history is scanned, only the id of such a content is known: "object 1234…: not all of this archive
- * …". When the findings are placed, these contents are placed with them, and their faults get a path. If an
- * allow entry allows everything at all of the paths, the fault is accepted: nothing that the content has could
- * be a finding.
+ * …". When the scan finds the paths of findings, it also finds the paths of these contents, and adds them to
+ * the faults. If allow entries allow everything at each path of a content, its fault is accepted, because
+ * nothing in the content could be a finding.
  */
 #ifndef TS_SCAN_FAULT_PATHS_H
 #define TS_SCAN_FAULT_PATHS_H
@@ -33,7 +33,7 @@ struct scan_fault_paths {
 bool scan__fault_paths_init(struct scan_fault_paths *paths, struct scan_pass *pass, uint32_t target);
 void scan__fault_paths_release(struct scan_fault_paths *paths);
 
-/* Adds the listed contents to `blobs`, whose paths will be found. */
+/* Adds the listed contents to `blobs`, the set of blobs whose paths will be found. */
 void scan__fault_paths_want(const struct scan_fault_paths *paths, struct ts_git_set *blobs);
 
 /* Records a path of a content. Call it for every place of every content. */

@@ -26,8 +26,8 @@ void scan__faults_release(struct scan_faults *faults) {
     pthread_mutex_destroy(&faults->lock);
 }
 
-/* Copies a line into the arena, with the names of options. Returns NULL when memory runs out. The caller
- * holds the lock. */
+/* Copies a line into the arena, with names of options in place of their codes. Returns NULL when memory runs
+ * out. The caller holds the lock. */
 static const char *keep(struct scan_faults *faults, const char *line) {
     char named[NAMED_SIZE];
     (void)scan__name_options(line, faults->for_library, named, sizeof named);
@@ -83,7 +83,7 @@ void scan__fault_of_object(struct scan_faults *faults, const struct ts_git_oid *
 void scan__faults_place(struct scan_faults *faults, size_t object, const char *path, bool is_accepted) {
     const struct scan_fault_object *of = &faults->objects[object];
     struct ts_report_fault *item = &faults->items[of->item];
-    size_t id_len = strcspn(item->text, "!:"); /* an id has neither */
+    size_t id_len = strcspn(item->text, "!:"); /* an id contains neither '!' nor ':' */
     char line[NAMED_SIZE];
     snprintf(line, sizeof line, "%s%.*s (%.*s)%s", path, (int)(of->name_len - id_len), item->text + id_len,
              (int)id_len, item->text, is_accepted ? "" : item->text + of->name_len);

@@ -49,7 +49,8 @@ struct scan_faults {
 void scan__faults_init(struct scan_faults *faults);
 void scan__faults_release(struct scan_faults *faults);
 
-/* Add one line, which must be safe to print, to the faults or the notes. Any thread may call them. */
+/* These functions add one line, which must be safe to print, to the faults or the notes. Any thread may call
+ * them. */
 __attribute__((format(printf, 2, 3))) void scan__fault(struct scan_faults *faults, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void scan__note(struct scan_faults *faults, const char *format, ...);
 
@@ -66,7 +67,7 @@ void scan__faults_settle(struct scan_faults *faults);
 
 /* Counts a fault that an allow entry accepts. */
 void scan__fault_accepted(struct scan_faults *faults, const char *name);
-/* Adds a note of how many faults were accepted since the last call. */
+/* If faults were accepted since the last call, adds a note with their number. */
 void scan__faults_note_accepted(struct scan_faults *faults);
 
 struct ts_git_fault_sink scan__faults_sink(struct scan_faults *faults);

@@ -64,7 +64,7 @@ static bool list_entry(struct listing *l, int dir, const char *below, const char
     if (path == NULL)
         return false;
     if (fstatat(dir, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno != ENOENT) /* not a fault: the file was removed meanwhile */
+        if (errno != ENOENT) /* ENOENT: the file was removed meanwhile, which is not a fault */
             cannot_read(l->faults, path, errno);
         return true;
     }
@@ -154,8 +154,8 @@ void scan__files_release(struct scan_files *files) {
 #define WAIT_MS     100
 #define SMALL_BYTES ((size_t)64 << 10)
 
-/* Waits for input, because a pipe may never send anything. Returns false if the scan ends before there is
- * input. */
+/* Waits until there is input or the scan ends: a pipe may never send anything. Returns false if the scan ends
+ * first. */
 static bool wait_for_input(struct scan_pass *pass, int fd) {
     struct pollfd asked = {.fd = fd, .events = POLLIN};
     while (!scan__is_over(pass)) {
@@ -254,7 +254,7 @@ static void keep_head(struct scan_reader *reader, struct ts_bytes bytes) {
         memcpy(reader->head, bytes.data, reader->head_len);
 }
 
-/* Scans bytes of more than one window. */
+/* Scans bytes that do not fit into one window. */
 static enum scan_look_result look_at_windows(struct scan_reader *reader, const struct scan_content *content,
                                              struct ts_bytes bytes) {
     size_t step = WINDOW_BYTES - scan__look_overlap(reader->look->options.profile);

@@ -26,7 +26,7 @@ bool scan__files_list(struct scan_files *files, const char *folder, const struct
                       struct scan_faults *faults);
 void scan__files_release(struct scan_files *files);
 
-/* Reads and scans the contents of one thread. */
+/* The state of one thread that reads and scans contents. */
 struct scan_reader {
     struct scan_pass *pass;
     struct scan_look *look;
@@ -36,8 +36,9 @@ struct scan_reader {
     size_t head_len;
 };
 
-/* Scans a content from a descriptor: as a whole if it fits into the buffer, otherwise in windows. Adds the
- * size of the content to *ret_bytes. Returns false if it cannot be read: errno has the reason. */
+/* Scans a content from a descriptor: as a whole if it fits into the buffer, otherwise in windows. Sets
+ * *ret_bytes to the size of the content. Returns false if the content cannot be read: errno has the
+ * reason. */
 bool scan__read_fd(struct scan_reader *reader, const struct scan_content *content, int fd,
                    uint64_t *ret_bytes);
 

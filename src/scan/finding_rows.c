@@ -140,8 +140,8 @@ static enum ts_confidence confidence_of(const struct scan_assembly *a, const str
     return scan__confidence_at(&a->pass->hits, hit, (const char *)scan__assembly_text(a, path).data);
 }
 
-/* Chooses the sighting to show for a location, whose sightings begin at `first`: the first sighting without a
- * mark, if any. */
+/* Returns the sighting to show for a location: the first sighting without a mark. If all have a mark, returns
+ * the first sighting. The sightings of the location begin at `first`. */
 static const struct scan_sighting *shown_of(const struct scan_assembly *a, const struct scan_sighting *first,
                                             const struct scan_sighting *end) {
     const struct scan_hit *hits = scan__hits_items(&a->pass->hits);
@@ -195,8 +195,8 @@ static bool add_finding(struct scan_assembly *a, const struct scan_sighting *ite
     return true;
 }
 
-/* Moves the findings of key ids to the findings of their secrets, and removes ids that are no secrets and have
- * no pair. Returns false when memory runs out. */
+/* Moves the finding of each key id to the finding of its secret. Also removes findings of ids that are not
+ * secrets and have no pair. Returns false when memory runs out. */
 static bool join_pairs(struct scan_assembly *a) {
     struct ts_report *report = &a->report;
     if (a->pairs.id_of == NULL)

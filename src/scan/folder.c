@@ -99,7 +99,7 @@ static bool look_at_all(struct folder *folder, struct scan_looks *looks) {
     return true;
 }
 
-/* Gives each content of this target its path as location. */
+/* Adds a location for each content of this target: the path of the content. */
 static void place_contents(struct scan_pass *pass, uint32_t target_index, enum ts_place place) {
     size_t count;
     const struct scan_content *contents = scan__hits_contents(&pass->hits, &count);

@@ -34,8 +34,8 @@ static bool kind_of(const char *host, enum ts_forge *ret_kind) {
     return false;
 }
 
-/* Takes the host, in lower case. Keeps its port only for http and https, because the web page is not at the port
- * of another scheme. */
+/* Reads the host, and moves *at past it. Writes the host in lower case. Keeps its port only for http and
+ * https: the web page is not at the port of another scheme, such as ssh. */
 static bool take_host(const char **at, bool is_page, char *ret_host, size_t size) {
     size_t len = strspn(*at, LETTERS ".-");
     size_t port = (*at)[len] == ':' ? 1 + strspn(*at + len + 1, "0123456789") : 0;

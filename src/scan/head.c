@@ -5,7 +5,8 @@
 #include "before.h"
 #include "repository_impl.h"
 
-/* Scans the objects, and places those that have the findings. Returns STOPPED when memory runs out. */
+/* Scans the objects, and adds the locations of those that have the findings. Returns STOPPED when memory runs
+ * out. */
 static enum ts_git_error look_at_head(struct scan_visit *visit, struct ts_git_graph *graph,
                                       struct scan_before *before, const struct ts_git_selection *head,
                                       struct ts_git_set *set, struct ts_git_fault *ret_fault) {

@@ -9,7 +9,7 @@
 
 #define SLOT_FREE   UINT32_MAX
 #define TEXT_ALIGN  4u
-#define TEXT_START  ((size_t)2 * TEXT_ALIGN) /* position of the first text after the empty one */
+#define TEXT_START  ((size_t)2 * TEXT_ALIGN) /* position of the first text after the empty text */
 #define SLOTS_FIRST 1024
 
 /* In memory, hits may take 1/HITS_SHARE of held_max, and contents, texts and findings 1/TEXTS_SHARE each. A
@@ -211,7 +211,7 @@ void scan__hits_cut(struct scan_hits *hits, const struct scan_hits_mark *mark) {
     hits->is_over = mark->is_over;
     table_clear(&hits->finding_table);
     table_clear(&hits->text_table);
-    /* Cannot fail, because the tables had room for more items before. */
+    /* Finds a free slot for each item, because the tables had at least as many items before. */
     for (uint32_t i = 0; i < mark->findings / sizeof(struct scan_finding); i++, hits->finding_table.count++)
         *find_slot(hits, &hits->finding_table, finding_key, finding_key(hits, i)) = i;
     for (size_t at = TEXT_START; at < mark->texts; hits->text_table.count++) {

@@ -41,7 +41,7 @@ struct scan_hit {
     uint64_t end_column;
     uint64_t at; /* position and length of the secret */
     uint64_t len;
-    int16_t score;      /* scored rules: the score without the weights of the path, which locations add */
+    int16_t score;      /* scored rules: the score without the path's weights, which differ by location */
     uint8_t confidence; /* other rules: enum ts_confidence */
     uint8_t depth;
     uint8_t encodings[TS_ENCODING_DEPTH];
@@ -61,7 +61,7 @@ struct scan_content {
     struct ts_git_oid oid;    /* id of a blob, commit, tag or staged file */
     struct ts_git_oid commit; /* tags: the peeled target */
     uint32_t target;
-    /* Input of scan__hits_add, which stores it as path: the path of a file, the name of a tag. */
+    /* The path of a file or the name of a tag. Input of scan__hits_add, which stores it in `path`. */
     struct ts_bytes name;
     uint32_t path; /* position of a text */
     enum scan_content_kind kind;
@@ -104,7 +104,7 @@ struct scan_hits {
 };
 
 struct scan_hits_options {
-    size_t held_max; /* bytes in memory; the rest goes to files */
+    size_t held_max; /* limit on bytes in memory; larger lists move to files */
     size_t findings_max;
     const char *spill_dir;
 };
@@ -147,8 +147,8 @@ void scan__blobs_sort(struct scan_blob *blobs, size_t count);
 struct scan_blob *scan__blobs_find(struct scan_blob *blobs, size_t count, const struct ts_git_oid *oid,
                                    size_t *ret_count);
 
-/* The lengths of all lists at some moment. scan__hits_cut truncates the lists to a mark, and also clears
- * losses that happened after the mark. For one thread only. */
+/* The lengths of all lists at some moment. scan__hits_cut truncates the lists to a mark, and restores
+ * no_memory and is_over. No other thread may use the hits meanwhile. */
 struct scan_hits_mark {
     size_t hits;
     size_t contents;

@@ -1,5 +1,6 @@
 /*
- * .gitleaksignore: the fingerprints of findings that gitleaks ignores, at the top of a target.
+ * Parses .gitleaksignore, a file at the top of a target. It lists fingerprints of findings that gitleaks
+ * ignores.
  *
  *     COMMIT:PATH:RULE:LINE       the secret that the commit added there
  *     PATH:RULE:LINE              in any commit, or in a file of a folder
@@ -34,7 +35,7 @@ struct scan_ignored {
     struct scan_ignored_entry *entries; /* sorted by path */
     size_t count;
     size_t capacity;
-    size_t wrong;         /* lines that are not fingerprints */
+    size_t wrong;         /* number of lines that are not fingerprints */
     unsigned first_wrong; /* line number of the first of these lines */
     char *memory;
 };
@@ -43,7 +44,7 @@ struct scan_ignored {
 bool scan__ignored_parse(struct ts_bytes text, struct scan_ignored *ret_ignored);
 void scan__ignored_release(struct scan_ignored *ignored);
 
-/* Finds the entries for this path. *ret_first is the index of the first; returns their number. */
+/* Returns the number of entries for this path. *ret_first is the index of the first of these entries. */
 size_t scan__ignored_at(const struct scan_ignored *ignored, const char *path, size_t *ret_first);
 
 #endif

@@ -95,7 +95,8 @@ bool scan__inside_path(struct ts_arena *arena, struct ts_bytes outer, struct ts_
         *ret_path = outer;
         return true;
     }
-    /* Only the outermost content may lack a name, because members get theirs when they are read. */
+    /* Only a member of the outermost archive may lack a name, because the path of that archive was
+     * unknown. */
     bool is_unnamed = inner.len == 2 || (inner.len > 2 && inner.data[2] == '!');
     struct ts_bytes name = is_unnamed ? unpacked_name(outer) : TS_BYTES("");
     size_t len = outer.len + inner.len + name.len;

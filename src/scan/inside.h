@@ -8,9 +8,9 @@
  * other content. A finding in a member is reported for the member, and not a second time for an archive that
  * stores the member uncompressed (a tar, a stored member of a zip).
  *
- * A member has the object id of the content that contains it; its name is the path inside, which is the end
- * of its full path. The state keeps only archives without findings. An archive with findings has many
- * contents, which cannot be restored one by one.
+ * A member has the object id of the content that contains it; the name of the member is its path inside that
+ * content. The state keeps only archives without findings. An archive with findings has many contents, which
+ * cannot be restored one by one.
  */
 #ifndef TS_SCAN_INSIDE_H
 #define TS_SCAN_INSIDE_H
@@ -30,7 +30,7 @@ struct scan_pass;
 struct scan_inside {
     struct scan_pass *pass;
     unsigned depth_max; /* 0: do not look into archives */
-    uint64_t size_max;  /* maximum of bytes that an archive, with the archives in it, unpacks to */
+    uint64_t size_max;  /* maximum number of bytes to unpack from an archive and the archives in it */
     char *lfs_folder;   /* LFS folder of the target; NULL: none */
     bool is_quiet;      /* for the base of a change: report no problems */
     sem_t slots;        /* limits how many archives are read at the same time */
@@ -49,7 +49,7 @@ void scan__inside_release(struct scan_inside *inside);
  * target has no LFS objects. Returns false when memory runs out. */
 bool scan__inside_begin(struct scan_inside *inside, const char *git_dir);
 
-/* Adds the counts to the row, and resets them to 0. */
+/* Adds the counts to the row, and resets the counts to 0. */
 void scan__inside_count(struct scan_inside *inside, struct ts_report_target *row);
 
 /* The state of scanning a content that may be an archive. */
@@ -75,8 +75,9 @@ struct scan_within scan__inside_members(struct scan_look *look, const struct sca
  * and is_clean describe the archive and its members together. */
 void scan__inside_end(struct scan_look *look, const struct scan_within *within);
 
-/* Removes hits that the members of the content have, too. If the content is inside an archive, adds the
- * findings of the other hits to those of the members of that archive. Returns how many hits are left. */
+/* Removes hits that the members of the content have, too. If the content is itself a member of an archive,
+ * adds the findings of the remaining hits to the findings of that archive's members. Returns the number of
+ * remaining hits. */
 size_t scan__inside_settle(struct scan_look *look, struct scan_hit *hits, size_t count);
 
 /* Reports an archive that is scanned in windows, and is too large to be held until its end. */
@@ -84,7 +85,7 @@ void scan__inside_too_large(struct scan_look *look, const struct scan_content *c
 
 enum scan_pointer {
     SCAN_POINTER_NONE,
-    SCAN_POINTER_MISSING, /* a pointer whose object is missing, which is counted */
+    SCAN_POINTER_MISSING, /* the object of the pointer is missing; lfs_missing counts it */
     SCAN_POINTER_READ,
 };
 

@@ -24,8 +24,8 @@ struct scan_lfs_pointer {
 /* Returns true if the blob is a pointer. */
 bool scan__lfs_pointer(struct ts_bytes blob, struct scan_lfs_pointer *ret_pointer);
 
-/* Opens the object for reading. Returns -1 if the object is missing, not a file, or of another size, because
- * a download may have been interrupted. The caller closes the descriptor. */
+/* Opens the object for reading. Returns -1 if the object is missing, is not a file, or has another size, such
+ * as after an interrupted download. The caller closes the descriptor. */
 int scan__lfs_open(const char *folder, const struct scan_lfs_pointer *pointer);
 
 #endif

@@ -111,7 +111,7 @@ static bool is_stopped(struct scan_pass *pass) {
 bool scan__is_past_end(struct scan_pass *pass) {
     struct scan_limits *limits = &pass->limits;
     if (atomic_load_explicit(&limits->is_past_end, memory_order_relaxed))
-        return true; /* asking the clock again for each text takes longer than the texts */
+        return true; /* asking the clock for each text takes longer than masking the text */
     /* A scan with parts belongs to a worker, which discards the report. */
     uint64_t grace_ns = pass->options->parts == NULL ? STOP_GRACE_NS : 0;
     bool is_past_end =

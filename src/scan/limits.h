@@ -62,13 +62,13 @@ bool scan__is_over(struct scan_pass *pass);
 /* Returns true if no time is left, not even for placing findings. */
 bool scan__is_past_end(struct scan_pass *pass);
 
-/* Returns true if scan__is_stopped has returned true, or would return it now. */
+/* Returns true if a signal or a limit has ended the scan, or the scan of the current target, early. */
 bool scan__was_stopped(const struct scan_pass *pass);
 
 /* Counts the bytes that the look has scanned since the last call. */
 void scan__worked(struct scan_pass *pass, struct scan_look *look);
 
-/* Counts rebuilt bytes, and ends work that takes too long. */
+/* Returns a watch that counts rebuilt bytes, and ends work that takes too long. */
 struct ts_git_watch scan__watch(struct scan_pass *pass);
 
 #endif

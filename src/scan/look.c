@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The maximum number of pairs of a match in the base and a copy. Comparing more pairs would take too long. */
+/* The maximum number of matches in the base times the number of copies. Comparing more would take too
+ * long. */
 #define CARRY_STEPS_MAX ((size_t)1 << 20)
-/* The maximum number of matches that are kept for deltas: they take half a MiB for each held base, and the
- * landmarks of the base an eighth of that. */
+/* The maximum number of matches that are kept for deltas: for each held base, matches take up to half a MiB,
+ * and landmarks an eighth of that. */
 #define RAW_MAX         4096
 /* After a stop, the scan judges this many further matches of a content, which takes about a millisecond. */
 #define JUDGED_LATE     100
@@ -310,7 +311,7 @@ static bool find_masks(struct scan_look *look, size_t *ret_count) {
     return true;
 }
 
-/* Chooses the secrets that the surroundings of a secret may contain. */
+/* Sets around->secrets to the secrets that are near enough to be in the surroundings. */
 static void choose_masks(const struct scan_look *look, struct scan_around *around) {
     size_t from = around->at.from > SCAN_EXCERPT_BEFORE ? around->at.from - SCAN_EXCERPT_BEFORE : 0;
     size_t to = around->at.from + SCAN_EXCERPT_BEHIND;
@@ -479,7 +480,7 @@ enum scan_look_result scan__look_whole(struct scan_look *look, const struct scan
             outcome = look_at_bytes(look, content, bytes, NULL, NULL);
         if (ret_raw != NULL)
             *ret_raw = &unknown;
-        look->is_whole = look->is_clean = false; /* the next scan may find the object, or miss it */
+        look->is_whole = look->is_clean = false; /* the next scan may find another LFS object, or none */
         return outcome;
     }
     enum scan_archive_kind kind = scan__inside_kind(look, content, bytes, true);

@@ -10,7 +10,7 @@ ts_match_found scan__look_found;
 /* Prepares judging. Call it when look->raw is complete. Returns false when memory runs out. */
 bool scan__look_prepare(struct scan_look *look);
 
-/* Returns true if the scan was stopped, so that the end of the content may not have been scanned. */
+/* Returns true if the scan was stopped. Then the end of the content may be unscanned. */
 bool scan__look_is_cut(const struct scan_look *look);
 
 /* Returns true if another match of the content should be judged. After a stop, only a few matches are judged:

@@ -1,15 +1,16 @@
 /*
- * Scans contents in windows that are too large to hold in memory.
+ * Scans contents that are too large to hold in memory: reads them in windows.
  *
  *      |<------------- window k ------------->|
  *      |<- M ->|                       |<- M ->|
  *                         |<------------- window k+1 ------------->|
  *                         |<- M ->|     ...
  *
- * A match belongs to a window if the window has at least M bytes on either side of it, unless the content
- * begins or ends there. M is enough for judging: the lines around the match, and whole secrets that reach
- * into its excerpt. Windows overlap by 2 M plus the reach of a match, so each match belongs to at least one
- * window. A match that belongs to two windows is found twice, and settling removes one of them.
+ * A match belongs to a window if the window has at least M bytes on both sides of the match. On a side where
+ * the content begins or ends, fewer bytes are enough. M is enough for judging: the lines around the match,
+ * and whole secrets that reach into its excerpt. Windows overlap by 2 M plus the reach of a match, so each
+ * match belongs to at least one window. A match that belongs to two windows is found twice, and settling
+ * removes one of them.
  *
  * Matches are judged while their window is in memory, and settled when all are known. Until then, the field
  * `depends`, which only deltas need, holds the index of the match's hit. If the scan is stopped before the last window,
@@ -26,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* This many bytes of an archive are held in memory; the rest is in a file. */
+/* An archive of up to this many bytes is held in memory; a larger archive moves to a file. */
 #define ARCHIVE_HELD ((size_t)1 << 20)
 
 struct scan_windows {

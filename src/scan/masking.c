@@ -13,8 +13,8 @@ struct scan_mark scan__mark(const struct scan_pass *pass) {
     return mark;
 }
 
-/* Skips findings without hits. In a content in windows, settling may have removed all hits of a finding; the
- * state does not keep such findings. */
+/* Skips findings without hits. In a content that is scanned in windows, settling may remove all hits of a
+ * finding. The state does not keep such findings. */
 bool scan__masks_of(const struct scan_pass *pass, size_t first_content, struct scan_masks *ret_masks) {
     const struct scan_hits *hits = &pass->hits;
     const struct scan_finding *findings = scan__hits_findings(hits);

@@ -43,15 +43,15 @@ bool scan__masks_reserve(struct scan_masks *masks);
 /* Returns true if no time is left for any text, so that every text is masked completely. */
 bool scan__masks_is_over(struct scan_masks *masks);
 
-/* Sets for each byte of the text whether it is masked. Returns true if any byte is masked. If memory or steps
- * run out, all bytes are masked. */
+/* Sets ret_masked[i] to true if byte i of the text is masked, otherwise to false. Returns true if any byte is
+ * masked. If memory or steps run out, all bytes are masked. */
 bool scan__masks_find(struct scan_masks *masks, struct ts_bytes text, bool *ret_masked);
 
 /* Returns true if something in the text must be masked. */
 bool scan__masks_touch(struct scan_masks *masks, struct ts_bytes text);
 
 /* Returns the text itself, or a copy in the arena in which TS_REPORT_MASK replaces each run of masked bytes.
- * Both have a terminator. When memory runs out, the result is only TS_REPORT_MASK. */
+ * The result has a terminator. When memory runs out, it is only TS_REPORT_MASK. */
 struct ts_bytes scan__masks_apply(struct scan_masks *masks, struct ts_arena *arena, struct ts_bytes text);
 
 #endif

@@ -47,8 +47,8 @@ static enum ts_git_error set_of(struct scan_origins *origins, const struct refs 
     return error;
 }
 
-/* Finds the commits of notes, whose files are notes. *ret_notes is NULL if there are none, or if a tip is
- * missing. A missing tip is already a fault; notes are then reported as files. */
+/* Finds the commits that refs/notes reach: their files are notes. *ret_notes is NULL if there are no such
+ * refs, or if a tip is missing. A missing tip is already a fault; notes are then reported as files. */
 static enum ts_git_error find_notes(struct scan_origins *origins, struct ts_git_set **ret_notes,
                                     struct ts_git_fault *ret_fault) {
     static const char prefix[] = "refs/notes/";
@@ -116,7 +116,7 @@ static bool place_ref(struct scan_pass *pass, struct scan_blob *ref, struct ts_b
     return true;
 }
 
-/* Adds the further commits that add contents again. Only the ids of these commits are needed. */
+/* Adds locations for further commits that add the contents again. Stores only the ids of these commits. */
 static void place_repeats(const struct placing *placing, const struct ts_git_occurrences *found) {
     struct scan_pass *pass = placing->origins->pass;
     struct ts_git_watch watch = scan__watch(pass);
@@ -143,8 +143,8 @@ static void place_repeats(const struct placing *placing, const struct ts_git_occ
             "some branches and tags of findings are not listed: they exceed the memory limit; raise " SCAN_OPTION_MEMORY);
 }
 
-/* Places the contents at all found paths. Ends when the time is over, because paths of megabytes take
- * long. */
+/* Adds the locations of the contents at all found paths. Ends early when no time is left, because paths of
+ * megabytes take long. */
 static bool place_all(const struct placing *placing, const struct ts_git_occurrences *found) {
     struct scan_pass *pass = placing->origins->pass;
     struct ts_git_watch watch = scan__watch(pass);
@@ -244,7 +244,8 @@ static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *
             "select less");
         error = TS_GIT_OK;
     }
-    /* Places the direct targets of tags, blobs without a commit, and blobs that could not be traced. */
+    /* Adds locations for blobs that have none: targets of tags, blobs without a commit, and untraced
+     * blobs. */
     for (size_t i = 0; error == TS_GIT_OK && i < refs->count; i++) {
         const struct scan_blob *ref = &refs->items[i];
         bool is_reached = origins->reached == NULL || ts_git_set_has(origins->reached, &ref->oid);
@@ -302,7 +303,7 @@ static bool is_old_tag(const struct scan_origins *origins, const struct ts_git_o
     return is_old;
 }
 
-/* Places a message. When no time is left, its location has no commit. */
+/* Adds the location of a message. If no time is left, the location has no commit. */
 static void place_message(struct scan_origins *origins, size_t index, const struct scan_content *content) {
     struct ts_git_watch watch = scan__watch(origins->pass);
     struct scan_location location = {
@@ -330,7 +331,7 @@ void scan__origins_messages(struct scan_origins *origins) {
     }
 }
 
-/* Places the message of HEAD's commit. */
+/* Adds the location of the message of HEAD's commit. */
 static void place_head_message(struct scan_origins *origins) {
     struct scan_pass *pass = origins->pass;
     const struct ts_git_oid *head = &pass->targets[origins->target_index].head;

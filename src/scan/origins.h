@@ -13,16 +13,16 @@ struct scan_origins {
     struct scan_pass *pass;
     uint32_t target_index;
     struct ts_git_repo *repo;
-    struct ts_git_graph *graph; /* NULL: there is no graph, only ids are known */
+    struct ts_git_graph *graph; /* NULL: there is no graph; only ids are known */
     const struct ts_git_selection *selection;
     const struct ts_git_set *reached; /* NULL: all scanned objects are reachable */
     const struct ts_git_oid *lost;    /* unreachable commits */
     size_t lost_count;
     const struct ts_git_oid *head; /* NULL: do not search HEAD for the contents */
-    size_t content_first;          /* contents of the pass from here to content_end, which may be SIZE_MAX */
+    size_t content_first;          /* index of the first content to trace; SIZE_MAX as content_end: no end */
     size_t content_end;
     /* NULL: the locations are reported. Otherwise they belong to the base of a change, and only locations
-     * with a finding of the change are made. */
+     * with a finding of the change are added. */
     const struct scan_before *before;
     bool is_head; /* the locations are places in HEAD: in its files, and in the message of its commit */
 };

@@ -38,7 +38,7 @@ void scan__pairs_begin(struct scan_pairs *pairs) {
     pairs->waiting_count = 0;
 }
 
-/* Records a and b as a pair, if they are one. Only the first pair of a secret counts. */
+/* Returns whether a and b are a pair, and records the pair. Only the first pair of a secret counts. */
 static bool join(struct scan_pairs *pairs, const struct scan_hit *a, const struct scan_hit *b) {
     bool a_is_id = is_id_for(rule_of(pairs, a), rule_of(pairs, b));
     const struct scan_hit *id = a_is_id ? a : b;

@@ -39,7 +39,7 @@ struct scan_commit {
 enum scan_role {
     SCAN_FOUND,     /* the content is reported at the location */
     SCAN_BEFORE,    /* the base of a change has the content; its findings are not reported (before.h) */
-    SCAN_REPEAT,    /* another commit adds the content again; it only counts for refs.c */
+    SCAN_REPEAT,    /* another commit adds the content again; only refs.c uses this location */
     SCAN_IN_HEAD,   /* HEAD has the content at the location */
     SCAN_REF,       /* `path` is a branch or tag that reaches the finding of `hit` */
     SCAN_REF_COUNT, /* `path` is the number of all such refs, as digits; only some refs are listed */
@@ -50,8 +50,8 @@ struct scan_location {
     uint32_t content;
     uint32_t hit;       /* for REF and REF_COUNT: index among the hits of the content */
     uint32_t commit;    /* TS_REPORT_NONE: none */
-    uint32_t path;      /* text; masked at the end of a repository */
-    uint32_t real_path; /* a text: the path for allow entries; scan__pass_location sets it */
+    uint32_t path;      /* position of a text, which is masked at the end of a repository */
+    uint32_t real_path; /* position of the unmasked text, for allow entries; set by scan__pass_location */
     enum ts_place place;
     enum scan_role role;
 };
@@ -129,11 +129,11 @@ void scan__looks_finish(struct scan_looks *looks, struct scan_pass *pass, struct
  * held with it. */
 size_t scan__pass_object_max(const struct scan_pass *pass);
 
-/* Returns the memory for a visit, which decides the size of windows, and which objects are scanned in
- * windows. */
+/* Returns the memory for a visit, in bytes, if other data takes `taken` bytes. It decides which objects are
+ * scanned in windows, and the size of the windows. */
 uint64_t scan__pass_visit_memory(const struct scan_pass *pass, uint64_t taken);
 
-/* ---- kinds of targets; each fills in its row ---- */
+/* ---- kinds of targets; each function fills in the row of its target ---- */
 
 struct ts_git_repo;
 enum ts_scan_outcome scan__repository(struct scan_pass *pass, struct scan_target *target,

@@ -1,6 +1,7 @@
 /*
  * A pile is an array without a size limit: in memory up to a limit, then in an unlinked mapped file, so that
- * findings may take more than the memory. A pile moves when it grows: use positions in it, not pointers.
+ * findings may need more than the memory. A pile moves when it grows, so callers keep positions, not
+ * pointers.
  */
 #ifndef TS_SCAN_PILE_H
 #define TS_SCAN_PILE_H

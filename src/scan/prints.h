@@ -17,7 +17,7 @@
 #include <stddef.h>
 
 /* Shorter secrets have no print, because they would match too many words. No built-in rule finds a shorter
- * one. */
+ * secret. */
 #define SCAN_PRINT_MIN      6
 /* From this length on, a print has the first bytes of the secret. */
 #define SCAN_PRINT_HEAD_MIN 12

@@ -24,7 +24,7 @@ struct ts_scan_occurrence {
 struct ts_scan_finding {
     const struct ts_report *report;
     const struct ts_report_finding *row;
-    struct ts_scan_occurrence head;         /* occurrence in HEAD; row is NULL: none */
+    struct ts_scan_occurrence head;         /* the occurrence in HEAD; its row is NULL if there is none */
     struct ts_scan_occurrence *occurrences; /* row->listed_count occurrences */
     const struct ts_scan_finding *pair;     /* NULL: none */
 };

@@ -189,8 +189,8 @@ static void count_known(const struct taking *taking, const struct scan_known *kn
     }
 }
 
-/* Takes the hits of an object. Returns false if the object is not wanted (not selected, or already taken), or
- * has changed since its record was stored. */
+/* Returns whether to take the hits of an object, and counts the object if so. Returns false if the object is
+ * not wanted (not selected, or already taken), or has changed since its record was stored. */
 static bool take_hits(void *ctx, const struct scan_known *known) {
     const struct taking *taking = ctx;
     struct scan_known now = *known;
@@ -200,8 +200,8 @@ static bool take_hits(void *ctx, const struct scan_known *known) {
     return true;
 }
 
-/* Maps the indexes of packs in the page to current packs; TS_GIT_NO_PACK for a pack that no longer exists.
- * Returns NULL when memory runs out. */
+/* Returns an array that maps the indexes of packs in the page to current packs. The entry of a pack that no
+ * longer exists is TS_GIT_NO_PACK. Returns NULL when memory runs out. */
 static uint32_t *find_packs(const struct scan_recall *recall, const struct scan_known_page *page) {
     uint32_t *packs = calloc(page->pack_count + 1, sizeof *packs);
     if (packs == NULL)
@@ -311,8 +311,8 @@ static bool is_content_touched(struct scan_recall *recall, const struct scan_con
     return touched;
 }
 
-/* Writes the contents of this target that have hits, from index `from` on. The next target begins after them.
- * The caller holds the lock. */
+/* Writes the contents with hits from index `from` on. All of them belong to this target. The caller holds the
+ * lock. */
 static void put_hits_from(struct scan_recall *recall, size_t from) {
     uint32_t contents[CONTENTS_MAX];
     size_t total;

@@ -83,7 +83,7 @@ struct scan_recall {
     char *path;                      /* path of the repository */
     struct scan_state *state;
     struct ts_git_evidence *evidence; /* NULL: nothing is known or kept */
-    bool has_begun;                   /* the state is locked, or cannot be locked */
+    bool has_begun;                   /* locking the state was tried, with or without success */
     bool has_salt;
     struct ts_git_past past; /* history for the snapshot of this scan */
     bool has_hits;           /* hits may be used and kept: secrets are not shown */
@@ -103,8 +103,9 @@ struct scan_recall {
     struct scan_recall_touch touches[SCAN_RECALL_TOUCHES]; /* indexed by the lowest bits of text */
 };
 
-/* Begins the reuse for a target. Also works without state. Returns false only if there are parts, and memory
- * for them runs out. Other processes may change the repository meanwhile. Always release the recall. */
+/* Begins the reuse for a target. Also works without state. Returns false only with parts: if memory runs out,
+ * or if the refs cannot be read. Other processes may change the repository meanwhile. Always release the
+ * recall. */
 bool scan__recall_init(struct scan_recall *recall, struct scan_pass *pass, struct scan_target *target,
                        struct ts_git_repo *repo, const struct ts_git_selection *selection);
 void scan__recall_release(struct scan_recall *recall);
@@ -174,9 +175,9 @@ static inline void scan__recall_finish(struct scan_recall *recall, const struct 
 
 /* ---- shared by state folder and parts ---- */
 
-/* Make digests of everything that decides whether an object has findings (rules), and of everything that
- * decides what is reported about findings (judging). The judging digest includes the key of prints, because
- * prints of another key match nothing. */
+/* These functions make digests: of everything that decides whether an object has findings (rules), and of
+ * everything that decides what is reported about findings (judging). The judging digest includes the key of
+ * prints, because prints of another key match nothing. */
 void scan__recall_rules(const struct scan_profile *profile, unsigned depth_max,
                         uint8_t ret_id[static SCAN_STATE_ID_LEN]);
 void scan__recall_judging(const struct scan_profile *profile, const struct ts_siphash_key *print_key,
@@ -201,8 +202,8 @@ static inline struct ts_report_target *scan__recall_row(const struct scan_recall
     return &recall->pass->targets[recall->target].row;
 }
 
-/* Returns whether the scan has snapshots. Only scans of all refs have them: there are many other selections,
- * which are rarely repeated. */
+/* Returns whether the scan has snapshots. Only scans of all refs have snapshots, because other selections are
+ * rarely repeated. */
 bool scan__recall_is_default(const struct ts_scan_options *options);
 
 bool scan__snapshot_all(struct scan_recall *recall);
@@ -230,8 +231,8 @@ struct scan_recall_snapshot {
 bool scan__recall_earlier(struct scan_recall *recall, struct scan_recall_snapshot *ret_snapshot);
 void scan__recall_snapshot_release(struct scan_recall_snapshot *snapshot);
 
-/* Adds the contents, places and faults of a snapshot to the pass, and sets the row. On failure nothing is
- * changed, except that the pass may lack memory. */
+/* Adds the contents, places and faults of a snapshot to the pass, and sets the row. On failure changes
+ * nothing, except that the pass may record a lack of memory. */
 bool scan__recall_use(struct scan_recall *recall, const struct scan_recall_snapshot *snapshot);
 
 #endif

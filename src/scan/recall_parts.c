@@ -1,12 +1,12 @@
 /*
  * Reuses and keeps results as parts of a caller (parts.h).
  *
- * Each thread collects ids, and adds them to the shared list every OWN_BYTES or OWN_NS. A thread that finds
- * the shared list due passes it to the caller, together with new contents that have hits. The other threads
+ * Each thread collects ids, and adds them to the shared list every OWN_BYTES or OWN_NS. If the list is due
+ * then, the thread passes it to the caller, together with new contents that have hits. The other threads
  * continue until the shared list reaches HELD_BYTES; then they wait.
  *
- * Tags with hits have a name, which may contain a secret that another content reveals. They are passed to the
- * caller at the end, when all secrets are known.
+ * Tags with hits have a name, which may contain a secret that another content reveals. Such tags are passed
+ * to the caller at the end, when all secrets are known.
  */
 #include "recall.h"
 
@@ -24,7 +24,7 @@
 #define OWN_NS       UINT64_C(50000000)
 #define HELD_BYTES   ((size_t)4 << 20) /* sorting this many bytes of ids takes 50 ms */
 #define MS           UINT64_C(1000000)
-/* Estimates of the contents and hits in a page, before its size is known: most pages fit. */
+/* Limits on the contents and hits of a page before its size is known. Most such pages fit into a part. */
 #define CONTENTS_MAX 2048
 #define HITS_MAX     16384
 
@@ -37,7 +37,7 @@ struct oids {
 struct scan_recall_parts {
     const struct ts_scan_parts *given;
     enum ts_git_hash hash;
-    bool can_skip;          /* the tips still reach everything that they reached when they were scanned */
+    bool can_skip;          /* tips always reach the same objects: no shallow clone, graft or replacement */
     atomic_bool is_refused; /* the caller has lost its right to continue, and is not called again */
     /* Held while the caller takes a part. Locked before all other locks. */
     pthread_mutex_t handing;
@@ -112,9 +112,9 @@ static void digest_ref(struct ts_blake3 *hasher, const struct ts_git_ref *ref, s
     ts_blake3_update(hasher, ts_bytes_of(ref->oid.bytes, id_len));
 }
 
-/* Computes the tips and the digest of the refs. The digest has names, because a blob of refs/notes is a note.
- * It has HEAD, because findings say whether they are in HEAD. Returns false when memory runs out, or refs
- * cannot be read. */
+/* Computes the tips and the digest of the refs. The digest includes names, because a blob of refs/notes is a
+ * note. It includes HEAD, because findings say whether they are in HEAD. Returns false when memory runs out,
+ * or refs cannot be read. */
 static bool find_tips(struct scan_recall *recall, const struct ts_git_selection *selection) {
     struct scan_recall_parts *parts = recall->parts;
     struct scan_parts_end *end = &recall->pass->parts_end;
@@ -354,8 +354,8 @@ struct picked {
     size_t count;
 };
 
-/* Chooses the next contents for a page. With masks, only contents with a name, which must not contain a
- * secret; without masks, only contents without a name. */
+/* Chooses the next contents for a page. With masks, chooses only contents with a name that contains no
+ * secret. Without masks, chooses only contents without a name. */
 static void pick(struct scan_recall *recall, struct scan_masks *masks, size_t *next, struct picked *picked) {
     struct scan_hits *hits = &recall->pass->hits;
     uint64_t hit_count = 0;

@@ -5,8 +5,8 @@
  *
  * The graph is read first, so that only reachable objects are scanned. At the end it gives the paths and
  * commits of blobs with hits. Messages are scanned while the graph is read, because their commits are in
- * memory then, and commits without findings are not visited again. A finding in a message counts only when
- * its commit is visited later, so this early scan may include commits that are not selected.
+ * memory then, and commits without findings are not visited again. A message with findings is scanned again
+ * when its commit is visited, so this early scan may include commits that are not selected.
  */
 #include "attempt.h"
 #include "continued.h"
@@ -24,7 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The graph may take 1/GRAPH_SHARE of the memory; trees, while the graph is read, 1/TREES_SHARE. */
+/* The graph may take 1/GRAPH_SHARE of the memory. While the graph is read, trees may take 1/TREES_SHARE. */
 #define GRAPH_SHARE 3
 #define TREES_SHARE 8
 
@@ -338,7 +338,7 @@ static enum ts_git_error find_wanted(struct scan_visit *visit, struct ts_git_gra
             ts_git_set_free(wanted);
             return error;
         }
-        /* All objects except those that are reachable but not wanted. */
+        /* Adds all unreachable objects to wanted. */
         ts_git_set_invert(wanted);
         ts_git_set_intersect(wanted, reached);
         ts_git_set_invert(wanted);
@@ -347,7 +347,7 @@ static enum ts_git_error find_wanted(struct scan_visit *visit, struct ts_git_gra
     /* If HEAD is not selected, head.c looks at it when there are findings. */
     row->knows_head = visit->target->has_head && ts_git_set_has(wanted, &visit->target->head);
     if (visit->target->has_head && !row->knows_head)
-        (void)ts_git_set_new(visit->repo, &visit->looked, NULL); /* without this set, HEAD is scanned twice */
+        (void)ts_git_set_new(visit->repo, &visit->looked, NULL); /* on failure, HEAD is scanned twice */
     *ret_stats = stats;
     *ret_wanted = wanted;
     *ret_reached = reached;
@@ -497,7 +497,7 @@ static void finish(struct scan_visit *visit, size_t first_content, bool was_mask
         return;
     }
     masked.any = masked.any || was_masked;
-    if (!masked.paths || !has_allows) /* allow entries refer to unmasked paths */
+    if (!masked.paths || !has_allows) /* allow entries need real paths, but stored paths are masked */
         scan__recall_finish(&visit->recall, &masked);
 }
 
@@ -527,7 +527,7 @@ static bool scan_news(struct scan_visit *visit, const struct ts_git_graph_option
     bool done =
         visit_all(visit, continued.news.added, scan__pass_visit_memory(pass, held), &fault) == TS_GIT_OK;
     atomic_store(&pass->progress->stage, TS_SCAN_STAGE_ORIGINS);
-    done = done && pass->faults.object_count == 0 && /* only a whole scan knows all paths of such objects */
+    done = done && pass->faults.object_count == 0 && /* only a whole scan finds all paths of such faults */
            scan__continued_place(&continued, atomic_load(&visit->blobs));
     if (done) {
         visit->target->row.knows_head = true;
@@ -561,9 +561,9 @@ static enum ts_scan_outcome scan_whole(struct scan_visit *visit, const struct sc
         error = scan_without_graph(visit, chosen, &fault);
     free_early(visit);
     ts_git_graph_free(graph);
-    if (error == TS_GIT_MOVED) /* the user named this commit */
+    if (error == TS_GIT_MOVED) /* a commit that the user named has moved: its fault causes another attempt */
         options->faults.take(options->faults.ctx, &fault);
-    else if (error != TS_GIT_OK && error != TS_GIT_STOPPED) /* findings before a stop are masked, too */
+    else if (error != TS_GIT_OK && error != TS_GIT_STOPPED) /* STOPPED: finish() masks the findings so far */
         return git_failure(visit, &fault, ret_error);
     if (visit->pass->options->parts == NULL || !scan__is_stopped(visit->pass))
         finish(visit, visit->before.contents, false);

@@ -46,8 +46,8 @@ struct scan_origins scan__visit_origins(struct scan_visit *visit, struct ts_git_
 
 /* ---- change.c ---- */
 
-/* Returns true, and reports a fault, if a shallow clone lacks commits that are needed to say what the
- * selected commits add. */
+/* If a shallow clone lacks commits that are needed to find out what the selected commits add, reports a fault
+ * and returns true. */
 bool scan__change_is_cut(struct scan_visit *visit, const struct scan_chosen *chosen,
                          const struct ts_git_reach_stats *stats);
 
@@ -68,13 +68,14 @@ enum ts_git_error scan__change_place(struct scan_visit *visit, struct ts_git_gra
 
 /* ---- head.c ---- */
 
-/* Finds the paths and commits of findings of a selection that is not a change, and where HEAD has them. */
+/* For a selection that is not a change, finds the paths and commits of its findings, and the places of these
+ * findings in HEAD. */
 enum ts_git_error scan__head_place_selected(struct scan_visit *visit, struct ts_git_graph *graph,
                                             const struct ts_git_selection *selection,
                                             struct ts_git_fault *ret_fault);
 
-/* Finds where HEAD has the findings of the change, if HEAD is not selected. Scans all files of HEAD that were
- * not scanned before. */
+/* If HEAD is not selected, scans all files of HEAD that were not scanned so far, and finds the places in HEAD
+ * that have the findings in `before`. */
 enum ts_git_error scan__head_place(struct scan_visit *visit, struct ts_git_graph *graph,
                                    struct scan_before *before, struct ts_git_fault *ret_fault);
 

@@ -25,7 +25,7 @@ struct changes {
 
 /* ---- rows ---- */
 
-/* Returns the index of the row for this change, which is added if it is new. */
+/* Returns the index of the row for this change. Adds the row if it is new. */
 static size_t row_of(struct changes *changes, const struct ts_report_rule_change *wanted) {
     struct scan_profile *profile = changes->profile;
     size_t row = 0;
@@ -84,8 +84,8 @@ static bool fill(struct changes *changes) {
 
 /* ---- comparing ---- */
 
-/* Compares the merged rules with the built-in rules, which come first. A replacement is in the place of its
- * rule. */
+/* Compares the merged rules with the built-in rules. Built-in rules come first among the merged rules; a rule
+ * that replaces a built-in rule has the index of that rule. */
 static void compare_merged(struct changes *changes) {
     const struct scan_profile *profile = changes->profile;
     for (size_t i = 0; i < profile->rules->set.count; i++) {
@@ -125,7 +125,7 @@ static struct ts_report_rule_change left_out_by(const struct scan_profile *profi
 
 /* ---- allow entries ---- */
 
-/* Returns whether a rule is in use or was omitted. An allow entry for either is not a mistake. */
+/* Returns whether a rule is in use or was omitted. An allow entry may name both kinds of rules. */
 static bool is_rule(const struct scan_rules *rules, const char *id) {
     return ts_ruleset_find(&rules->set, id) != NULL || ts_ruleset_find(&rules->left_out, id) != NULL;
 }

@@ -47,7 +47,8 @@ void scan__rules_sources(const struct scan_rules_options *options, uint8_t ret_s
 /* Makes rules with one user. On failure returns NULL, and the error says what is wrong. */
 struct scan_rules *scan__rules_new(const struct scan_rules_options *options, struct ts_scan_error *ret_error);
 
-/* Add and remove a user. Removing the last user frees the rules. Both accept NULL. */
+/* scan__rules_share adds a user, and returns the rules. scan__rules_drop removes a user; removing the last
+ * user frees the rules. scan__rules_drop accepts NULL. */
 struct scan_rules *scan__rules_share(struct scan_rules *rules);
 void scan__rules_drop(struct scan_rules *rules);
 

@@ -31,8 +31,8 @@
 #define HITS_SHARE    8
 #define FIXED_BYTES   (UINT64_C(24) << 20)
 #define THREAD_BYTES  (UINT64_C(2) << 20)
-#define FINDING_BYTES 1024                 /* memory for each finding that may be kept */
-#define THREAD_SHARE  (UINT64_C(16) << 20) /* memory that allows a further thread */
+#define FINDING_BYTES 1024                 /* the limit on findings is the memory divided by this */
+#define THREAD_SHARE  (UINT64_C(16) << 20) /* the limit on threads is the memory divided by this */
 #define OBJECT_SHARE  16
 #define OBJECT_MAX    ((size_t)64 << 20)
 /* Completes a partial clone, also with objects that only tags reach. */
@@ -227,7 +227,8 @@ static struct scan_profile *make_profile(struct scan_pass *pass, const struct sc
     return profile;
 }
 
-/* Returns the profile for a target, which the pass owns. On failure returns NULL with one line of text. */
+/* Returns the profile for a target; pass_release drops the profile. On failure returns NULL with one line of
+ * text. */
 static struct scan_profile *pass_profile(struct scan_pass *pass, const struct scan_profile_source *source,
                                          struct ts_scan_error *ret_error) {
     if (pass->plain != NULL && source->read == NULL)
@@ -270,8 +271,8 @@ static void report_unread_config(struct scan_pass *pass, struct scan_tree *tree,
         scan__fault(&pass->faults, "%s of HEAD are not used: %s", names, line);
 }
 
-/* Returns whether the target has a configuration of its own. A damaged one is a fault, reported once, and
- * everything is scanned without it. */
+/* Returns whether the target has a configuration of its own. A damaged configuration is a fault, which is
+ * reported once. The target is then scanned without a configuration. */
 static bool has_config(struct scan_pass *pass, struct scan_tree *tree, const char *name, bool *is_reported) {
     struct ts_git_fault fault;
     switch (scan__tree_has(tree, name, &fault)) {
@@ -554,7 +555,8 @@ static enum ts_scan_outcome scan_targets(struct scan_pass *pass, struct ts_scan_
 
 /* ---- the whole scan ---- */
 
-/* Refuses options that contradict each other: one of them would be ignored, and its secrets missed. */
+/* Refuses options that contradict each other. Otherwise one option would be ignored, and secrets would be
+ * missed. */
 static enum ts_scan_outcome check_options(const struct ts_scan_options *options,
                                           struct ts_scan_error *ret_error) {
     const char *selection = find_history_selection(options);

@@ -1,9 +1,9 @@
 /*
  * A scan takes targets and options, and makes a report.
  *
- * In a repository, every selected blob and message is scanned once; of deltas, only the changed bytes.
- * Paths and commits are computed afterwards, for contents with findings. Reports of the same target are equal
- * for any number of threads, with and without `full`.
+ * In a repository, every selected blob and message is scanned once. If a blob is stored as a delta, only its
+ * changed bytes are scanned. Paths and commits are computed afterwards, for contents with findings. Reports
+ * of the same target are equal for any number of threads, with and without `full`.
  */
 #ifndef TS_SCAN_SCAN_H
 #define TS_SCAN_SCAN_H
@@ -46,7 +46,7 @@ struct ts_scan_target {
 /* The part of a repository to scan. */
 enum ts_scan_extent {
     TS_SCAN_HISTORY,      /* everything that refs reach */
-    TS_SCAN_STAGED,       /* staged files that differ from HEAD; also a change */
+    TS_SCAN_STAGED,       /* staged files that differ from HEAD; scanned as a change (before.h) */
     TS_SCAN_WORKING_TREE, /* the files of the work tree as they are */
 };
 
@@ -120,7 +120,7 @@ struct ts_scan_options {
      * (ts_scan_profile_new). The caller frees it after the last report. NULL: each scan makes its own. */
     struct scan_profile **profile;
     struct ts_bytes salt;     /* salt of a baseline; overrides the salt of a configuration */
-    struct ts_bytes new_salt; /* overrides the public salt: for a new baseline */
+    struct ts_bytes new_salt; /* salt for a new baseline; used instead of the public salt */
 
     uint64_t memory_bytes; /* at least TS_SCAN_MEMORY_MIN; 0 means TS_SCAN_MEMORY_DEFAULT */
     uint64_t max_time_ms;  /* after this time, the scan ends with its findings so far; 0: no limit */

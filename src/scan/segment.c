@@ -77,8 +77,8 @@ static uint64_t sum_of_page(uint64_t head_sum, uint64_t at, struct ts_bytes page
 
 /* ---- reading ---- */
 
-/* Reads len bytes at an offset. Returns false on an error, or if the file has fewer bytes; then errno
- * is 0. */
+/* Reads len bytes at an offset. Returns false on an error, with errno. Also returns false if the file has
+ * fewer bytes, with errno 0. */
 static bool read_at(int fd, uint64_t at, uint8_t *bytes, size_t len) {
     while (len > 0) {
         ssize_t got = pread(fd, bytes, len, (off_t)at);

@@ -11,7 +11,7 @@
 
 #define SIDE_MAX  4
 #define SIDE_PART 6
-#define SHAPE_MIN 6 /* a shorter secret has no shape, which would say too much */
+#define SHAPE_MIN 6 /* the shape of a shorter secret would reveal too much */
 /* Shorter secrets are masked only where they were found. */
 #define SAME_MIN  4
 /* A line with this many short secrets is not shown: searching for each of them takes too long. */
@@ -146,7 +146,7 @@ struct head {
     uint16_t at;   /* start of the secret */
     uint16_t from; /* start of the part that may be shown */
     uint16_t to;
-    uint16_t is_cut; /* bits: the line continues BEFORE and BEHIND */
+    uint16_t is_cut; /* bits CUT_BEFORE and CUT_BEHIND: the line continues there */
 };
 #define HEAD_LEN   8
 #define CUT_BEFORE 1
@@ -206,7 +206,7 @@ static void find_hidden(const struct scan_around *around, struct ts_span part, b
 }
 
 /* Writes the encoding of the surroundings, without masked bytes. Hidden bytes that are not masked are kept,
- * because they may be part of a longer secret. The numbers of the head are positions in bytes. */
+ * because they may be part of a longer secret. The numbers in `places` are positions in `bytes`. */
 static size_t pack(const struct head *places, struct ts_bytes bytes, const bool *masked, const bool *hidden,
                    char *ret_text) {
     struct head head = *places;
@@ -386,8 +386,8 @@ void scan__lines_init(struct scan_lines *lines, struct ts_bytes content) {
     *lines = (struct scan_lines){.content = content, .line = 1};
 }
 
-/* Counts line breaks, fast, because most bytes of a file with a finding are only counted. The compiler
- * vectorises the inner loop. The sums fit into bytes for STEPS steps. */
+/* Counts line breaks. The compiler vectorises the inner loop, because every file with a finding is counted.
+ * The sums fit into bytes for STEPS steps. */
 static uint64_t count_breaks(const uint8_t *bytes, size_t len) {
     enum { LANES = 32, STEPS = 255 };
     uint64_t count = 0;

@@ -21,13 +21,13 @@
  * short secret. The text is printable, with a terminator. Returns ret_text. */
 const char *scan__redact(struct ts_bytes secret, char ret_text[static SCAN_REDACTED_SIZE]);
 
-/* Writes the whole of a value that is not secret, such as the id of a client; redacted if it is too long. The
- * text is printable, with a terminator. Returns ret_text. */
+/* Writes the whole of a value that is not secret, such as the id of a client. If the value is too long,
+ * redacts it. The text is printable, with a terminator. Returns ret_text. */
 const char *scan__show_whole(struct ts_bytes value, char ret_text[static SCAN_REDACTED_SIZE]);
 
-/* Writes "RSA PRIVATE KEY (51a0e1e7)" for a block between lines of dashes, whose ends are always the same:
- * the label, and the beginning of the finding's id, which is keyed. Returns NULL if the secret is not such a
- * block. */
+/* For a block between lines of dashes, writes the label of the block and the beginning of the finding's id,
+ * such as "RSA PRIVATE KEY (51a0e1e7)". The ends of such blocks are always the same, so showing them would be
+ * useless. Returns NULL if the secret is not such a block. */
 const char *scan__redact_block(struct ts_bytes secret, const struct ts_finding_id *id,
                                char ret_text[static SCAN_REDACTED_SIZE]);
 
@@ -67,9 +67,9 @@ struct scan_around {
 size_t scan__around(const struct scan_around *around, char ret_text[static SCAN_AROUND_SIZE]);
 
 /*
- * Writes the line, cut, with TS_REPORT_MASK for each run that was left out or that the masks find; masks may
- * be NULL. Drops zeros between characters (UTF-16), and writes each run of other bytes that are not text as
- * one "·". No terminator. Returns the number of bytes.
+ * Writes the truncated line, with TS_REPORT_MASK for each run that was left out or that the masks find; masks
+ * may be NULL. Drops zeros between characters (UTF-16), and writes each run of other bytes that are not text
+ * as one "·". No terminator. Returns the number of bytes.
  */
 size_t scan__excerpt(struct ts_bytes around, struct scan_masks *masks,
                      char ret_text[static SCAN_EXCERPT_SIZE]);

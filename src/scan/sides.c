@@ -35,7 +35,7 @@ struct lister {
     struct scan_pass *pass;
     struct scan_target *target;
     struct ts_git_repo *repo;
-    struct folders sparse;       /* folders of the index, by path */
+    struct folders sparse;       /* folders of the index, sorted by path */
     struct folders pending;      /* trees to list */
     struct scan_side submodules; /* submodules of the parents */
     struct scan_side *side;      /* the side that receives the files of the pending trees */

@@ -16,8 +16,8 @@ static int order_of(uint64_t a, uint64_t b) {
     return (a > b) - (a < b);
 }
 
-/* Compares locations: the earliest commit is first, locations without a commit are last; then by place, path
- * and object. */
+/* Compares locations by target, then by commit (the earliest is first, no commit is last), place, path and
+ * object. */
 static int compare_locations(const void *x, const void *y, void *ctx) {
     const struct scan_assembly *a = ctx;
     const struct scan_location *s = x;
@@ -166,8 +166,8 @@ static void note_head(struct scan_assembly *a, uint32_t location, const struct s
     }
 }
 
-/* Records a location that is not reported: a place in HEAD, a ref, or a number of refs. Ignores repeats. Returns false when
- * memory runs out. */
+/* Records where findings are now, from a location in HEAD, a ref, or a number of refs. Ignores repeats.
+ * Returns false when memory runs out. */
 static bool note_whereabouts(struct scan_assembly *a, uint32_t location_index) {
     const struct scan_location *location = &a->locations[location_index];
     const struct scan_content *content = &a->contents[location->content];

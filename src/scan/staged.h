@@ -19,7 +19,7 @@ struct scan_staged {
     size_t blob_max; /* larger blobs are scanned in windows */
 };
 
-/* Returns the options for visiting the wanted blobs, large blobs in windows. */
+/* Returns the options for visiting the wanted blobs. Large blobs are visited in windows. */
 struct ts_git_visit_options scan__staged_visit(const struct scan_staged *staged, unsigned threads,
                                                const struct ts_git_set *wanted);
 

@@ -81,7 +81,8 @@ static void tell_missing(struct looking *l) {
     }
 }
 
-/* Scans files of a side. are_staged: only those that are staged unchanged; otherwise only the other files. */
+/* Scans files of a side. If are_staged is true, scans only files that are staged unchanged; otherwise, scans
+ * only the other files of the side. */
 static void look_at_side(struct looking *l, const struct scan_side *side, bool are_staged) {
     struct scan_staged *s = l->s;
     struct ts_git_set *wanted = NULL;
@@ -147,7 +148,8 @@ static void place_side(struct scan_staged *s, const struct scan_side *side, cons
     }
 }
 
-/* Places the contents of the base from `first` on. Returns false when memory runs out. */
+/* Adds the locations of the contents of the base, from index `first` on. Returns false when memory runs
+ * out. */
 static bool place_from(struct scan_staged *s, struct scan_before *before, size_t first) {
     size_t total;
     const struct scan_content *contents = scan__hits_contents(&s->pass->hits, &total);

@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The files of a kind are merged if there are more than FILES_MAX, or if all files except the largest have
- * together more than SCATTERED_MIN bytes. */
+/* The files of a kind are merged if there are more than FILES_MAX, or if all files together have more than
+ * SCATTERED_MIN bytes, and the largest file has less than half of them. */
 #define FILES_MAX     16
 #define SCATTERED_MIN ((uint64_t)256 << 10)
 
@@ -140,8 +140,8 @@ static void read_about(struct scan_state *state) {
         set_salt(state, about.salt);
 }
 
-/* Opens the folder of the repository. Returns true if the folder is missing. Returns false if it exists, but
- * cannot be used. */
+/* Opens the folder of the repository. Returns true if the folder is open, or if it is missing. Returns false
+ * if it exists, but cannot be used. */
 static bool open_folder(struct scan_state *state) {
     state->fd =
         openat(state->all_fd, state->folder_name.text, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -329,7 +329,7 @@ static void read_file(struct scan_state *state, enum scan_segment_kind kind, con
     struct scan_segment_head head = head_of(state, kind);
     int fd = scan__state_open_file(state->fd, name);
     if (fd < 0) {
-        if (errno != ENOENT) /* another scan may have replaced the file */
+        if (errno != ENOENT) /* ENOENT: another scan has replaced the file */
             warn(state, "cannot be read", strerror(errno), cure_of(errno));
         return;
     }

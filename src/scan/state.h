@@ -1,5 +1,5 @@
 /*
- * The state that scans of one repository keep for later ones, in the user's state folder.
+ * The state that scans of one repository keep for later scans, in the user's state folder.
  *
  *     FOLDER/scan/print-key      the key of the prints of secrets, for all repositories
  *     FOLDER/scan/ID/            the folder of the repository with this id
@@ -12,7 +12,8 @@
  *
  * The state is a cache. A failure to read or write costs time and prints a warning, but never loses a finding
  * or ends the scan. After a failure nothing more is written, and everything read before stays valid. Only the
- * process that made a file adds to it, or a rename puts the whole file in place. So reading needs no lock.
+ * process that made a file adds to it, and files are replaced only as a whole, by a rename. So reading needs
+ * no lock.
  */
 #ifndef TS_SCAN_STATE_H
 #define TS_SCAN_STATE_H
@@ -34,7 +35,7 @@ struct scan_state_place {
     const char *folder;
     struct scan_use use;
     struct ts_siphash_key print_key; /* stored if the folder has no key */
-    unsigned files_left;             /* descriptors for the scan itself; with fewer, there is no state */
+    unsigned files_left;             /* descriptors for the scan itself; if fewer are left, it has no state */
 };
 
 /* Opens the state. Returns NULL if the state cannot be used. The place must stay valid as long as the state
@@ -76,12 +77,13 @@ void scan__state_note_path(struct scan_state *state, const char *path);
 /* Returns true if there is a file of this kind. */
 bool scan__state_has(const struct scan_state *state, enum scan_segment_kind kind);
 
-/* Removes hits and snapshot if one of their texts contains a secret. Needs no lock, and works on a full disk. */
+/* Removes the stored hits and the snapshot, for example because a text in them contains a secret. Needs no
+ * lock, and works on a full disk. */
 void scan__state_drop_texts(struct scan_state *state);
 
-/* is_scattered returns true if there are many small or damaged files, so that all pages of KNOWN or HITS
- * should be written into one file. Pages that are added between begin and end replace all earlier pages. If a
- * write fails, the earlier pages are kept. */
+/* is_scattered returns true if the files are damaged, too many or too small, so that all pages of KNOWN or
+ * HITS should be written into one file. Pages that are added between begin and end replace all earlier pages.
+ * If a write fails, the earlier pages are kept. */
 bool scan__state_is_scattered(struct scan_state *state, enum scan_segment_kind kind);
 bool scan__state_rewrite_begin(struct scan_state *state, enum scan_segment_kind kind);
 void scan__state_rewrite_end(struct scan_state *state, enum scan_segment_kind kind);

@@ -35,7 +35,7 @@ void scan__buffer_put_number(struct scan_buffer *buffer, uint64_t number) {
     scan__buffer_put(buffer, ts_bytes_of(bytes, len));
 }
 
-/* Writes a signed number, so that small numbers of either sign are short. */
+/* Writes a signed number. Numbers near 0, positive or negative, are short. */
 static void put_signed(struct scan_buffer *buffer, int64_t number) {
     uint64_t twice = (uint64_t)number << 1;
     scan__buffer_put_number(buffer, number < 0 ? ~twice : twice);
@@ -95,8 +95,8 @@ static uint64_t take_below(struct reader *reader, uint64_t limit) {
     return reader->is_bad ? 0 : number;
 }
 
-/* Reads the number of following items. Each item takes at least this many bytes, which limits the memory for
- * the items. */
+/* Reads the number of following items. Each item takes at least least_len bytes, so the rest of the page
+ * limits the number of items. */
 static size_t take_count(struct reader *reader, size_t least_len) {
     size_t most = reader->rest.len / least_len;
     return (size_t)take_below(reader, (uint64_t)most + 1);
@@ -395,7 +395,7 @@ struct known_finding {
 
 struct loader {
     const struct scan_material_sink *sink;
-    bool is_taking; /* the page is read in the second pass */
+    bool is_taking; /* second pass: adds the material of the page */
     enum ts_git_hash hash;
     const struct ts_ruleset *rules;
     struct reader reader;

@@ -65,7 +65,8 @@ struct scan_known_page {
 
 void scan__known_page_encode(const struct scan_known_page *page, struct scan_buffer *buffer);
 
-/* Decodes a page of known objects, which borrows the bytes. Returns false if they are not valid. */
+/* Decodes a page of known objects, which borrows the bytes. Returns false if the bytes are not a valid
+ * page. */
 bool scan__known_page_decode(struct ts_bytes bytes, enum ts_git_hash hash, struct scan_known_page *ret_page);
 size_t scan__known_page_count(const struct scan_known_page *page);
 struct scan_known scan__known_page_at(const struct scan_known_page *page, size_t index);

@@ -22,8 +22,8 @@ struct scan_state_name scan__state_name(char letter, const struct scan_use *use)
 /* Returns the name of the folder of a repository. */
 struct scan_state_name scan__state_folder_name(const struct scan_use *use);
 
-/* Parses any file name of the state. ret_use has the rules and judging of the name; zeros for those that the
- * name does not have. Returns false for other names. */
+/* Parses any file name of the state. Sets the rules and judging of ret_use to those of the name; ids that the
+ * name does not have become zeros. Returns false for other names. */
 bool scan__state_name_parse(const char *name, char *ret_letter, struct scan_use *ret_use);
 
 /* Names in a folder, sorted; empty if the folder cannot be listed. With a prefix, only state files whose
@@ -36,13 +36,13 @@ struct scan_state_names {
 void scan__state_list(int folder, const char *prefix, struct scan_state_names *ret_names);
 void scan__state_names_release(struct scan_state_names *names);
 
-/* Opens a file for reading. Returns -1, and errno, on failure. */
+/* Opens a file for reading. On failure returns -1, with errno. */
 int scan__state_open_file(int folder, const char *name);
 
-/* Creates a folder and its parents, and opens it. Returns -1, and errno, on failure. */
+/* Creates a folder and its parents, and opens it. On failure returns -1, with errno. */
 int scan__state_make_folders(const char *path);
 
-/* Creates a new file for writing. Returns -1, and errno, on failure. */
+/* Creates a new file for writing. On failure returns -1, with errno. */
 int scan__state_open_new(int folder, const char *name);
 
 /* Replaces a file by a file with these pages, completely or not at all. Empty pages are omitted. Returns 0 or

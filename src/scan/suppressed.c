@@ -11,12 +11,12 @@
  * are merged, so that the list does not become larger than the result. */
 struct scan_suppressed_item {
     uint32_t profile; /* number of the profile; MARK for marks */
-    uint32_t source;  /* index of the entry or fingerprint; MARK: text of the mark */
+    uint32_t source;  /* index of the entry; fingerprints come after all entries; MARK: text of the mark */
     uint32_t finding;
     uint64_t times;
 };
 
-/* A finding at a path that a fingerprint ignores, in every version of the file. */
+/* A finding that a fingerprint ignores at a path, in every version of the file. */
 struct scan_suppressed_pair {
     uint32_t finding;
     uint32_t path;
@@ -274,7 +274,8 @@ static bool is_mark(const struct scan_suppressed_item *item) {
     return item->profile == MARK;
 }
 
-/* Sorts rows of marks by their texts, because their numbers have no meaning. Entries are already sorted. */
+/* Sorts rows of marks by their texts, because the positions of these texts depend on threads. Entries are
+ * already sorted. */
 static void sort_marks(struct ts_report_suppression *rows, size_t count) {
     for (size_t i = 1; i < count; i++)
         for (size_t k = i; k > 0 && strcmp(rows[k - 1].source, rows[k].source) > 0; k--) {

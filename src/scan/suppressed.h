@@ -36,13 +36,14 @@ bool scan__suppressed_take(struct scan_suppressed *suppressed, const struct scan
 bool scan__suppressed_would(const struct scan_suppressed *suppressed, const struct scan_profile *profile,
                             const struct scan_hit *hit, uint32_t path);
 
-/* Like scan__suppressed_would, but only by entries of the configuration and marks. */
+/* Like scan__suppressed_would, but considers only entries of the configuration and marks, not
+ * fingerprints. */
 bool scan__is_allowed(const struct scan_hits *hits, const struct scan_profile *profile,
                       const struct scan_hit *hit, const char *path);
 
-/* A place of a content in a target with a .gitleaksignore. Before scan__suppressed_take, call `clear`, which
- * drops what the last target has left; then `ignore` for each place, which remembers the findings that
- * fingerprints ignore there; then `sort`. */
+/* A place of a content in a target with a .gitleaksignore. Before scan__suppressed_take, call three
+ * functions: `clear` drops the pairs of the previous target; `ignore`, called for each place, remembers the
+ * findings that fingerprints ignore at the place; `sort` sorts these pairs. */
 struct scan_suppressed_place {
     const struct scan_profile *profile;
     const struct scan_content *content;

@@ -12,7 +12,8 @@
 
 /* ---- in a folder ---- */
 
-/* Takes the part of a path before the next slash, and moves past the slash. Skips empty parts and dots. */
+/* Takes the part of a path before the next slash, and moves past the slash. Skips empty parts and parts that
+ * are ".". */
 static struct ts_bytes next_part(const char **path) {
     for (;;) {
         const char *begin = *path;
@@ -96,7 +97,7 @@ static enum scan_tree_has head_tree(const struct scan_tree *tree, struct ts_git_
     if (done)
         *ret_tree = commit.tree;
     free(content.bytes);
-    return done ? SCAN_TREE_HAS : SCAN_TREE_HAS_NOT; /* the scan of HEAD reports errors in the blob */
+    return done ? SCAN_TREE_HAS : SCAN_TREE_HAS_NOT; /* the scan of HEAD reports an invalid commit */
 }
 
 /* Finds the blob with this path in HEAD. */

@@ -18,8 +18,8 @@ struct scan_tree {
 
 enum scan_tree_has { SCAN_TREE_HAS, SCAN_TREE_HAS_NOT, SCAN_TREE_DAMAGED };
 
-/* Returns whether a file with this path exists, usable or not. DAMAGED, with a fault, if the path to the file
- * in HEAD's tree, or its blob, cannot be read from the repository. */
+/* Returns HAS if a file with this path exists, even if the file is unusable. Returns DAMAGED, with a fault,
+ * if a tree on the path in HEAD, or the blob of the file, cannot be read. */
 enum scan_tree_has scan__tree_has(struct scan_tree *tree, const char *path, struct ts_git_fault *ret_fault);
 
 /* Reads a file of the target. A scan_profile_reader, whose ctx is a struct scan_tree. */

@@ -37,8 +37,8 @@ static const struct magic magics[] = {
     MAGIC(ZSTD_MAGIC, SCAN_ARCHIVE_COMPRESSED),
 };
 
-/* Returns whether the content is bzip2. A text may also begin with "BZh9". In bzip2, the digits of pi follow;
- * in an empty file, the digits of the square root of pi. */
+/* Returns whether the content is bzip2. A text may also begin with "BZh9". In bzip2, digits of pi follow
+ * these four bytes; if the file is empty, digits of the square root of pi. */
 static bool is_bzip2(struct ts_bytes start) {
     return start.len >= 10 && memcmp(start.data, "BZh", 3) == 0 && start.data[3] >= '1' &&
            start.data[3] <= '9' &&
@@ -64,8 +64,8 @@ static bool is_gzip(struct ts_bytes start) {
     return start.len >= 3 && memcmp(start.data, "\x1f\x8b\x08", 3) == 0;
 }
 
-/* Checks the checksum of the header, in which the checksum itself counts as blanks. Tars from before 1988
- * have no other mark. */
+/* Returns whether the checksum of the header is right. The bytes of the checksum itself count as blanks. Tars
+ * from before 1988 have no other mark. */
 static bool has_tar_sum(const uint8_t *header) {
     uint32_t said = 0;
     uint32_t sum = 0;
@@ -174,8 +174,8 @@ static bool go_on(struct reading *r, enum scan_archive_end otherwise, bool is_fi
     return is_fine;
 }
 
-/* Passes the content of a member of a zip that needs no libarchive to the sink, in pieces: the sink may stop
- * after each piece. Returns false if libarchive must read the member. */
+/* Inflates a member of a zip without libarchive, and passes the content to the sink in pieces: the sink may
+ * stop after each piece. Returns false if libarchive must read the member. */
 static bool read_inflated(struct reading *r, struct archive_entry *entry, bool *ret_goes_on) {
     struct ts_bytes content;
     la_int64_t size = archive_entry_size(entry);
@@ -217,7 +217,7 @@ static bool read_data(struct reading *r, struct archive_entry *entry) {
     }
 }
 
-/* Scans the target text of a link, as for links in git. */
+/* Passes the target path of a symbolic link to the sink, as git stores it. */
 static bool read_link(struct reading *r, struct archive_entry *entry) {
     const char *text = archive_entry_symlink(entry);
     return text == NULL ||

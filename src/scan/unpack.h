@@ -27,7 +27,7 @@ enum scan_archive_kind {
 };
 
 /* Returns the kind of archive that a content is. `start` is the beginning of the content: at least 512 bytes,
- * or the whole content. `is_all`: it is the whole content. */
+ * or the whole content. `is_all`: `start` is the whole content. */
 enum scan_archive_kind scan__archive_kind(struct ts_bytes start, bool is_all);
 
 /* The bytes that may still be unpacked from an archive and from archives in it. */

@@ -12,7 +12,7 @@
 #define SCAN_USES_MAX    6
 #define SCAN_TARGETS_MAX 600
 
-/* Records a use of the state now. The caller holds the lock of its folder. Returns 0 or an errno. */
+/* Records that the state is used now. The caller holds the lock of its folder. Returns 0 or an errno. */
 int scan__use_note(int folder, const struct scan_use *use);
 
 /* prune removes old entries of this repository, prune_targets those of other repositories. The caller holds

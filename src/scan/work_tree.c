@@ -25,7 +25,7 @@
 struct look {
     const struct ts_git_staged *index;
     int root;
-    char **pending; /* folders with tracked files that are not listed yet */
+    char **pending; /* folders that have tracked files and are not listed yet */
     size_t pending_count;
     size_t pending_capacity;
     size_t entries_left;

@@ -1,6 +1,5 @@
 /*
- * Members of zips that are inflated without libarchive: it uses zlib, which takes three times as long as
- * libdeflate.
+ * Inflates members of zips with libdeflate. libarchive uses zlib, which takes three times as long.
  *
  * libarchive still reads the list of members and their headers. This file inflates only the contents of
  * unambiguous members: the list is complete, is at the end of the file, and agrees with the header of the

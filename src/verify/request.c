@@ -65,7 +65,8 @@ static size_t count_of(const char *text, const char *part) {
 static char *fill(const char *template, struct ts_bytes secret, enum place place) {
     static const size_t secret_len = sizeof TS_RULE_SECRET - 1, basic_len = sizeof TS_RULE_BASIC - 1;
     size_t places = count_of(template, TS_RULE_SECRET) + count_of(template, TS_RULE_BASIC);
-    /* Percent-encoding turns one byte into three. Base64 makes less, except for the colon and the padding. */
+    /* Percent-encoding turns one byte into three. Base64 needs less; the 8 bytes are for its colon and
+     * padding. */
     char *made = malloc(strlen(template) + places * (3 * secret.len + 8) + 1);
     if (!made)
         return NULL;

@@ -17,7 +17,7 @@ struct ts_verifier_options {
     unsigned per_second;     /* limit of requests to one host, at least 1 */
     unsigned timeout_s;      /* timeout of one request, at least 1 */
     const char *ca_file;     /* certificates to trust instead of the system's; NULL: the system's */
-    const atomic_bool *stop; /* ends a request or a wait soon after it is set; NULL: never */
+    const atomic_bool *stop; /* when it is true, a running request or wait ends soon; NULL: never */
 };
 
 struct ts_verify_result {
@@ -26,9 +26,9 @@ struct ts_verify_result {
     char why[96]; /* for UNKNOWN: the reason, safe to print; otherwise "" */
 };
 
-/* Makes a client with the limits for asking issuers; the caller ends it with ts_http_free. Returns NULL when
- * the HTTP library cannot be loaded or memory runs out. Copies the options, but borrows what they point
- * to. */
+/* Makes a client with the limits for asking issuers; the caller frees the client with ts_http_free. Returns
+ * NULL when the HTTP library cannot be loaded or memory runs out. Copies the options, but borrows the data
+ * that they point to. */
 struct ts_http *ts_verifier_new(const struct ts_verifier_options *options, struct ts_http_error *ret_error);
 
 /* Waits until the host may be asked, and asks. If the issuer asks for a pause, waits and asks again, once.
