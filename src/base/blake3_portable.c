@@ -174,7 +174,7 @@ static struct node block_node(const struct ts_blake3_portable *hasher, const uin
     return node;
 }
 
-/* Returns the last compression of the current chunk, if the chunk ended here. */
+/* Returns the compression that would be the chunk's last one if the chunk ended here. */
 static struct node chunk_end_node(const struct ts_blake3_portable *hasher) {
     uint8_t padded[BLOCK_LEN] = {0};
     memcpy(padded, hasher->block, hasher->block_len);

@@ -1,8 +1,8 @@
 /*
  * BLAKE3 in plain C, from the specification (O'Connor, Aumasson, Neves, Wilcox-O'Hearn: "BLAKE3, one
- * function, fast everywhere"). Used if the system has no libblake3. Use base/blake3.h, which has the same
- * functions over either implementation. This header is public for the size of the state, and for the tests,
- * which check both.
+ * function, fast everywhere"). Used if the system has no libblake3. Callers use base/blake3.h, which has the
+ * same functions for both implementations. This header is public for the size of the state, and for the
+ * tests, which check both implementations.
  */
 #ifndef TS_BASE_BLAKE3_PORTABLE_H
 #define TS_BASE_BLAKE3_PORTABLE_H

@@ -1,6 +1,6 @@
 /*
- * Arithmetic that detects overflow. The checked functions return true and the result, or false and leave *ret
- * unchanged. The saturating functions stop at the end of the range.
+ * Arithmetic that detects overflow. The checked functions set *ret and return true, or leave *ret unchanged
+ * and return false. The saturating functions return the nearest end of the range on overflow.
  */
 #ifndef TS_BASE_CHECKED_H
 #define TS_BASE_CHECKED_H

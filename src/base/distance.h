@@ -1,6 +1,6 @@
 /*
  * The distance between two short words, for "did you mean": the number of insertions, deletions,
- * substitutions and swaps of neighbours that turn one into the other, where no part is edited twice (optimal
+ * substitutions and swaps of neighbours that turn one word into the other. No part is edited twice (optimal
  * string alignment).
  */
 #ifndef TS_BASE_DISTANCE_H

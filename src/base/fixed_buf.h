@@ -34,7 +34,7 @@ struct ts_fixed_buf {
 /* Makes the buffer empty and zeroes its storage. */
 #define ts_fixed_buf_init(buf)  ts_fixed_buf__init(&(buf)->head, (buf)->bytes, sizeof((buf)->bytes))
 
-/* Replaces the content. If it does not fit, the process stops with the caller's message. */
+/* Replaces the content. If the new content does not fit, the process stops with the caller's message. */
 #define ts_fixed_buf_write(buf, from, oversized_message)                                                     \
     ts_fixed_buf__write(&(buf)->head, (buf)->bytes, sizeof((buf)->bytes), (from),                            \
                         &(struct ts_fixed_buf_caller){(oversized_message), __FILE__, __LINE__})

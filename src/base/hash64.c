@@ -2,7 +2,8 @@
 
 #include "base/assert.h"
 
-/* The functions are static here, so the library exports none of them, and needs no libxxhash at run time. */
+/* The functions of libxxhash are static here, so the program needs no libxxhash at run time, and exports none
+ * of them. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -21,8 +21,8 @@ static inline int ts_hex_digit_lower(uint8_t c) {
     return c >= 'A' && c <= 'F' ? -1 : ts_hex_values[c];
 }
 
-/* Reads pairs of digits: text.len / 2 bytes. Returns false for an odd length or another character; ret_bytes
- * is then undefined. */
+/* Reads pairs of digits: text.len / 2 bytes. Returns false for an odd length, or for a character that is not
+ * a digit; ret_bytes is then undefined. */
 bool ts_hex_decode(struct ts_bytes text, uint8_t *ret_bytes);
 bool ts_hex_decode_lower(struct ts_bytes text, uint8_t *ret_bytes);
 

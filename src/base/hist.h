@@ -1,10 +1,10 @@
 /*
  * A histogram of 64-bit values, made for latencies: fixed memory, no allocation, the whole range of uint64_t.
  *
- * Values below 128 have a bucket each. Above, every power of two is divided into 64 equal buckets, so a
- * bucket is at most 1/64 of its lowest value wide; a percentile is reported as the middle of its bucket, with
- * an error of at most 1/128 (0.79 %). Count, smallest, largest, sum and mean are exact. The struct takes
- * 30,248 bytes.
+ * Values below 128 have a bucket each. From 128 on, every power of two is divided into 64 equal buckets, so
+ * the width of a bucket is at most 1/64 of its lowest value; a percentile is reported as the middle of its
+ * bucket, with an error of at most 1/128 (0.79 %). Count, smallest, largest, sum and mean are exact. The
+ * struct takes 30,248 bytes.
  *
  *     bucket of v < 128:             v
  *     bucket of v in [2^e, 2^(e+1)): 64 * (e - 5) + ((v >> (e - 6)) - 64),  for e = 7 to 63
@@ -66,8 +66,8 @@ uint64_t ts_hist_mean(const struct ts_hist *hist);
  */
 uint64_t ts_hist_percentile(const struct ts_hist *hist, uint32_t per_100000);
 
-/* Returns how many recorded values are in buckets that end at or below bound: exact for the last value of a
- * bucket, otherwise too low by at most the count of bound's own bucket. */
+/* Returns how many recorded values are in buckets that end at or below bound. If bound is the last value of a
+ * bucket, the result is exact; otherwise it may omit values of bound's own bucket. */
 uint64_t ts_hist_count_up_to(const struct ts_hist *hist, uint64_t bound);
 
 /*

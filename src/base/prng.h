@@ -22,13 +22,13 @@
  *     while (m mod 2^64) < (2^64 - n) mod n
  *     output m / 2^64
  *
- * in(low to high) = low + below(high - low + 1), or next() when that is all 2^64 numbers.
+ * in(low to high) = low + below(high - low + 1), or next() if the range has all 2^64 numbers.
  * unit() = (next() >> 11) / 2^53, below 1.
  * chance(n in d) = below(d) < n.
- * fill: the bytes of next() in little-endian order; of the last one as many as are needed.
+ * fill: the bytes of next() in little-endian order; of the last output, as many bytes as are needed.
  * shuffle: for i from count - 1 down to 1, swap elements i and below(i + 1).
  * split: for i = 0, 1, 2, 3: child.s[i] = splitmix64 output for x = next() of the parent; then
- *     child.s[0] |= 1, because a state of all zeros would stay there.
+ *     child.s[0] |= 1, because a state of all zeros would never change.
  */
 #ifndef TS_BASE_PRNG_H
 #define TS_BASE_PRNG_H

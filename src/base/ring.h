@@ -1,5 +1,5 @@
 /*
- * A ring of fixed capacity: pushing into a full one overwrites the oldest element. No allocation.
+ * A ring of fixed capacity: pushing into a full ring overwrites the oldest element. No allocation.
  *
  *     typedef TS_RING(struct op, 16) op_log;     a type
  *     TS_RING(uint64_t, 8) recent;               or a member of a struct
@@ -32,7 +32,7 @@ struct ts_ring {
 #define ts_ring_count(ring)    ((ring)->head.count)
 
 /* Copies *element into the ring as the newest element. Returns true if the new element overwrote the oldest
- * one. (The conditional checks the type.) */
+ * one. (The conditional expression makes the compiler check the element's type.) */
 #define ts_ring_push(ring, element)                                                                          \
     ts_ring__push(&(ring)->head, (ring)->slots, (1 ? (element) : (ring)->slots),                             \
                   (struct ts_ring_shape){sizeof((ring)->slots[0]), ts_ring_capacity(ring)})

@@ -226,7 +226,8 @@ static void choose_accounts(const struct ts_cluster *cluster, size_t *counts, st
 }
 
 /* Makes the accounts and the total. Returns false, with one line of text, when another attempt would not
- * help. In any case, list the existing accounts next, because another process may have been faster. */
+ * help. In any case, the caller then lists the existing accounts, because another process may have been
+ * faster. */
 static bool found_bank(const struct bench_bank_access *access, struct bench_bank_error *ret_error) {
     size_t places = ts_cluster_count(access->cluster), wanted = places * BENCH_ACCOUNTS_PER_STORE;
     struct founding founding = {.accounts = calloc(wanted, sizeof *founding.accounts),

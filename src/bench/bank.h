@@ -10,7 +10,8 @@
  *
  * Reads of several stores are not a snapshot. A look at the bank therefore ends with a transaction that
  * checks every version that was read: when it commits, all of them were current at one moment. Prepared
- * transactions of killed processes prevent this, so it looks again until they are settled.
+ * transactions of killed processes make this transaction fail, so the look is repeated until they are
+ * settled.
  */
 #ifndef TS_BENCH_BANK_H
 #define TS_BENCH_BANK_H
@@ -67,7 +68,7 @@ struct bench_bank {
     size_t count;
 };
 
-/* Reads the accounts again until the figures belong to one moment, at most for patience_ms. */
+/* Reads the accounts, repeatedly until the figures belong to one moment, for at most patience_ms. */
 void bench__bank_look(const struct bench_bank_access *access, uint64_t patience_ms,
                       struct bench_bank_look *ret_look);
 

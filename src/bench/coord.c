@@ -76,7 +76,8 @@ static void meet(struct stage *stage) {
     pthread_mutex_unlock(&stage->mutex);
 }
 
-/* Called when some threads could not be started. The threads that were started continue, and do nothing. */
+/* Ends the benchmark when a thread could not be started. The threads that were started pass the barriers
+ * without doing any work. */
 static void give_up(struct stage *stage, uint32_t begun) {
     atomic_store(&stage->stopped, true);
     pthread_mutex_lock(&stage->mutex);

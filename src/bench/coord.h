@@ -20,7 +20,7 @@
 enum { BENCH_COORD_WORKERS_MAX = 256, BENCH_COORD_CLAIMS = 256 };
 
 struct bench_coord_options {
-    struct ts_coord *coord; /* its limits must allow this many shards */
+    struct ts_coord *coord; /* its limits must allow the number of shards below */
     struct ts_run_id run;   /* an unused id */
     uint32_t workers;
     uint64_t shards; /* number of shards; at least one for each worker */

@@ -9,8 +9,8 @@
  *
  * The scenario itself inserts existing ids all the time (scenario.h).
  *
- * A dead store causes only timeouts. So that the breaker trips and recovers in a run of any length, the
- * scenario shortens times that are not configured to fractions of its own duration.
+ * A dead store causes only timeouts. The breaker must trip and recover in a run of any length. So the
+ * scenario shortens the times that the user has not configured: they become fractions of its own duration.
  */
 #ifndef TS_BENCH_FAULTS_H
 #define TS_BENCH_FAULTS_H
@@ -40,8 +40,8 @@ void bench__faults_shorten(struct ts_txn_config *config, struct bench_faults_spa
 
 /* Starts losing replies. */
 void bench__faults_begin(struct bench_faults *faults);
-/* Store 1 (store 0 if it is the only one) dies at its next change (kill). Later its calls are refused at once
- * (bury), and then the store answers again (revive). */
+/* The store that dies is store 1, or store 0 if it is the only one. kill: it dies at its next change. bury:
+ * it refuses its calls at once. revive: it answers again. */
 void bench__faults_kill(struct bench_faults *faults);
 void bench__faults_bury(struct bench_faults *faults);
 void bench__faults_revive(struct bench_faults *faults);

@@ -87,8 +87,8 @@ struct bench_txn {
 /* Makes the thread's next transaction, in all scenarios but the bank. */
 void bench__scenario_next(struct bench_walk *walk, struct bench_txn *ret_txn);
 
-/* Puts of those keys of store 0 that must exist before the first transaction. Faults only; otherwise count is
- * 0. */
+/* Puts of the keys of store 0 that must exist before the first transaction of the scenario faults. In other
+ * scenarios, count is 0. */
 struct bench_first {
     struct ts_op ops[BENCH_EXISTING];
     size_t count;

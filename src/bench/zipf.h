@@ -1,6 +1,6 @@
 /*
- * Ranks by Zipf's law: rank k of n, from 1, has the weight 1 / k^s. The exponent s is 0.99, as in YCSB. Of
- * 10,000 ranks the first one then takes a tenth of all draws.
+ * Ranks by Zipf's law: rank k of n, from 1, has the weight 1 / k^s. The exponent s is 0.99, as in YCSB. With
+ * 10,000 ranks, the first rank gets a tenth of all draws.
  *
  * Exact: a draw is a binary search in the table of cumulated weights. Once made, the table is read-only, and
  * many threads may draw from it.

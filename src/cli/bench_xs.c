@@ -41,7 +41,7 @@ enum {
 
 struct request {
     const char *urls;
-    bool in_memory; /* the stores are in memory, and only for this run */
+    bool in_memory; /* the stores are in memory, and exist only during this run */
     struct ts_cluster_options cluster;
     struct ts_txn_config config;
     enum bench_scenario scenario;
@@ -289,8 +289,9 @@ static void judge(const struct request *request, const struct setup *setup, stru
     report->check_count = bench__accept(&evidence, report->checks);
 }
 
-/* Returns how long a client waits after a refusal: as long as before a retry. If the scenario has open
- * breakers, the pause is so long that a breaker refuses the client only a few times. */
+/* Returns how long a client waits after a refusal: the initial backoff of a retry. In the scenario faults,
+ * the pause is at least a quarter of the breaker's recovery timeout, so that an open breaker refuses the
+ * client only a few times. */
 static uint64_t pause_of(const struct request *request) {
     uint64_t backoff_us = request->config.retry.initial_backoff_us;
     uint64_t breaker_us = request->config.breaker.recovery_timeout_us / 4;
@@ -339,7 +340,7 @@ static enum cli_exit check_bank(const struct setup *setup, bool as_json) {
 }
 
 static enum cli_exit run_bench_xs(const struct cli_arguments *arguments) {
-    static struct bench_xs_report report; /* static, because it has some hundred kilobytes */
+    static struct bench_xs_report report; /* static, because it takes several hundred kilobytes */
     struct request request;
     struct setup setup = {0};
     struct ts_cluster *cluster = NULL;

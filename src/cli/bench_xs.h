@@ -30,7 +30,7 @@ struct bench_xs_report {
 void cli__bench_xs_print(const struct bench_xs_report *report, bool as_json);
 
 /* Prints whether the sum of the accounts is the expected total, and the difference. Returns false if the sum
- * is wrong. A cluster without accounts is correct. */
+ * is wrong. Returns true for a cluster without accounts. */
 bool cli__bench_xs_print_bank(const struct bench_bank_look *look, bool as_json);
 
 #endif

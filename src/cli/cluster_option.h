@@ -53,9 +53,9 @@ enum cli_exit cli__cluster_options(const char *verb, const struct cli_arguments 
 
 /*
  * How much of the cluster must be available. OPEN: at least one store must answer. Every store that answers
- * must be open, and calls to silent stores fail. With the other values, a change of the epoch may be in
- * progress. ALL: all stores must answer. SOME: at least one store must answer. COPY: all stores must answer;
- * copies are accepted.
+ * must be open, and later calls to the other stores fail. With the values below, a change of the epoch may be
+ * in progress. ALL: all stores must answer. SOME: at least one store must answer. COPY: all stores must
+ * answer; copies are accepted.
  */
 enum cluster_need { CLUSTER_NEED_OPEN, CLUSTER_NEED_ALL, CLUSTER_NEED_SOME, CLUSTER_NEED_COPY };
 
@@ -65,7 +65,7 @@ enum cli_exit cli__cluster_open(const char *verb, const struct cli_arguments *ar
                                 enum cluster_need need, struct ts_txn_config *ret_config,
                                 struct ts_cluster **ret_cluster, struct ts_store_error *ret_error);
 
-/* Returns the timeout of a store for a call without locks, rounded up to milliseconds. */
+/* Returns the timeout of a store call that waits for no lock, rounded up to milliseconds. */
 uint64_t cli__call_timeout_ms(const struct ts_txn_config *config);
 
 /* Prints a store's error, and returns the exit status for it. */

@@ -52,8 +52,8 @@ static void put_backend_error(struct cli_coord *coord, enum ts_infra_kind kind, 
 /* The timeout of a request for a store's time. The time is only shown to people, so a failure is harmless. */
 enum { ASK_TIME_MAX_MS = 1000 };
 
-/* The largest distance of --now ahead of the machine's time. A store's time cannot be set back, so a wrong
- * time would be permanent. */
+/* The maximum time by which --now may be ahead of the machine's clock. A store's time cannot be set back, so
+ * a wrong time would be permanent. */
 #define NOW_AHEAD_MAX_MS (UINT64_C(24) * 3600 * 1000)
 
 static enum cli_exit read_now(const char *verb, const struct cli_arguments *arguments, uint64_t *now_ms) {
@@ -159,8 +159,8 @@ enum cli_exit cli__coord_open(const char *verb, const struct cli_arguments *argu
 enum cli_exit cli__coord_close(struct cli_coord *coord, enum cli_exit status) {
     ts_coord_free(coord->coord);
     const enum cli_exit ended = cli__finish_out(coord->out, status);
-    /* The exit status is that of the operation, even if this report fails. Otherwise users would repeat the
-     * operation. */
+    /* The exit status is that of the operation, even if the metrics cannot be written. Otherwise users would
+     * repeat the operation. */
     if (coord->coordinator && coord->metrics)
         (void)cli__finish_stdout(
             cli__metrics_write(coord->verb, coord->metrics, coord->coordinator, coord->more_metrics));
@@ -366,8 +366,8 @@ static enum cli_exit exit_of(enum ts_error_variant variant, const struct ts_coor
     return detail->infra.kind == TS_INFRA_UNKNOWN ? CLI_EXIT_UNKNOWN : CLI_EXIT_INFRASTRUCTURE;
 }
 
-/* If a refusal names a time to retry, returns the distance of that time from the stores' time; otherwise
- * empty. */
+/* Returns the distance from the stores' time to the time at which a refusal allows a retry; empty if the
+ * refusal names no time. */
 static struct cli_duration show_wait(const struct cli_coord *coord, const struct ts_error_field *fields,
                                      size_t count) {
     static const char *const times[] = {"lease_deadline", "earliest_deadline", "retry_after"};

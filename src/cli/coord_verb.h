@@ -53,7 +53,7 @@ struct cli_coord {
     const char *metrics;           /* destination of the metrics, or NULL */
     cli_metrics_put *more_metrics; /* writes the metrics of the verb; or NULL */
     struct ts_txn_config config;
-    bool has_tenant;              /* an option names the tenant; false: it is the default tenant */
+    bool has_tenant;              /* an option names the tenant; false: the default tenant */
     const struct ts_op_id *op_id; /* id of the operation, or NULL */
     struct ts_tenant_id tenant;
     struct ts_cluster *cluster;
@@ -88,12 +88,12 @@ enum cli_exit cli__op_id(const char *verb, const struct cli_arguments *arguments
 enum cli_exit cli__pin_optional(const char *verb, const struct cli_arguments *arguments, size_t option,
                                 struct ts_pin *pin);
 
-/* Prints a refusal and returns the exit status: 3, or for errors of the stores 5 (outcome unknown) or 6. */
+/* Prints a refusal and returns the exit status: 5 (outcome unknown) or 6 for an error of a store, otherwise
+ * 3. */
 enum cli_exit cli__coord_refuse(struct cli_coord *coord, enum ts_error_variant variant,
                                 const struct ts_coord_detail *detail);
 
-/* Call it after an answer that omits damaged records: prints the number of these records, and returns status
- * 6. */
+/* Prints the number of damaged records that the printed answer omits, and returns status 6. */
 enum cli_exit cli__complain_damaged(struct cli_coord *coord, uint64_t count);
 
 /* These functions write an answer as a JSON object, one member after the other. */

@@ -91,7 +91,7 @@ static void print_text(struct cli_coord *coord, const struct ts_found *found) {
 
 static void print_found(void *context, const struct ts_found *found) {
     struct listing *listing = context;
-    /* print_more prints the last id of a page again, as the start of the next page. */
+    /* print_more prints the id of the last finding, after which the next page begins. */
     listing->last = found->id;
     listing->count++;
     if (listing->coord->json)
@@ -151,7 +151,7 @@ static enum cli_exit run_list(const struct cli_arguments *arguments) {
 
 /* ---- triage ---- */
 
-/* Reads the options of a decision. The person who decides is named by --by, or by USER in the environment. */
+/* Reads the options of a decision. --by names the person who decides (default: USER in the environment). */
 static enum cli_exit read_decision(const char *verb, const struct cli_arguments *arguments,
                                    struct ts_fleet_triage *ret_triage) {
     const char *const *values = arguments->values;

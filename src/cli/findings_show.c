@@ -27,8 +27,8 @@ static void say_triage(struct cli_coord *coord, const struct ts_fleet_triage *tr
     cli__say(coord, "\n");
 }
 
-/* Prints what a person has decided about a finding, for the text output. The report of the
- * finding follows. */
+/* Prints the decision of a person about a finding, unless the output is JSON. The caller prints the report of
+ * the finding after it. Prints an error if the finding is unknown. */
 static enum cli_exit say_decision(struct cli_coord *coord, const struct ts_fleet_finding *finding) {
     const struct ts_triage_query query = {coord->tenant, *finding};
     struct ts_triage_room room;

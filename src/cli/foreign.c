@@ -6,7 +6,7 @@
  *     {"SourceMetadata": {"Data": {"Git": {"commit": …, "file": …, "line": …}}}, "Raw": …} …       TruffleHog, one per line
  *     {"path": …, "commitHash": …, "stringsFound": […]} …                           TruffleHog 2
  *
- * A message never quotes the file: it contains secrets.
+ * A message never quotes the file, because the file contains secrets.
  */
 #include "foreign.h"
 

@@ -29,8 +29,8 @@ static bool contains(struct ts_bytes whole, struct ts_bytes part) {
            memmem(whole.data, whole.len, part.data, part.len);
 }
 
-/* Whether the path of the entry is `path`, or the folder in which the other tool was started and
- * then `path`. */
+/* Returns whether the path of the entry is `path`, or ends with a slash and `path`, because the other tool
+ * was started in another folder. */
 static bool is_same_path(struct ts_bytes entry, struct ts_bytes path) {
     if (path.len == 0 || entry.len < path.len)
         return false;
@@ -59,7 +59,8 @@ static bool is_equal(const struct question *question, const struct cli_foreign_e
     return entry->has_hash && memcmp(entry->hash, question->hash, sizeof entry->hash) == 0;
 }
 
-/* Whether an entry with the path of the occurrence means the same secret. */
+/* Returns whether an entry for the occurrence's file matches the occurrence: one secret contains the other
+ * or, if the entry has no secret, the line and the commit agree. */
 static bool is_here(const struct question *question, const struct cli_foreign_entry *entry,
                     const struct ts_report_occurrence *occurrence) {
     if (entry->secret.len > 0)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Writes each first word once, separated by spaces. */
+/* Writes the first words of all verbs, each word once, separated by spaces. */
 static void put_first_words(FILE *out) {
     for (size_t i = 0; i < cli__verb_count; i++) {
         size_t length = cli__verb_first_word(cli__verbs[i]);
@@ -17,7 +17,8 @@ static void put_first_words(FILE *out) {
     }
 }
 
-/* Writes a branch of a shell's `case` for each group: the second words of its verbs. */
+/* Writes a branch of a shell's `case` for each group of verbs. The branch offers the second words of these
+ * verbs. */
 static void put_groups(FILE *out) {
     for (size_t i = 0; i < cli__verb_count; i++) {
         size_t length = cli__verb_first_word(cli__verbs[i]);

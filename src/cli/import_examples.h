@@ -14,8 +14,8 @@ struct cli_import_examples {
     size_t wrong;     /* texts without a secret in which the rule finds one */
 };
 
-/* Tries the examples with a rule. `rule` is a rule file that has only this rule. The lists may be NULL. The
- * caller frees `text` of the result. */
+/* Searches the examples with a rule. `rule` is the text of a rule file that contains only this rule. The
+ * lists may be NULL. The caller frees `text` of the result. */
 struct cli_import_examples cli__import_examples(const char *rule, const json_t *match,
                                                 const json_t *no_match);
 

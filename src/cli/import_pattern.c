@@ -12,7 +12,7 @@
  *
  *     key=([a-z]{20})                     the group
  *     ([a-z]{8}):([a-z]{20})@             from the first group to the last: a user and a password
- *     a=([a-z]{20})|b=([a-z]{30})         all alternatives, and what is around a group that is optional
+ *     a=([a-z]{20})|b=([a-z]{30})         all alternatives; for an optional group: the group around it
  *     sk_(live|test)_[a-z]{20}            the match: a group that can match only a few texts is no secret
  */
 #include "import_pattern.h"
@@ -25,8 +25,8 @@
 
 enum {
     DEPTH_MAX = 100,
-    /* Higher numbers of repeats, and of bytes that vary in a repeat, count as this number: more than many
-     * makes no difference. */
+    /* The maximum for counts of repeats, and of bytes that vary in a repeat. Higher counts are reduced to it,
+     * because they make no difference. */
     VARIED_REPEAT_MAX = 16,
     /* A secret has at least this many bytes that vary. */
     VARIED_MIN = 4,
@@ -121,7 +121,7 @@ static void begin_atom(struct walk *w, uint32_t varied) {
     w->is_atom = true;
 }
 
-/* Marks that the last element cannot be repeated: flags, an assertion or the beginning of a group. */
+/* Marks that the last element (flags, an assertion or the beginning of a group) cannot be repeated. */
 static void end_atom(struct walk *w) {
     settle_atom(w);
     w->is_atom = false;

@@ -182,8 +182,8 @@ static enum cli_exit run_acquire(const struct cli_arguments *arguments) {
 
 /* ---- with a lease ---- */
 
-/* Opens the cluster and reads the lease. The tenant is that of the option or, without the option, that of the
- * lease. For op_id see cli__coord_open. */
+/* Opens the cluster and reads the lease. *ret_by gets the tenant of the option or, without the option, the
+ * tenant of the lease. For op_id see cli__coord_open. */
 static enum cli_exit open_lease(const char *verb, const struct cli_arguments *arguments,
                                 const struct ts_op_id *op_id, struct cli_coord *ret_coord,
                                 struct ts_lease_op *ret_by) {
@@ -205,7 +205,7 @@ static enum cli_exit open_lease(const char *verb, const struct cli_arguments *ar
     return CLI_EXIT_DONE;
 }
 
-/* Like open_lease, for operations with an op id: also reads the op id. */
+/* Reads the op id of the operation, and then does the same work as open_lease. */
 static enum cli_exit open_with_lease(const char *verb, const struct cli_arguments *arguments,
                                      struct cli_coord *ret_coord, struct ts_lease_op *ret_by) {
     const enum cli_exit status = cli__op_id(verb, arguments, USE_OP_ID, &ret_by->op_id);
@@ -255,7 +255,8 @@ static enum cli_exit run_renew(const struct cli_arguments *arguments) {
     return cli__coord_close(&coord, status);
 }
 
-/* Reads the bytes in the text of an option. *ret_bytes points into *ret_memory, which the caller frees. */
+/* Parses the text of an option as bytes (cli__bytes_parse). *ret_bytes points into *ret_memory, which the
+ * caller frees. */
 static enum cli_exit read_bytes(const char *verb, const char *name, const char *text,
                                 struct ts_bytes *ret_bytes, uint8_t **ret_memory) {
     size_t length = strlen(text);
@@ -441,7 +442,7 @@ static void copy_metadata(void *context, const struct ts_coord_shard_view *view)
 }
 
 /* Copies the metadata of the parent. If the parent does not exist or belongs to another tenant, returns
- * CLI_EXIT_DONE, because the operation itself reports that. */
+ * CLI_EXIT_DONE, because the operation itself reports this error. */
 static enum cli_exit inherit_metadata(struct cli_coord *coord, const struct ts_lease_op *by,
                                       struct inherited *inherited) {
     const struct ts_coord_shard_ref parent = {by->tenant, ts_lease_shard(&by->lease)};

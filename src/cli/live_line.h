@@ -21,7 +21,7 @@ struct cli_live_line {
     void *context;
     pthread_t thread;
     bool has_thread;
-    pthread_mutex_t lock; /* guards is_over; its holder holds no other lock */
+    pthread_mutex_t lock; /* guards is_over; no thread holds it together with another lock */
     pthread_cond_t changed;
     bool is_over;
 };

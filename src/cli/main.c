@@ -25,7 +25,7 @@ static enum cli_exit run(int argc, char **argv) {
     if (asks_for_help(words[0]))
         return cli__help_text(0, NULL);
 
-    /* Tries a verb of two words, such as "txn status", before the verb that is only the first word: "txn". */
+    /* Tries a verb of two words, such as "txn status", before a verb of one word, such as "txn". */
     int taken = 2;
     const struct cli_verb *verb = count >= 2 ? cli__verb_find(2, words) : NULL;
     if (!verb) {
@@ -67,7 +67,7 @@ done:
 }
 
 int main(int argc, char **argv) {
-    /* A limit on the size of files (ulimit -f) becomes an error of the write, like a full disk. */
+    /* With SIGXFSZ ignored, a limit on file sizes (ulimit -f) causes a write error, like a full disk. */
     (void)signal(SIGXFSZ, SIG_IGN);
     return (int)run(argc, argv);
 }

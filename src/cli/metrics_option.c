@@ -37,7 +37,7 @@ enum cli_exit cli__metrics_write(const char *verb, const char *path, struct ts_c
         more(file);
     good = good && ferror(file) == 0;
     int error = errno;
-    /* If standard output fails, the end of the verb reports that. */
+    /* If standard output fails, the caller's cli__finish_stdout reports it. */
     if (to_stdout)
         return CLI_EXIT_DONE;
     if (fclose(file) != 0) {

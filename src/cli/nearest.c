@@ -4,11 +4,11 @@
 
 #include <stdbool.h>
 
-/* A shorter word begins too many others by chance. */
+/* Too many candidates begin with a shorter word by chance. */
 #define ABBREVIATION_MIN 3
 
-/* Returns the candidate that the word abbreviates: the one candidate that begins with the word. If several do,
- * the shortest of them, if the others begin with it. Otherwise NULL. */
+/* Returns the only candidate that begins with the word. If several candidates begin with the word, returns
+ * the shortest of them if all others begin with this candidate; otherwise returns NULL. */
 static const char *abbreviated(struct ts_bytes word, const char *const *candidates, size_t count) {
     struct ts_bytes shortest = {NULL, 0};
     for (size_t i = 0; i < count; i++) {

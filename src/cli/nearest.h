@@ -6,8 +6,8 @@
 
 #include "base/bytes.h"
 
-/* Returns the candidate that is nearest to the word. If no candidate is near enough, returns the candidate that
- * the word abbreviates, or NULL if there is none, or if several are possible. */
+/* Returns the candidate that is nearest to the word. If no candidate is near enough, returns the candidate
+ * that the word abbreviates. Returns NULL if there is no such candidate, or if several are possible. */
 const char *cli__nearest(struct ts_bytes word, const char *const *candidates, size_t count);
 
 #endif

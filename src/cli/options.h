@@ -1,5 +1,5 @@
 /*
- * Reads the words after a verb by the verb's own option table.
+ * Parses the words after a verb with the option table of the verb.
  */
 #ifndef TS_CLI_OPTIONS_H
 #define TS_CLI_OPTIONS_H

@@ -60,7 +60,7 @@ static const char *variable(const char *name) {
     return value && value[0] ? value : NULL;
 }
 
-/* Returns the repository to scan: that of the operand, or that of the variables that git sets for hooks, or
+/* Returns the repository to scan: the operand, or the repository in the variables that git sets for hooks, or
  * the current folder. Hooks run at the top of the work tree. */
 static struct ts_scan_target choose_target(const struct cli_arguments *arguments) {
     struct ts_scan_target target = {.path = "."};

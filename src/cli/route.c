@@ -185,7 +185,8 @@ static const char *why_not_an_id(enum ts_number_error error) {
 
 static void put_answer(const struct plan *plan, struct ts_bytes text, uint64_t id, struct ts_out *out) {
     if (plan->json) {
-        /* JSON has no leading zeros. The sign is the one that the user wrote. */
+        /* JSON allows no leading zeros, so the id is formatted again: as a signed number if the user wrote a
+         * sign. */
         ts_out_put_cstring(out, "{\"id\":");
         if (text.data[0] == '-')
             ts_out_put_i64(out, (int64_t)id);

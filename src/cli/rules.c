@@ -279,8 +279,8 @@ static void put_line(const char *label, const char *text) {
     put_bytes(label, ts_bytes_of_cstring(text));
 }
 
-/* Prints a pattern with its backslashes as in the file. Escaping would double them, and patterns
- * have many. */
+/* Prints a pattern with its backslashes as in the file. Escaping would double the many backslashes of
+ * patterns. */
 static void put_pattern(const char *label, const char *pattern) {
     cli__put_padded(&out, label, 12);
     const char *rest = pattern;

@@ -107,7 +107,8 @@ static void put_keywords(FILE *to, const json_t *keywords, uint32_t distance) {
     fprintf(to, "    distance: %u\n", distance);
 }
 
-/* Writes the expressions that can be path patterns; `tell_paths` reports the other expressions. */
+/* Writes the expressions that cli__import_globs can convert to path patterns; `tell_paths` reports the
+ * others. */
 static void put_paths(FILE *to, const char *name, const json_t *paths) {
     size_t i;
     json_t *path;
@@ -157,8 +158,8 @@ static char *write_rule(const struct rule *rule, const struct attempt *attempt, 
 
 /* ---- trying a rule ---- */
 
-/* Keeps the first problem of a rule. Ignores undecided checks and problems of examples, such as
- * missing ones. */
+/* Keeps the first problem of a rule. Ignores undecided checks and problems of examples, such as missing
+ * examples. */
 static void note_problem(void *context, const struct ts_detect_error *problem) {
     struct import *import = context;
     if (problem->kind == TS_DETECT_UNDECIDED || strcmp(problem->field, "examples") == 0 ||
@@ -212,8 +213,9 @@ static char *try_once(struct import *import, const struct rule *rule, const stru
     return text;
 }
 
-/* Returns the text of the rule with the largest limit that works for its unlimited repeats, or NULL if no
- * limit works. Tries without keywords first, because other tools use keywords only to skip files. */
+/* Returns the text of the rule, in which repeats without a limit have the largest limit that works. Returns
+ * NULL if no limit works. Tries all limits without keywords first, because other tools use keywords only to
+ * skip files. */
 static char *try_all(struct import *import, const struct rule *rule, struct attempt *ret_attempt,
                      size_t *ret_len, struct cli_import_pattern *ret_pattern) {
     static const uint32_t bounds[] = {4096, 1024, 256, 64, 16};
@@ -237,7 +239,8 @@ static char *try_all(struct import *import, const struct rule *rule, struct atte
     return NULL;
 }
 
-/* If the importer has chosen the secret among groups, reports the choice, so that a person can check it. */
+/* If the importer had to choose the group that is the secret, reports the choice, so that a person can check
+ * it. */
 static void tell_secret(const struct rule *rule, const struct cli_import_pattern *pattern) {
     if (pattern->groups == 0 || rule->group > 0)
         return;
@@ -253,7 +256,7 @@ static void tell_secret(const struct rule *rule, const struct cli_import_pattern
         tell(rule->id, "has %u groups; group %u is the secret", pattern->groups, pattern->secret_group);
 }
 
-/* Tries the examples of the original rule with the text of the translated rule. */
+/* Searches the examples of the original rule with the translated rule, whose text is `text`. */
 static struct cli_import_examples try_examples(const struct rule *rule, const char *text) {
     struct cli_import_examples examples = {.text = NULL};
     char *file = NULL;
@@ -264,7 +267,8 @@ static struct cli_import_examples try_examples(const struct rule *rule, const ch
     return examples;
 }
 
-/* Appends a part to the text of a rule, if the rule is usable with it. Takes ownership of `text`. */
+/* Appends a part to the text of a rule, if the rule with this part is usable. Returns the text. Takes
+ * ownership of `text`. */
 static char *append(struct import *import, char *text, const char *part, size_t *len) {
     char *with = NULL;
     int with_len = asprintf(&with, "%s%s", text, part);
@@ -279,8 +283,8 @@ static char *append(struct import *import, char *text, const char *part, size_t 
     return with;
 }
 
-/* A rule finds hashes of passwords only with the validator password-hash. If the rule finds none of its examples
- * without this validator, but some with it, appends the validator. Takes ownership of `text`. */
+/* Appends the validator password-hash if the rule finds none of its examples without this validator, but some
+ * with it. A rule without this validator finds no hashes of passwords. Takes ownership of `text`. */
 static char *add_validator(struct import *import, const struct rule *rule, char *text, size_t *len,
                            struct cli_import_examples *examples) {
     static const char validator[] = "    validators: [password-hash]\n";
@@ -300,8 +304,8 @@ static char *add_validator(struct import *import, const struct rule *rule, char 
     return text;
 }
 
-/* Returns the text of the rule with the examples of the original rule, or `text` if they cannot be used.
- * Takes ownership of `text`. */
+/* Appends the examples of the original rule, if they can be used, and the validator that they need. Returns
+ * the text. Takes ownership of `text`. */
 static char *add_examples(struct import *import, const struct rule *rule, char *text, size_t *len) {
     struct cli_import_examples examples = try_examples(rule, text);
     text = add_validator(import, rule, text, len, &examples);
@@ -370,7 +374,7 @@ static void tell_left_out(const json_t *object, const char *id, const char *key,
         tell(id, "%s: %s", key, why);
 }
 
-/* Reports the expressions that cannot be path patterns. */
+/* Reports the expressions that cannot be converted to path patterns. */
 static void tell_paths(const char *id, const char *field, const json_t *paths) {
     size_t i;
     json_t *path;

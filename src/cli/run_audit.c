@@ -8,7 +8,7 @@
 
 enum { AUDIT_RUN = COORD_OPTIONS };
 
-/* One kind of difference. make_lines has these kinds in the order in which they are printed. */
+/* One kind of difference. make_lines returns all kinds in the order in which they are printed. */
 struct line {
     const char *member;
     const char *text;

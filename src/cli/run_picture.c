@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The offset of the number of stored parts in the token of a unit's cursor. */
+/* The token of a unit's cursor has the number of stored parts at this offset. */
 enum { TOKEN_PARTS = 28 };
 
 struct looking {

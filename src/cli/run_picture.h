@@ -88,7 +88,8 @@ struct cli_worker_name cli__worker_process(const struct ts_worker_id *worker, bo
 /* Returns a sentence that says why the shard was parked, or what happened last; empty if nothing is known. */
 const char *cli__item_reason(const struct cli_item *item);
 
-/* Returns for how long the last reason has been that of all decisions, as far as they are stored; 0: unknown. */
+/* Returns for how long all decisions have had the reason of the last decision, as far as decisions are
+ * stored; 0: unknown. */
 uint64_t cli__item_troubled_ms(const struct cli_item *item, struct ts_logical_time now);
 
 /* Writes the reason and for how long it has held up the shard: "the host limits …, for 12 min". */
@@ -97,8 +98,8 @@ struct cli_item_about {
 };
 struct cli_item_about cli__item_about(const struct cli_item *item, struct ts_logical_time now);
 
-/* Writes the members of the JSON object of a picture. With with_log, stuck, waiting and parked targets have the last
- * decisions about them. */
+/* Writes the members of the JSON object of a picture. If with_log is true, writes the last decisions about
+ * stuck, waiting and parked targets, too. */
 void cli__picture_members(struct cli_coord *coord, const struct cli_picture *picture, bool with_log);
 
 #endif

@@ -10,7 +10,7 @@
 
 enum { SHOW_RUN = COORD_OPTIONS, SHOW_LOG };
 enum { BAR_WIDTH = 50 };
-enum { WAITING_MAX = 10 }; /* targets that wait for another try and are listed without --log */
+enum { WAITING_MAX = 10 }; /* maximum number of waiting targets that are listed without --log */
 
 static void print_json(struct cli_coord *coord, const struct cli_picture *picture, bool with_log) {
     cli__object_begin(coord);

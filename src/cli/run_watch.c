@@ -108,7 +108,7 @@ static size_t width_of(const char *text) {
 /* Writes the name of an item in at most `columns`. A longer name is cut at its beginning, because names
  * differ more at the end. */
 static void put_name(const struct cli_item *item, size_t columns, char *text, size_t size) {
-    char whole[LINE_MAX_BYTES - sizeof CUT_MARK]; /* so long that with CUT_MARK the name fits into a line */
+    char whole[LINE_MAX_BYTES - sizeof CUT_MARK]; /* a name that with CUT_MARK fits into a line */
     if (item->address.len > 0)
         snprintf(whole, sizeof whole, "%.*s", (int)item->address.len, (const char *)item->address.data);
     else
@@ -160,7 +160,7 @@ static void draw_line(struct canvas *canvas, const char *text) {
     canvas->used++;
 }
 
-/* Draws a text below a name, and breaks its lines at blanks. */
+/* Draws a text below a name, wrapped at blanks to the width of the canvas. */
 static void draw_wrapped(struct canvas *canvas, const char *text) {
     enum { INDENT = 4 };
     const size_t room = canvas->columns - INDENT - 1;
@@ -206,8 +206,7 @@ static void draw_items(struct canvas *canvas, const char *title, const struct cl
         const struct cli_item *item = &items->list[i];
         const uint64_t now_ms = canvas->picture->now.ms;
         char about[256];
-        /* A target can be in the list of targets in progress and in that of stuck targets, each with other
-         * details. */
+        /* A target can be in two lists, in progress and stuck. Each list shows other details of the target. */
         if (items == &canvas->picture->busy)
             snprintf(about, sizeof about, item->parts > 0 ? "%s, %u %s" : "%s",
                      cli__show_ms(now_ms > item->since_ms ? now_ms - item->since_ms : 0).text, item->parts,
@@ -343,7 +342,8 @@ static void print_parked(const struct watching *watching, const struct cli_pictu
     }
 }
 
-/* Prints a line when the first target waits for another try, with the number of the others. */
+/* If targets have begun to wait for another try, prints a line with the first target and the number of other
+ * waiting targets. */
 static void print_waiting(const struct watching *watching, const struct cli_picture *picture,
                           const struct cli_picture *before) {
     const struct cli_items *waiting = &picture->waiting;
@@ -416,7 +416,7 @@ static enum cli_exit watch(struct watching *watching) {
         if (status != CLI_EXIT_DONE)
             return status;
         show(watching, picture, before);
-        /* Ends when the reader has closed the output. */
+        /* The watch also ends when the reader has closed the output. */
         if (!ts_out_flush(watching->coord->out) || is_over(picture))
             return picture->damaged > 0 ? cli__complain_damaged(watching->coord, picture->damaged)
                                         : CLI_EXIT_DONE;

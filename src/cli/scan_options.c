@@ -489,7 +489,8 @@ static void read_flags(const struct cli_arguments *arguments, struct cli_scan_op
         (void)ts_report_format_parse(ts_bytes_of_cstring(values[SCAN_FORMAT]), &options->format);
 }
 
-/* Reads every --output. The format is that of --format, or that of the file's name; by default it is text. */
+/* Reads every --output. The format is the one of --format, otherwise the one that the file's name shows,
+ * otherwise text. */
 static void read_outputs(const struct cli_arguments *arguments, struct cli_scan_options *options) {
     for (size_t i = 0; i < arguments->given_count; i++) {
         if (arguments->given[i].option != SCAN_OUTPUT)

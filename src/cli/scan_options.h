@@ -99,7 +99,8 @@ enum cli_exit cli__scan_config_check(const char *verb, const char *config, const
                      .help = "unpack at most SIZE of each archive; end with status 4 if there is more "      \
                              "(default: 1G)"}
 
-/* The option that says from which confidence findings count. The verb protect has this option, too. */
+/* The option for the minimum confidence of findings that cause status 1. The verb protect also has this
+ * option. */
 #define CLI_SCAN_CONFIDENCE_OPTION                                                                           \
     {                                                                                                        \
         .name = "fail-on-confidence", .argument = "CONFIDENCE", .choices = CLI_CHOICES(TS_CONFIDENCES),      \
@@ -152,8 +153,8 @@ struct cli_scan_options {
 enum cli_exit cli__scan_check_confidence(const struct cli_scan_options *options,
                                          const char *fail_on_confidence);
 
-/* Reads the options. Returns CLI_EXIT_DONE. Otherwise an error was printed, and there is nothing
- * to release. */
+/* Reads the options. If the result is not CLI_EXIT_DONE, an error was printed, and there is nothing to
+ * release. */
 enum cli_exit cli__scan_options_read(const char *verb, const struct cli_arguments *arguments,
                                      struct cli_scan_options *ret_options);
 void cli__scan_options_release(struct cli_scan_options *options);

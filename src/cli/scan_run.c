@@ -97,7 +97,7 @@ static enum cli_exit parse_baseline(struct cli_scan_options *options, struct ts_
         return ts_baseline_parse(options->baseline, text, &ret_baseline->own, &error)
                    ? CLI_EXIT_DONE
                    : cli__complain(CLI_EXIT_USAGE, "%s: %s", options->verb, error.text);
-    /* The entries of another tool are compared by their secrets. */
+    /* Entries of another tool are compared by their secrets, so the report must keep secrets. */
     options->scan.keeps_secrets = true;
     if (cli__foreign_parse(options->baseline, text, &ret_baseline->foreign, &foreign_error))
         return CLI_EXIT_DONE;

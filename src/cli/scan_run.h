@@ -26,11 +26,11 @@ void cli__scan_release_baseline(struct cli_baseline *baseline);
  * was printed. */
 enum cli_exit cli__scan_run(struct cli_scan_options *options, struct ts_report *ret_report);
 
-/* Returns the flag that the first Ctrl-C sets, also after the scan. */
+/* Returns the flag that the first Ctrl-C sets, during the scan or after it. */
 const atomic_bool *cli__scan_stop_flag(void);
 
-/* Marks the findings that the baseline contains, if there is a baseline. Returns CLI_EXIT_DONE; otherwise an
- * error says why findings and baseline cannot be compared. */
+/* Marks the findings that the baseline contains, if there is a baseline. If the findings and the baseline
+ * cannot be compared, prints why and returns its exit status; otherwise returns CLI_EXIT_DONE. */
 enum cli_exit cli__scan_compare(const struct cli_scan_options *options, struct cli_baseline *baseline,
                                 struct ts_report *report);
 

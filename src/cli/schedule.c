@@ -208,8 +208,8 @@ static bool next_unit(void *context, struct ts_fleet_unit *ret_unit) {
     return true;
 }
 
-/* Returns the new record of a schedule. It has the runs of the existing record and, if the interval and the
- * time of day are unchanged, its due times. */
+/* Returns the new record of a schedule. The new record keeps the runs of the existing record and, if the
+ * interval and the time of day are unchanged, the due times. */
 static struct ts_fleet_schedule merge(const struct adding *adding, const struct ts_schedule_seen *seen) {
     const struct ts_fleet_schedule *old = &seen->schedule;
     struct ts_fleet_schedule next = adding->schedule;
@@ -289,7 +289,7 @@ static enum cli_exit store(struct cli_coord *coord, const struct ts_schedule_nam
                                  coord->verb,
                                  written == TS_SCHEDULE_TOO_LONG ? "its texts are too long" : error.text);
         const struct ts_listings_kept kept = {next.list.id, next.has_begun ? next.begun.id : next.list.id};
-        /* If this fails, the next start removes the lists. */
+        /* If this fails, the next start of a run removes the old lists. */
         (void)ts_listings_remove(coord->coord, &ref, &listings, kept, &error);
         print_added(coord, seen, &next);
         return CLI_EXIT_DONE;

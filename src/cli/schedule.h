@@ -8,7 +8,7 @@
 
 #include "runtime/durable/schedules.h"
 
-/* The number of tries of a verb while workers change the schedule at the same moment. */
+/* How often a verb tries to change a schedule that workers change at the same time. */
 enum { CLI_SCHEDULE_TRIES = 20 };
 
 /* Reads the only operand, the name of a schedule. Prints an error when it is wrong. */

@@ -84,7 +84,7 @@ static struct ts_run_id run_of(const struct ts_schedule_seen *seen, uint64_t due
     return ts_schedule_run(&seen->ref.tenant, &seen->ref.name, due_ms);
 }
 
-/* Returns the due time of the next start. If a run was begun and is not completely started, that is the due
+/* Returns the due time of the next start. If a run was begun but is not completely started, returns the due
  * time of this run. */
 static uint64_t next_of(const struct ts_schedule_seen *seen) {
     const struct ts_fleet_schedule *schedule = &seen->schedule;

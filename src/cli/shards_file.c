@@ -63,8 +63,8 @@ static enum cli_exit read_bytes(const struct reader *reader, const char *name, c
     return CLI_EXIT_DONE;
 }
 
-/* Reads an id: a number, or its digits as a string. The JSON parser reads a number with bit 63 as a real, and
- * *ret_id then has only this bit. Coordination refuses such ids. */
+/* Reads an id: a number, or its digits as a string. The JSON parser reads a number with bit 63 as a real, for
+ * which *ret_id becomes 2^63. Coordination refuses such ids. */
 static bool read_id(const json_t *value, uint64_t *ret_id) {
     if (json_is_string(value))
         return ts_u64_parse(ts_bytes_of((const uint8_t *)json_string_value(value), json_string_length(value)),

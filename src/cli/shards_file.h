@@ -1,7 +1,7 @@
 /*
  * Shards as JSON lines:
  *
- *   {"start":"a","end":"m"}     and, each optional, "metadata":"…", "id":N, "key":"…" and "token":"…" of a cursor
+ *   {"start":"a","end":"m"}     and optionally "metadata":"…", "id":N, "key":"…" and "token":"…" of a cursor
  *
  * Keys, tokens and metadata are text, or any bytes as 0x and hexadecimal digits. A missing or empty bound
  * means unbounded. Empty lines are ignored.

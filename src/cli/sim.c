@@ -177,7 +177,7 @@ static bool read_request(const struct cli_arguments *arguments, struct request *
 struct summary {
     uint64_t seeds;      /* number of seeds that were run */
     uint64_t seed;       /* the last seed */
-    uint64_t trace_hash; /* hash of the only seed, or of all seeds together */
+    uint64_t trace_hash; /* hash of the trace of the only seed, or of the traces of all seeds */
     uint64_t took_ns;
     struct ts_sim_counts counts;
     const struct ts_sim_result *broken; /* the world that failed, or NULL */

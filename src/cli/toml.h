@@ -1,6 +1,6 @@
 /*
- * Reads TOML 1.0, as far as configurations of other tools use it, as a tree of JSON values. Dates are texts.
- * Debian has no TOML parser for C.
+ * Reads the part of TOML 1.0 that configurations of other tools use, as a tree of JSON values. Dates are
+ * texts. Debian has no TOML parser for C.
  */
 #ifndef TS_CLI_TOML_H
 #define TS_CLI_TOML_H

@@ -108,8 +108,9 @@ static void print_text(const struct ts_txn_result *result) {
     printf("%s%s\n%s\n", result->place_count > 0 ? ") " : "", result->sqlstate, waterfall);
 }
 
-/* Prints the answer if no transaction was begun. It has the form of other answers, so that scripts need to
- * read only one form. If no store reported an error, the answer repeats the message of standard error. */
+/* Prints an answer for a transaction that was not begun. The answer has the form of other answers, so that
+ * scripts need to read only one form. If no store reported an error, the answer repeats the message of
+ * standard error. */
 static void print_refusal(enum cli_exit status, const struct ts_store_error *error) {
     static const char verb[] = "txn: ";
     static struct ts_txn_result result;
@@ -154,8 +155,8 @@ static enum cli_exit run_transaction(const struct cli_arguments *arguments,
         cli__complain(status, "txn: %s", result.text);
     enum cli_exit written = cli__metrics_write("txn", arguments->values[TXN_METRICS], coordinator, NULL);
     ts_coordinator_close(coordinator);
-    /* The exit status is that of the transaction, even if the report fails. Otherwise users would repeat the
-     * transaction. */
+    /* The exit status is that of the transaction, even if its result cannot be printed. Otherwise users would
+     * repeat the transaction. */
     if (cli__finish_stdout(written) != CLI_EXIT_DONE && is_committed(&result))
         cli__complain(status, "txn: %s is %s, although its report could not be written; do not repeat it",
                       result.id, ts_txn_outcome_text(result.outcome));

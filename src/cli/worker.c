@@ -80,7 +80,7 @@ struct log {
     bool is_open;
     bool has_told_pins; /* pinned runs were reported already */
     bool has_told_notify;
-    uint64_t told_pause_ns; /* when a host that limits requests was reported; 0: never */
+    uint64_t told_pause_ns; /* when a host that limits requests was last reported; 0: never */
 };
 
 static void put_number(struct ts_out *out, const char *name, uint64_t value) {
@@ -139,8 +139,8 @@ static void tell_notify(struct log *log, const struct ts_crew_event *event) {
     cli__complain(CLI_EXIT_DONE, "worker: --notify: %s; the notification is sent again later", event->text);
 }
 
-/* Reports that hosts limit requests, at most once in PAUSE_TOLD_NS: a worker hands back each target of such a
- * host again and again. */
+/* Reports that hosts limit requests, at most once in PAUSE_TOLD_NS, because a worker hands back each target
+ * of such a host repeatedly. */
 static void tell_pause(struct log *log, const struct ts_crew_event *event) {
     const char *label = ts_unit_reason_label(TS_UNIT_RATE_LIMITED);
     const uint64_t now_ns = ts_clock_monotonic_ns();
@@ -277,8 +277,8 @@ static enum cli_exit read_options(const struct cli_arguments *arguments, struct 
 
 #define PLANT_NAME(suffix, name, text) name,
 
-/* Breaks the rule of the protocol that the environment names. With it, tests show that they notice the
- * violation. */
+/* Breaks the rule of the protocol that the environment names. Tests use this function to show that they
+ * notice the violation. */
 static void plant(void) {
     static const char *const names[] = {"", TS_FLEET_PLANTS(PLANT_NAME)};
     const char *name = getenv("TURNSTONE_FLEET_PLANT"); /* NOLINT(concurrency-mt-unsafe) */

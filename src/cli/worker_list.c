@@ -14,7 +14,7 @@
 
 enum { LIST_RUN = COORD_OPTIONS };
 
-/* A row of the list, which is a lease. Its texts are in the arena of the list. */
+/* A row of the list: one lease. The texts of the row are in the arena of the listing. */
 struct held {
     struct cli_worker_name process;
     struct ts_run_id run;

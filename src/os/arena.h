@@ -16,7 +16,7 @@ struct ts_arena {
 /* Returns zeroed memory, aligned for any type, that does not move. Returns NULL when memory runs out. */
 void *ts_arena_take(struct ts_arena *arena, size_t size);
 
-/* Like ts_arena_take, without zeroes and alignment: for bytes that the caller writes at once. */
+/* Like ts_arena_take, but the memory is neither zeroed nor aligned: for bytes that the caller writes at once. */
 void *ts_arena_take_bytes(struct ts_arena *arena, size_t size);
 
 /* Returns a copy of the bytes with a terminator, or NULL when memory runs out. */

@@ -68,7 +68,8 @@ bool ts_failpoint(enum ts_failpoint point) {
         atomic_store(&loses_reply, true);
         return false;
     }
-    /* A signal to the process could reach another thread first, and this thread would continue. */
+    /* Signals only this thread: a signal to the process could reach another thread first, and this thread
+     * would continue. */
     raise(action == STOP ? SIGSTOP : SIGKILL);
     return false;
 }

@@ -1,6 +1,6 @@
 /*
- * A buffered reader over a file descriptor that yields tokens, millions of them a second. A token is a run of
- * bytes between blanks (space, tab, CR, LF). Any other byte belongs to a token, zeros too.
+ * A buffered reader that reads tokens from a file descriptor, millions of tokens a second. A token is a run
+ * of bytes between blanks (space, tab, CR, LF). Any other byte belongs to a token, zeros too.
  *
  *     static struct ts_in in;                64 KiB: not on a small stack
  *     ts_in_init(&in, STDIN_FILENO, 64);

@@ -9,7 +9,7 @@
  *
  * The program is not linked with the library, so no call can bypass the list: a call in a file that does not
  * include NAME_late.h is an undefined reference. A listed function without its #define does not compile;
- * neither does the use of a #define that is not in the list. house/rules compares the two.
+ * neither does the use of a #define that is not in the list. house/rules compares the list with the #defines.
  *
  * Tests and comparisons that call a library directly include its own header, and link it.
  */

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads until the buffer is full or the input ends: a shorter *ret_len means the end. Returns false with errno
- * if a read fails. */
+/* Reads until the buffer is full or the input ends: if *ret_len is below `size`, the input has ended. Returns
+ * false with errno if a read fails. */
 __attribute__((warn_unused_result)) bool ts_read_up_to(int fd, void *buffer, size_t size, size_t *ret_len);
 
 /* Reads until the input ends or more than `max` bytes are read: if *ret_len is larger than `max`, the input is

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Opens a new file in the same folder as the one to replace, because a rename works only there. */
+/* Opens a new file in the folder of the file to replace, because a rename may fail between folders. */
 static int open_beside(struct ts_replace *file, mode_t mode) {
     for (unsigned attempt = 0; attempt < 100; attempt++) {
         int len = snprintf(file->temporary, sizeof file->temporary, "%s.new-%ld-%u", file->path,

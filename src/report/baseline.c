@@ -144,8 +144,8 @@ static bool read_line(struct reader *reader, const char *line) {
     return read_entry(reader, line);
 }
 
-/* Reads the lines of `text`, a copy of the file that is cut into lines. The texts of entries are parts of
- * this copy. */
+/* Reads the lines of `text`, which is a copy of the file, and terminates each line in it. The texts of
+ * entries are parts of this copy. */
 static bool read_lines(struct reader *reader, char *text, size_t len) {
     char *end = text + len;
     while (text < end) {
@@ -268,7 +268,7 @@ struct ts_bytes ts_baseline_salt(const struct ts_baseline *baseline, struct ts_b
 
 /* --- comparing --- */
 
-/* Returns whether the baseline has the id, and then marks its entry as found. */
+/* Returns whether the baseline has the id. If it has the id, marks its entry as found. */
 static bool meet(struct ts_baseline *baseline, const struct ts_finding_id *id) {
     size_t low = 0;
     size_t high = baseline->count;
@@ -286,7 +286,7 @@ static bool meet(struct ts_baseline *baseline, const struct ts_finding_id *id) {
 }
 
 void ts_baseline_apply(struct ts_baseline *baseline, struct ts_report *report) {
-    /* An entry that was found loses its rule here, and is removed at the end. */
+    /* In `gone`, an entry that was found loses its rule, and is removed at the end. */
     if (baseline->count > 0)
         memcpy(baseline->gone, baseline->entries, baseline->count * sizeof *baseline->gone);
     report->has_baseline = true;

@@ -42,10 +42,10 @@ struct ts_baseline_error {
 struct ts_baseline {
     uint8_t salt[TS_BASELINE_SALT_MAX];
     size_t salt_len;                       /* 0: the file has no salt */
-    char check[TS_BASELINE_CHECK_LEN + 1]; /* identifies the key of the ids; "" if the file does not say */
+    char check[TS_BASELINE_CHECK_LEN + 1]; /* identifies the key of the ids; "" if the file has no `key` */
     struct ts_report_gone *entries;        /* sorted by id, without duplicates */
     size_t count;
-    struct ts_report_gone *gone; /* room for ts_baseline_apply */
+    struct ts_report_gone *gone; /* memory for the list that ts_baseline_apply makes */
     char *memory;
 };
 
@@ -76,8 +76,9 @@ bool ts_baseline_fits(const struct ts_baseline *baseline, const struct ts_findin
  * baseline owns the list, so release it after the report. */
 void ts_baseline_apply(struct ts_baseline *baseline, struct ts_report *report);
 
-/* Writes the findings of a report as a baseline, with the salt of `baseline`, which may be NULL, and the key
- * that the ids were made with. `out` keeps the first error. Returns false when memory runs out. */
+/* Writes the findings of a report as a baseline, with the salt of `baseline` (no salt if it is NULL), and
+ * with a short hash of `key`, the key of the ids. `out` keeps the first error. Returns false when memory runs
+ * out. */
 bool ts_baseline_write(const struct ts_baseline *baseline, const struct ts_finding_key *key,
                        const struct ts_report *report, struct ts_out *out);
 

@@ -14,8 +14,8 @@ static bool contains(struct ts_bytes bytes, const char *part) {
     return memmem(bytes.data, bytes.len, part, strlen(part)) != NULL;
 }
 
-/* Returns whether the group can match only ASCII: it has no negated class and no wildcard. Returns false if
- * unsure. */
+/* Returns whether the group `secret` of the pattern can match only ASCII: the group has no negated class and
+ * no wildcard. Returns false if unsure. */
 static bool is_ascii_group(const char *pattern) {
     const char *at = pattern != NULL ? strstr(pattern, SECRET) : NULL;
     unsigned depth = 1;
@@ -47,8 +47,8 @@ static bool is_ascii_group(const char *pattern) {
     return false;
 }
 
-/* Returns the number of characters plus one, so that an empty text is not 0. Returns 0 when the bytes are not
- * UTF-8, because readers count such bytes differently. */
+/* Returns the column after the bytes: the number of their characters plus one. Returns 0 when the bytes are
+ * not UTF-8, because readers count such bytes differently. */
 static uint64_t behind_characters(struct ts_bytes bytes) {
     uint64_t column = 1;
     while (bytes.len > 0) {

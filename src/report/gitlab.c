@@ -1,10 +1,9 @@
 /*
  * GitLab's report of secret detection, version 15.0.0 of its schema: a vulnerability for each finding.
  *
- * GitLab recognises a vulnerability by its location. So the report gives the first occurrence as location,
- * which is the same in every later scan, and the place in HEAD is one of the details. GitLab keeps reports
- * and shows them to every developer: so a report contains neither secrets nor excerpts, even if the scan
- * shows secrets.
+ * GitLab recognises a vulnerability by its location. So the location is the first occurrence, which is the
+ * same in every later scan. The place in HEAD is one of the details. GitLab keeps reports and shows them to
+ * every developer: so a report contains neither secrets nor excerpts, even if the scan shows secrets.
  */
 #include "whereabouts.h"
 

@@ -267,14 +267,14 @@ static void put_controls(const struct report_job *job) {
                             "<output></output>\n</form>\n");
 }
 
-/* Shows how to revoke the secrets of a rule, with a link to a page of the issuer. The only special markup
- * character in a url is &, which is escaped (rule_reader.c). */
+/* Shows how to revoke the secrets of a rule, with a link to a page of the issuer. A URL contains no special
+ * markup character except & (rule_reader.c checks this), which is escaped here. */
 static void put_cure(struct ts_out *out, const struct ts_rule *rule) {
     if (rule->revoke[0] != '\0') {
         ts_out_put_cstring(out, "<br>To revoke it: ");
         report__put_markup_text(out, rule->revoke);
     }
-    /* The author of the target may have written the URL, so it is no link. */
+    /* The author of the target may have written this URL, so it does not become a link. */
     if (rule->url[0] != '\0' && rule->origin == TS_RULE_OF_TARGET) {
         ts_out_put_cstring(out, "<br>");
         report__put_markup_text(out, rule->url);

@@ -18,7 +18,7 @@ static bool has_fault(const struct ts_report *report, size_t target) {
     return false;
 }
 
-/* Whether the finding fails the scan. If not, its test is reported as skipped, with the same text. */
+/* Returns whether the finding fails the scan. If not, its test case is reported as skipped. */
 static bool fails(const struct report_job *job, const struct ts_report_finding *finding) {
     return finding->confidence >= job->options->fails_from;
 }
@@ -207,7 +207,7 @@ static void put_finding(const struct report_job *job, const struct ts_report_fin
         ts_out_put_cstring(out, "\">\n      <failure type=\"");
         ts_out_put_cstring(out, ts_severity_name(finding->rule->severity));
         ts_out_put_cstring(out, "\" message=\"");
-    } else { /* without an attribute `type`, which the schemas of readers do not have */
+    } else { /* `type` is missing, because readers' schemas do not allow it here */
         ts_out_put_cstring(out, "\">\n      <skipped message=\"");
     }
     report__put_markup_text(out, finding->rule->name);

@@ -7,7 +7,7 @@
 extern const struct ts_bytes report__page_style;
 extern const struct ts_bytes report__page_script;
 
-/* In base64, for the page's policy. */
+/* SHA-256 of the style and of the script in base64, for the page's policy. */
 extern const char report__page_style_sha256[];
 extern const char report__page_script_sha256[];
 

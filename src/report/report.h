@@ -77,7 +77,7 @@ struct ts_report_commit {
 
 struct ts_report_occurrence {
     uint32_t target; /* index in targets */
-    uint32_t commit; /* index in commits of the first commit that has it here, or TS_REPORT_NONE */
+    uint32_t commit; /* index in `commits`: first commit with the occurrence; or TS_REPORT_NONE */
     enum ts_place place;
     const char *object;   /* id of the blob, commit or tag, hexadecimal; "" if there is no object */
     struct ts_bytes path; /* relative to the target; the name of a tag; empty for messages and input */
@@ -137,14 +137,13 @@ struct ts_report_target {
     uint64_t encrypted_archives; /* archives with encrypted members, which were not scanned */
     uint64_t lfs_objects;        /* LFS objects scanned in place of their pointers */
     uint64_t lfs_missing;        /* LFS objects that are missing */
-    uint64_t skipped;            /* neither file, folder nor link: sockets, devices */
+    uint64_t skipped;            /* paths that are neither file, folder nor link, such as sockets */
     bool knows_head;             /* findings say whether they are in HEAD */
     const char *forge; /* the page of the repository, such as https://github.com/a/b; NULL: unknown */
     enum ts_forge forge_kind;
 };
 
-/* A suppression: an entry of a configuration, or the marks in lines, and the number of suppressed
- * matches. */
+/* A source of suppressions (an entry of a configuration, or a mark in lines), and how much it suppresses. */
 struct ts_report_suppression {
     const char *source; /* "FILE:LINE", or the mark, such as "turnstone:allow" */
     const char *reason; /* "" if the entry has no reason */
@@ -169,7 +168,7 @@ const char *ts_report_rule_change_name(enum ts_report_rule_change_kind change);
 struct ts_report_rule_change {
     enum ts_report_rule_change_kind change;
     uint32_t target;    /* target whose file makes the change; TS_REPORT_NONE: the user's file */
-    const char *source; /* path of the file (for a target, from its top), or the option */
+    const char *source; /* path of the file (a target's file: from the target's top), or the option */
     const char **rules; /* ids of the rules */
     size_t count;
 };
@@ -269,7 +268,7 @@ enum ts_report_head ts_report_head_of(const struct ts_report *report,
 /* Room for any link, with its terminator. */
 #define TS_REPORT_LINK_SIZE 4096
 /* Writes the URL of an occurrence with its line, or of its commit: printable ASCII without quotes, <, > and
- * &. Returns false if there is none. */
+ * &. Returns false if there is no URL. */
 bool ts_report_link(const struct ts_report *report, const struct ts_report_occurrence *occurrence,
                     char ret_link[static TS_REPORT_LINK_SIZE]);
 

@@ -4,8 +4,8 @@
  * fingerprint, so that viewers can follow a finding through moves and rebases.
  *
  * A target is a base of URIs, TARGET0 and so on. It has a URI only if its absolute path is known, because
- * SARIF does not allow relative URIs there. SARIF counts columns in characters (columns.h); unknown ones are
- * omitted.
+ * SARIF does not allow relative URIs there. SARIF counts columns in characters (columns.h); unknown columns
+ * are omitted.
  */
 #include "columns.h"
 #include "whereabouts.h"
@@ -277,7 +277,7 @@ static void put_notification(struct ts_out *out, size_t *count, const char *leve
     ts_out_put_cstring(out, "}}");
 }
 
-/* Writes a warning about rules that a target's configuration removes. */
+/* Writes the changes of rules: as a warning if a target removes rules, otherwise as a note. */
 static void put_rule_changes(const struct report_job *job) {
     struct ts_out *out = job->out;
     const struct ts_report *report = job->report;
@@ -370,8 +370,8 @@ static void put_region(const struct report_job *job, const struct ts_report_find
     ts_out_put_char(out, '}');
 }
 
-/* Writes the URI of an occurrence. Code hosts refuse a whole report if one result has no path. Git tracks no
- * path below .git. */
+/* Writes the URI of an occurrence. Code hosts refuse a whole report if one result has no path, so an
+ * occurrence outside a file gets a path below .git, where git tracks no files. */
 static void put_uri(struct ts_out *out, const struct ts_report_occurrence *occurrence) {
     const bool is_in_file = occurrence->place == TS_PLACE_FILE || occurrence->place == TS_PLACE_STAGED ||
                             occurrence->place == TS_PLACE_WORKING_TREE;

@@ -31,7 +31,7 @@ double ts_score_precision(const struct ts_score_row *row) {
     return reported == 0 ? 1 : (double)row->found / (double)reported;
 }
 
-/* Returns the row of this name, created if it is new; there is room for all names. */
+/* Returns the row of this name. If the name is new, adds a row, for which there is room. */
 static struct ts_score_row *row_of(struct rows *rows, const char *name) {
     for (size_t i = 0; i < rows->count; i++)
         if (strcmp(rows->items[i].name, name) == 0)
@@ -55,7 +55,8 @@ static const char *family_of(struct scoring *scoring, const struct ts_rule *rule
     return name;
 }
 
-/* Returns the index of the first label of the path, or where such a label would be inserted. */
+/* Returns the index of the first label of the path or, if the path has no label, the index at which its label
+ * would be inserted. */
 static size_t first_of(const struct ts_labels *labels, struct ts_bytes path) {
     size_t low = 0;
     size_t high = labels->count;
@@ -75,8 +76,8 @@ static bool touches(const struct ts_label *label, const struct ts_report_occurre
     return ts_label_place_compare(label->from, to) < 0 && ts_label_place_compare(from, label->to) < 0;
 }
 
-/* Returns the label of a secret that the occurrence touches; if there is none, the label of a false positive;
- * otherwise NULL. */
+/* Returns a label that the occurrence touches: the label of a secret or, if it touches no secret, the label
+ * of a false positive. Returns NULL if it touches no label. */
 static const struct ts_label *label_of(const struct ts_labels *labels,
                                        const struct ts_report_occurrence *occurrence) {
     const struct ts_label *found = NULL;

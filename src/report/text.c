@@ -42,7 +42,8 @@ static struct ts_bytes last_cells(struct ts_bytes bytes, size_t room) {
     return bytes;
 }
 
-/* Shows the line with the secret visible. If there is not enough room, the part before the secret is cut. */
+/* Shows the line so that the secret, masked or not, is in view. If there is not enough room, cuts the part
+ * before the secret. */
 static void put_excerpt(const struct report_job *job, const struct ts_report_finding *finding) {
     struct ts_bytes line = report__trimmed(finding->excerpt);
     if (line.len == 0)
@@ -157,8 +158,8 @@ static void put_pair(const struct report_job *job, const struct ts_report_findin
     report__flow_end(&flow);
 }
 
-/* Writes the author on the rest of the line, or on its own line if the rest is too short; the mail address
- * only if there is room. */
+/* Writes the author on the rest of the line, or on a new line if the rest is too short. Writes the mail
+ * address only if there is room for it. */
 static void put_author(const struct report_job *job, const struct ts_report_commit *commit, size_t room) {
     size_t name_cells = report__text_cells(commit->author_name, REPORT_BACKSLASH_KEPT);
     size_t mail_cells = report__text_cells(commit->author_mail, REPORT_BACKSLASH_KEPT);

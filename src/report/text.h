@@ -42,7 +42,7 @@ size_t report__text_room(const struct report_job *job);
 /* Returns how many cells the bytes take when shown. */
 size_t report__text_cells(struct ts_bytes bytes, enum report_backslash backslash);
 
-/* Shows at most `room` cells of bytes; the last one is "…" when there are more. */
+/* Shows at most `room` cells of bytes; if the bytes need more cells, the last cell is "…". */
 void report__text_put_cut(const struct report_job *job, struct ts_bytes bytes,
                           enum report_backslash backslash, size_t room);
 

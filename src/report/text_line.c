@@ -72,7 +72,7 @@ static bool is_in(const struct range *ranges, size_t count, uint32_t point) {
     return false;
 }
 
-/* Returns the width of a character. Terminals agree on these widths; where they disagree, a line is at most
+/* Returns the width of a character. Terminals agree on most widths; where they disagree, a line is at most
  * one cell too long. */
 static size_t cells_of_point(uint32_t point) {
     static const struct range none[] = {
@@ -149,7 +149,7 @@ void report__flow_begin(struct text_flow *flow, const struct report_job *job, bo
         .job = job, .has_margin = has_margin, .room = room_behind(job, has_margin ? margin_of(job) : 0)};
 }
 
-/* Writes the kept part of a word, on a new line if it does not fit on this one. */
+/* Writes the kept part of a word. If this part does not fit on the current line, begins a new line first. */
 static void put_word(struct text_flow *flow) {
     struct ts_out *out = flow->job->out;
     if (flow->used > 0 && !flow->is_inside) {

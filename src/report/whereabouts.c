@@ -57,8 +57,8 @@ static bool put_path(char *link, size_t *len, struct ts_bytes path) {
     return true;
 }
 
-/* The URL parts of a code host: before the commit of a file, before its line, and before a commit alone. On
- * some code hosts, the path precedes the commit. */
+/* Parts of a code host's URLs: the text before the commit in the URL of a file, the text before the line, and
+ * the text before the commit in the URL of a commit. On some code hosts, the path precedes the commit. */
 struct form {
     const char *file;
     const char *line;
@@ -98,7 +98,7 @@ static struct ts_bytes file_of(struct ts_bytes path) {
     return mark != NULL && mark > path.data ? ts_bytes_of(path.data, (size_t)(mark - path.data)) : path;
 }
 
-/* Writes the page of a line, or for a member of an archive the page of the archive. Returns false if the URL
+/* Writes the URL of a line or, for a member of an archive, the URL of the archive. Returns false if the URL
  * does not fit. */
 static bool put_line(const char *page, const char *oid, const struct form *form,
                      const struct ts_report_occurrence *occurrence,

@@ -1,5 +1,6 @@
 /*
- * Where a finding is now: the place to look at, and the names of branches and tags. report.h has HEAD and links.
+ * Where a finding is now: the place to look at, and the names of branches and tags. The functions for HEAD
+ * and for links are in report.h.
  */
 #ifndef TS_REPORT_WHEREABOUTS_H
 #define TS_REPORT_WHEREABOUTS_H

@@ -44,7 +44,7 @@ size_t report__show_one(struct ts_bytes bytes, enum report_backslash backslash,
 /* Characters that some format escapes: \\ " & < > ' */
 extern const bool report__is_special[256];
 
-/* Returns how many bytes from the start every format shows unchanged; usually most of the bytes. */
+/* Returns the number of bytes at the start that every format shows unchanged: usually most of the bytes. */
 static inline size_t report__plain_len(struct ts_bytes bytes) {
     size_t len = 0;
     while (len < bytes.len && bytes.data[len] >= ' ' && bytes.data[len] < 0x7f &&
