@@ -1,7 +1,7 @@
 /*
  * The acceptance criteria of section 8.3 of the specification, one check for each.
  *
- *   commit_rate       all but zipfian and bank: at least this percentage of the transactions committed
+ *   commit_rate       all but zipfian and bank: at least the percentage in scenario.h committed
  *   p999_divergence   all: the p99.9 of successive slices of the run does not grow by half or more four times
  *                     in a row (which would be more than fivefold)
  *   retry_storm       all: no transaction was tried more often, or backed off longer, than the configuration allows

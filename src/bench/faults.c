@@ -46,7 +46,7 @@ void bench__faults_kill(struct bench_faults *faults) {
     const struct ts_fault_rule death = {.kind = TS_FAULT_CRASH_AFTER, .calls = changes, .times = 1};
     if (mortal(faults) == NULL)
         return;
-    /* The first matching rule decides, so the rule for lost replies is removed first. */
+    /* The first matching rule decides, so the rule for lost replies must not precede this rule. */
     ts_fault_clear(mortal(faults));
     ts_fault_add(mortal(faults), &death);
 }

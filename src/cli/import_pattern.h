@@ -13,7 +13,7 @@
 
 struct cli_import_request {
     struct ts_bytes pattern;
-    uint32_t group; /* the secret's group, from 1; 0: chosen by what the groups can match */
+    uint32_t group; /* number of the secret's group, from 1; 0: the translation chooses the secret */
     uint32_t bound; /* the limit for repeats without a limit */
 };
 

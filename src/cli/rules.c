@@ -412,7 +412,7 @@ static enum cli_exit complain_unknown(const struct ts_ruleset *rules, const char
     return status;
 }
 
-/* Explains the confidence of findings in the texts and files. */
+/* Explains the confidence of findings in the texts and files that the options name. */
 static enum cli_exit explain_findings(const struct cli_arguments *arguments, const struct ts_ruleset *rules) {
     ts_out_init(&out, STDOUT_FILENO);
     struct cli_scorer *scorer = cli__scorer_new(rules, &out, arguments->values[EXPLAIN_JSON] != NULL);

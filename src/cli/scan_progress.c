@@ -59,8 +59,7 @@ const char *cli__scan_progress_line(const struct cli_scan_moment *moment, size_t
         snprintf(total, sizeof total, "/%llu", (unsigned long long)moment->objects_total);
     (void)ts_size_format(moment->bytes, size);
     snprintf(done, sizeof done, ", %s", size);
-    /* In a stage that reads nothing, the rate would only fall, and the remaining time of reading
-     * would be 0. */
+    /* Other stages read no contents: the rate would only fall, and the remaining time would be 0. */
     if (moment->stage == TS_SCAN_STAGE_CONTENT) {
         put_rate(moment, rate, sizeof rate);
         put_left(moment, left, sizeof left);
