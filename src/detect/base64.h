@@ -10,8 +10,8 @@
 /* Maps each byte to its six bits plus one if it is a base64 character, otherwise to 0. */
 extern const uint8_t detect__base64_bits[256];
 
-/* Decodes base64, and skips blanks, line breaks and a literal "\n". Stops at any other byte. Returns the
- * number of decoded bytes, at most size. */
+/* Decodes base64. Skips blanks, line breaks and the two characters "\n", and stops at any other byte. Returns
+ * the number of decoded bytes, at most size. */
 size_t detect__base64_decode(struct ts_bytes text, uint8_t *ret_bytes, size_t size);
 
 #endif

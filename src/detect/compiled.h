@@ -65,7 +65,7 @@ struct ts_detector {
     uint32_t short_before, short_after; /* rules that are not long: maximum reach on either side */
     uint32_t long_before, long_after;   /* long rules: maximum reach on either side; 0: no long rules */
     uint32_t token_before, token_after; /* rules with the gate token: maximum reach on either side */
-    /* Rules with the gate token: the maximum distance before a run at which a match may begin. */
+    /* Rules with the gate token: maximum distance from the start of a match to its run. */
     uint32_t distance_max;
     uint32_t gate_width; /* length of the longest text of a gate */
     bool has_token_rules;
@@ -78,8 +78,8 @@ const struct detect_code *detect__code_get(struct detect_ready_rule *ready);
 struct detect_code *detect__code_new(const struct ts_rule *rule, struct ts_detect_error *ret_error);
 void detect__code_free(struct detect_code *code);
 
-/* Whether Vectorscan could not compile because memory ran out. Vectorscan reports lack of memory like a
- * mistake in the pattern. */
+/* Returns true if Vectorscan could not compile because memory ran out. Vectorscan reports this like a mistake
+ * in the pattern. */
 bool detect__engine_lacks_memory(const hs_compile_error_t *why);
 
 /* Checks that the pattern is bounded, within its reach, and in the subset that both engines support. Checks

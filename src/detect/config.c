@@ -232,8 +232,8 @@ static bool has_path(const struct ts_rule_texts *globs, const char *path) {
     return globs->count == 0;
 }
 
-/* Whether one of the patterns matches, or there are none. A pattern that needs too many steps does not match:
- * a reported false positive is better than a missed secret. */
+/* Returns true if one of the patterns matches, or if the list has no patterns. A pattern that needs too many
+ * steps does not match: a reported false positive is better than a missed secret. */
 static bool has_pattern(const struct ts_allow_patterns *patterns, uint32_t match_limit,
                         struct ts_bytes text) {
     if (patterns->count == 0)
@@ -273,8 +273,8 @@ static bool has_finding(const struct ts_rule_texts *findings, const struct ts_al
            (question->project_finding && has_text(findings, question->project_finding));
 }
 
-/* Returns whether the entry allows the match, if the path is ignored. Checks the patterns last, because they
- * are the slowest condition. */
+/* Returns whether all conditions of the entry except its paths allow the match. Checks the patterns last,
+ * because they are the slowest condition. */
 static bool allows_but_for_path(const struct ts_detect_config *config, const struct ts_allow *allow,
                                 const struct ts_allow_question *question) {
     return has_text(&allow->rules, question->rule) && has_finding(&allow->findings, question) &&

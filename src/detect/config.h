@@ -68,14 +68,15 @@ struct ts_allow_question {
  * lists the entries (indexes in allows) that allow the match if the path matches; it ignores the path in the
  * question. After the first entry without paths, it lists only entries that name the finding: these do not
  * change the answer, but count as used. ret_entries has room for allow_count. Returns their number. In the
- * second step, the first listed entry for which ts_allow_has_path holds allows the match. If there is none,
- * the pragma that ts_pragma_find finds allows it. Any thread may call these functions.
+ * second step, the first listed entry for which ts_allow_has_path holds allows the match. If no listed entry
+ * has the path, the match is allowed only if ts_pragma_find returns a mark. Any thread may call these
+ * functions.
  */
 size_t ts_detect_config_consider(const struct ts_detect_config *config,
                                  const struct ts_allow_question *question, uint32_t *ret_entries);
 bool ts_allow_has_path(const struct ts_allow *allow, const char *path);
 
-/* Returns whether an entry that has no other condition allows the path. */
+/* Returns whether the path is allowed by an entry that has no condition except its paths. */
 bool ts_detect_config_allows_all(const struct ts_detect_config *config, const char *path);
 
 #endif

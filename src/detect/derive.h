@@ -9,7 +9,7 @@
 #include "rule.h"
 
 /*
- * Fills in the fields that the file of a rule leaves out: reach, gate and lead, as rule->derived says. The
+ * Sets those of the fields reach, gate and lead that the file of a rule omits; rule->derived says which. The
  * pattern, the keywords and the other fields of the file are set. Texts are allocated in the arena. Returns
  * NULL on success, otherwise the problem; *ret_field is the field to fix.
  */

@@ -17,8 +17,8 @@
  * the parts. */
 #define DETECT_PART_MARGIN (DETECT_ENCODED_REACH + 64)
 #define DETECT_PART_MAX    (DETECT_PART_CORE + 2 * DETECT_PART_MARGIN)
-/* The number of bytes around a decoded text that decide where it begins and ends. Each of four base64
- * characters may be in its own line, with a break of two bytes and an indent of 16. */
+/* The number of bytes around a decoded text that decide where it begins and ends. In base64, each of the four
+ * characters of a group may be on its own line, with a break of two bytes and an indent of 16. */
 #define DETECT_PART_EDGE   80
 
 struct detect_frame {
@@ -83,7 +83,7 @@ enum detect_rules {
 enum {
     DETECT_MATCH_LIMIT = 200000,
     DETECT_OWN_STEPS = 1000,
-    DETECT_OWN_LEAST = 2000, /* budget of an input, plus a unit for every OWN_BYTES bytes */
+    DETECT_OWN_LEAST = 2000, /* units of an input, plus one unit for every OWN_BYTES bytes */
     DETECT_OWN_BYTES = 16,
 };
 
@@ -101,7 +101,7 @@ struct ts_scanner {
     } searched[TS_ENCODING_DEPTH + 1];
     struct detect_part *parts[TS_ENCODING_DEPTH];
     struct ts_scanner_work counts;
-    uint64_t own_left; /* remaining budget of the target's own rules in this input, in units of search.c */
+    uint64_t own_left; /* units that the target's own rules may still use for this input */
     bool own_is_spent;
     bool failed;
 
@@ -111,7 +111,7 @@ struct ts_scanner {
     void *context;
     enum detect_rules rules;
     struct detect_frame *frame;
-    size_t scan_origin;                /* where the text that Vectorscan reads begins in the frame */
+    size_t scan_origin;                /* offset in the frame of the text that Vectorscan reads */
     struct detect_landmarks landmarks; /* landmarks of the scanned part of the input */
     struct detect_gathered gathered;
 };
@@ -119,7 +119,7 @@ struct ts_scanner {
 /* Returns true if the scan should end early. */
 bool detect__is_stopped(const struct ts_scanner *scanner);
 
-/* The starts in [from, to) at which a rule's pattern is run, unless they were tried before. */
+/* The offsets in [from, to). A rule's pattern runs at each of them that was not tried before. */
 struct detect_starts {
     size_t from;
     size_t to;
@@ -133,8 +133,8 @@ bool detect__is_near_change(const struct ts_scanner_input *scan, struct detect_s
 /* Scans all of a frame. */
 void detect__frame_scan(struct ts_scanner *scanner, struct detect_frame *frame);
 
-/* Find encoded text in a frame, from a run of token characters, a zero byte, or percent signs in a block.
- * They read at most `limits`, or one part with its margins. */
+/* These functions find encoded text in a frame, starting from a run of token characters, a zero byte, or the
+ * percent signs in a block. They read at most `limits`, or one part with its margins. */
 void detect__decode_base64(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span run,
                            struct ts_span limits);
 

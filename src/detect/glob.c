@@ -100,7 +100,8 @@ static bool is_simple(struct ts_bytes body) {
     return body.len > 0;
 }
 
-/* After a mismatch, extends the match of the last star by one character, and tries again. */
+/* Returns whether the pattern matches one part of a path. After a mismatch, extends the match of the last
+ * star by one character, and tries again. */
 static bool part_matches(struct ts_bytes body, struct ts_bytes part) {
     size_t after_star = 0; /* position after the last star; 0: no star yet */
     size_t taken = 0;

@@ -276,8 +276,8 @@ static bool read_count(const char **at, uint32_t *ret_count) {
     return count <= REPEAT_MAX;
 }
 
-/* Parses {3}, {3,5} or ?; a bounded pattern has no other repeats. Returns false if there is no repeat: a
- * brace may be a literal. */
+/* Parses {3}, {3,5} or ?; a bounded pattern has no other repeats. Returns false if there is no repeat,
+ * because a brace may also be a literal. */
 static bool read_repeat(struct parser *p, struct detect_counts *ret_counts) {
     const char *at = p->at;
     struct detect_counts counts = {0, 1};
@@ -287,7 +287,7 @@ static bool read_repeat(struct parser *p, struct detect_counts *ret_counts) {
     }
     if (*at == '{') {
         at++;
-        if (*at == ',') { /* the engines differ about {,3} */
+        if (*at == ',') { /* refused, because the two engines read {,3} differently */
             p->failed = true;
             return false;
         }
@@ -364,12 +364,12 @@ struct maker {
     uint8_t *text;
     size_t size;
     size_t len;
-    unsigned counts; /* how often to repeat: 0: minimum, 1: maximum, otherwise: random */
+    unsigned counts; /* repetitions of each part; 0: minimum, 1: maximum, otherwise: random */
     unsigned steps;
     bool failed;
 };
 
-/* Returns a random byte of the set, a printable one if there are any. */
+/* Returns a random byte of the set. If the set has printable bytes, returns a printable byte. */
 static uint8_t make_byte(struct maker *m, const uint64_t set[4]) {
     uint8_t members[256];
     size_t count = 0;

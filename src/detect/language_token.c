@@ -136,7 +136,7 @@ static void walk_choice(struct walk *w, const struct detect_language *node, stru
 }
 
 /* Whether a part contains the group `secret`. A repeated group is not supported, because only its last
- * repetition counts, and no rule needs it. */
+ * repetition counts, and no rule repeats the group. */
 static bool has_secret(const struct detect_language *node) {
     if (node->kind == DETECT_LANGUAGE_SECRET)
         return true;

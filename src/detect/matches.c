@@ -82,8 +82,8 @@ static bool claims_better(const struct ts_ruleset *rules, const struct ts_match 
     return a->rule < b->rule;
 }
 
-/* Returns whether a removes b. Every pair is compared, even if one of them is already removed, so that the
- * order does not matter. */
+/* Returns whether a removes b. Every pair of matches is compared, even if a match of the pair is already
+ * removed, so that the order does not matter. */
 static bool stands_for(const struct ts_ruleset *rules, const struct ts_match *a, const struct ts_match *b) {
     struct ts_span x = a->secret_span;
     struct ts_span y = b->secret_span;

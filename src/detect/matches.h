@@ -51,7 +51,7 @@ struct ts_match {
  * specific rules find a secret at the same place, the more specific one remains. Between a generic rule and a
  * rule with paths the path decides. The path is not known here, so both matches remain.
  *
- * Settle only complete lists, because separate parts of a list would give another result. So matches that are
+ * The list must be complete, because separate parts of a list would give another result. So matches that are
  * kept for a later version of the input must be unsettled.
  */
 size_t ts_matches_settle(const struct ts_ruleset *rules, struct ts_match *matches, size_t count);

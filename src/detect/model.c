@@ -94,7 +94,7 @@ static struct {
 
 /* ---- reading the model ---- */
 
-/* Returns FNV-1a over the letter of the kind of word and the word in lower case. Never returns 0. */
+/* Returns the FNV-1a hash of the letter `kind`, followed by the word in lower case. Never returns 0. */
 static uint32_t hash_of(char kind, struct ts_bytes word) {
     uint32_t hash = (UINT32_C(2166136261) ^ (uint8_t)kind) * UINT32_C(16777619);
     for (size_t i = 0; i < word.len; i++) {

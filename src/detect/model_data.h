@@ -1,4 +1,4 @@
-/* rules/model.txt, put into the program by the build (embed_model.cmake). */
+/* The text of rules/model.txt, which the build embeds in the program (embed_model.cmake). */
 #ifndef TS_DETECT_MODEL_DATA_H
 #define TS_DETECT_MODEL_DATA_H
 

@@ -84,8 +84,8 @@ static const char *const often_passing[] = {
     "task",   "activity", "action", "update",  "provision",
 };
 
-/* Words before "key" that show that the key names something, or that pages show it: the project of SonarQube, a
- * row of a table, the site of a captcha. */
+/* Words before "key" that show that the key is an identifier or is public: the key of a SonarQube project, of
+ * a table row, or of a captcha site. */
 static const char *const naming[] = {
     "project", "foreign", "sort", "partition", "row", "translation", "lookup", "site",
 };
@@ -106,7 +106,7 @@ static const char *const extensions[] = {
     "rs",  "svg",  "gz",   "tgz",  "zip", "jar", "gem",  "whl",   "deb", "rpm",
 };
 
-/* Texts directly before a name that belong to the name. */
+/* Texts that belong to a name if they are directly before it. */
 static const char checksum[] = "checksum/";  /* an annotation of a pod: the checksum of a secret */
 static const char download[] = "alt=media&"; /* the token in the address of one file in Firebase storage */
 
@@ -116,7 +116,7 @@ static bool is_name_char(uint8_t c) {
     return isalnum(c) || c == '_' || c == '-' || c == '.';
 }
 
-/* Finds the last name in the match that ends at or before `end`. */
+/* Returns the last name in the match before the offset `end`. The name may begin before the match. */
 static struct ts_bytes last_name(struct ts_bytes text, struct ts_span before, size_t end) {
     size_t least = before.from > TS_RULE_NAME_BEFORE ? before.from - TS_RULE_NAME_BEFORE : 0;
     while (end > before.from && !is_name_char(text.data[end - 1]))
@@ -127,8 +127,8 @@ static struct ts_bytes last_name(struct ts_bytes text, struct ts_span before, si
     return ts_bytes_slice(text, (struct ts_span){from, end - from});
 }
 
-/* Returns whether the last name before the secret is not the secret's name. In KEY: &str = "..." it is the
- * type. In name: KEY, value: "..." it is the word "value". */
+/* Returns true if the last name before the secret is not the secret's name: in KEY: &str = "...", the last
+ * name is a type; in name: KEY, value: "...", it is the word "value". */
 static bool is_no_name(struct ts_bytes text, struct ts_bytes name, size_t secret_at) {
     size_t from = (size_t)(name.data - text.data);
     size_t end = from + name.len;
@@ -163,8 +163,8 @@ struct ts_bytes detect__name_before(struct ts_bytes text, struct ts_span before)
     return other.len > 0 ? other : name;
 }
 
-/* Removes the last word from a name: letters of one case, with a leading capital. Drops numbers and
- * separators. */
+/* Removes the last word from a name and returns the word: letters of one case, optionally with a leading
+ * capital. Also removes numbers and separators after the word. */
 static struct ts_bytes take_word(struct ts_bytes *name) {
     size_t end = name->len;
     while (end > 0 && !isalpha(name->data[end - 1]))

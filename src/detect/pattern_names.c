@@ -3,10 +3,11 @@
 #include <string.h>
 
 /*
- * A token of letters, digits and _ starts at a word boundary, or directly after one of these, which end with
- * a letter or digit but do not belong to the token: an escape in a string of a program (\n, \x22, \u003d,
- * \075), a percent escape (%22), the = of quoted-printable (=3D), or a colour sequence of a terminal, with its
- * ESC byte or another spelling of that byte. These take at most 19 bytes, as docs/rules.md says.
+ * A token of letters, digits and _ starts at a word boundary, or directly after one of the following
+ * sequences, which may end with a letter or digit but do not belong to the token: an escape in a string of a
+ * program (\n, \x22, \u003d, \075), a percent escape (%22), the = of quoted-printable (=3D), or a colour
+ * sequence of a terminal, with its ESC byte or another spelling of that byte. Each sequence takes at most 19
+ * bytes, as docs/rules.md says.
  */
 #define HEX "[0-9A-Fa-f]"
 #define ESCAPE                                                                                               \
@@ -21,8 +22,8 @@ static const struct {
     {"end", "(?:[^A-Za-z0-9_-]|$)"},
 };
 
-/* Returns the pattern of the name between {{ and }} at `at`, and the length of the name with its braces.
- * Returns NULL if the name is unknown; *ret_len is 0 if this is not a name at all. */
+/* Returns the pattern that replaces the {{name}} at `at`, and sets *ret_len to the length of the name with
+ * its braces. Returns NULL if the name is unknown. If there is no name at `at`, also sets *ret_len to 0. */
 static const char *name_at(const char *at, size_t *ret_len) {
     *ret_len = 0;
     if (at[0] != '{' || at[1] != '{')

@@ -57,7 +57,7 @@ static const char *const documented[] = {
 
 #define ELLIPSIS          "\xe2\x80\xa6"
 
-/* Texts that make the secret a placeholder, anywhere in it, in any case. */
+/* A secret that contains one of these texts, in any case, is a placeholder. */
 static const char *const parts[] = {
     "example", "changeme",  "change_me",  "change-me", "placeholder", "your_",    "your-",
     "yourkey", "yourtoken", "yoursecret", "xxxxx",     "*****",       "redacted", "insert_",
@@ -65,7 +65,7 @@ static const char *const parts[] = {
     "sample-", "<your",     "my_secret",  "my-secret", "enter_",      ".....",    "put your unique",
 };
 
-/* Texts anywhere in the secret, in any case, that suggest a made-up or a shortened value; such a value may
+/* A secret that contains one of these texts, in any case, is probably made up or shortened, but may
  * nevertheless be in use. */
 static const char *const invented[] = {"fake",     "123456",   "abcdef", "qwerty", "foobar",
                                        "deadbeef", "testtest", "xxxx",   "...",    ELLIPSIS};
@@ -99,8 +99,9 @@ static bool is_call(const char *text, size_t len) {
 }
 
 /*
- * Whether the text refers to a value between `open` and `close`. Random passwords may contain `open`, too: only a
- * name or an expression counts, and it may be cut off at the end of the text.
+ * Whether the text has a name or an expression between `open` and `close`, which refers to a value. The end
+ * of the text may cut off the expression. Any other text after `open` does not count, because random
+ * passwords may contain `open`, too.
  */
 static bool has_expression(const char *text, const char *open, const char *close) {
     static const char expression[] =
@@ -130,7 +131,7 @@ static bool is_reference(const char *text, size_t len) {
         has_expression(text, "#{", "}") || has_substitution(text) || is_call(text, len) ||
         strstr(text, "%1$"))
         return true;
-    /* [parameters(...: an expression of a template of Azure, perhaps only up to the quote in it */
+    /* [parameters(...: an expression of an Azure template, which may be cut off at a quote inside it */
     if (first == '[' && isalpha((unsigned char)text[1]) && text[1 + strspn(text + 1, name_characters)] == '(')
         return true;
     if (first == '@' && last == '@' && len > 2 && strspn(text + 1, name_characters) == len - 2)
@@ -346,7 +347,8 @@ enum detect_verdict detect__placeholder(struct ts_bytes secret) {
     return is_made_up ? DETECT_LOWER : DETECT_KEEP;
 }
 
-/* Whether the text is a constant of a language, such as true or null: a switch, or no value. */
+/* Whether the text is a constant of a language, such as true or null. Such a constant is a switch, or means
+ * that there is no value. */
 static bool is_constant_of_language(const char *lower) {
     static const char *const words[] = {"true", "false", "null", "nil", "none", "undefined"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -417,8 +419,8 @@ double detect__entropy(struct ts_bytes bytes) {
     return bytes.len == 0 ? 0 : log2_of(bytes.len) - sum / (double)bytes.len;
 }
 
-/* Whether the text after the secret is a reserved domain, as in a URL, such as @example.com (RFC 2606, RFC
- * 6761). */
+/* Whether the secret is before an at sign and a reserved domain, as in a URL with :secret@example.com (RFC
+ * 2606, RFC 6761). */
 static bool is_at_example(struct ts_bytes after) {
     static const char *const names[] = {"example.com", "example.org", "example.net",
                                         "example",     "test",        "invalid"};

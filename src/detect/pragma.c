@@ -61,8 +61,8 @@ static const uint8_t *mark_end(const uint8_t *at, const uint8_t *end, const char
 }
 
 /* Returns the end of the next occurrence of a mark; NULL if there is none. The mark must be a separate word.
- * A mark that ends with a colon may be the beginning of a word. Searches for the colon first, which is rare,
- * because a finding may be in a line of many kilobytes. */
+ * A mark that ends with a colon may be the beginning of a word. A finding may be in a line of many kilobytes,
+ * so the function first searches for the rare colon of the mark. */
 static const uint8_t *behind(struct ts_bytes text, const uint8_t *from, const char *mark) {
     const char *colon = strchr(mark, ':');
     size_t pivot = colon != NULL ? (size_t)(colon - mark) : 0;
@@ -105,8 +105,8 @@ static bool names_rule(const uint8_t *at, const uint8_t *end, const char *rule) 
     }
 }
 
-/* Returns the code for passwords in programs if the list after "noqa:" contains one, otherwise NULL. As in
- * flake8 and ruff, commas or blanks separate the codes: "E501, S105". */
+/* Returns the first mark whose code is in the list after "noqa:", or NULL. The codes of the marks are those
+ * for passwords in programs. As in flake8 and ruff, commas or blanks separate the codes: "E501, S105". */
 static const char *find_code(const uint8_t *at, const uint8_t *end) {
     static const char *const marks[] = {"noqa: S105", "noqa: S106", "noqa: S107"};
     enum { CODE_AT = 6, CODE_LEN = 4 };

@@ -3,8 +3,8 @@
  *
  * The matches of a rule are defined without windows: for every offset s at which its pattern matches (PCRE2's
  * match at s), the named group `secret` is a match of the rule unless a validator, the entropy floor, a
- * missing keyword or a placeholder rejects it. All of that depends only on the bytes from s - before to s +
- * after, which follow from the rule's reach. So parts of an input can be scanned separately.
+ * missing keyword or a placeholder rejects it. The result depends only on the bytes from s - before to s +
+ * after (ts_rule_before, ts_rule_after). So parts of an input can be scanned separately.
  */
 #ifndef TS_DETECT_RULE_H
 #define TS_DETECT_RULE_H
@@ -142,13 +142,14 @@ struct ts_rule {
     enum ts_gate gate;
     struct ts_rule_texts literals; /* literals of TS_GATE_TEXT */
     struct ts_rule_texts anchors;
-    /* How far before the end of a literal or anchor (TEXT), or before a token (TOKEN), a match may begin. */
+    /* Maximum distance from the start of a match to the end of its literal or anchor (TS_GATE_TEXT), or to
+     * its token (TS_GATE_TOKEN). */
     uint32_t lead;
     /* Patterns (glob.h): the rule applies only to these paths; if there are none, to all paths. */
     struct ts_rule_texts paths;
     struct ts_rule_texts not_paths; /* the rule does not apply to these paths */
     struct ts_rule_texts keywords;  /* a keyword is at most `distance` bytes before the secret; any case */
-    struct ts_rule_texts pair;      /* rules of secrets: near such a secret, a match is its key id */
+    struct ts_rule_texts pair;      /* rules whose secrets have a key id: a match near the secret is that id */
     uint32_t distance;
     double entropy; /* minimum entropy in bits per character; 0: any */
     enum ts_validator validators[TS_RULE_VALIDATORS_MAX];
@@ -198,7 +199,7 @@ static inline uint32_t ts_rule_before(const struct ts_rule *rule) {
             before = TS_RULE_NAME_BEFORE;
     return before;
 }
-/* Returns how many bytes after the start of a match the result of the rule depends on. */
+/* The result of a rule depends on bytes after the start of a match. Returns their maximum number. */
 static inline uint32_t ts_rule_after(const struct ts_rule *rule) {
     return rule->reach + 1;
 }

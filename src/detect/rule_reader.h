@@ -5,7 +5,7 @@
 #include "rule.h"
 #include "yaml_reader.h"
 
-/* Returns the list under `rules` in a document; NULL, with a count of 0, if there is none. */
+/* Returns the list under `rules` in a document; NULL, with a count of 0, if the document has no such list. */
 yaml_node_t *detect__rules_list(struct detect_yaml *yaml, yaml_node_t *root, size_t *ret_count);
 
 /* Reads a rule. Returns false if the rule has problems, which the reader has reported; *ret_rule is then

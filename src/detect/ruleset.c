@@ -45,8 +45,8 @@ static bool reserve(struct ts_ruleset *set, size_t more) {
     return TS_GROW(set->rules, set->capacity, set->count + more);
 }
 
-/* The id of a new rule. Sorted by id, so that the rule that a new rule replaces is found quickly even among
- * thousands. */
+/* The id of a rule, and its index. An array of these is sorted by id, so that an earlier rule with the id of
+ * a new rule is found quickly, even among thousands. */
 struct indexed_id {
     const char *id;
     size_t index;
@@ -135,7 +135,7 @@ done:
     free(ids);
 }
 
-/* Reads rules to the places after set->count. Returns the number of valid rules. */
+/* Reads rules into the places after set->count. Returns the number of valid rules. */
 static size_t read_rules(struct ts_ruleset *set, struct detect_yaml *yaml, yaml_node_t *list, size_t count,
                          struct problems *problems) {
     yaml->file = ts_arena_copy(set->memory, ts_bytes_of_cstring(yaml->file));
@@ -162,7 +162,7 @@ static void visit_problem(void *context, const struct ts_detect_error *problem) 
     add_problem(context, problem);
 }
 
-/* Adds to the text of the reported problem how many more problems there are. */
+/* Adds the number of further problems to the text of the reported problem. */
 static void name_others(struct ts_detect_error *error, size_t count) {
     size_t len = strlen(error->text);
     (void)snprintf(error->text + len, sizeof error->text - len,

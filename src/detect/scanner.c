@@ -168,7 +168,7 @@ static size_t end_of(struct ts_span span) {
 
 /*
  * Called for a keyword that ends at `to`. Secrets of this keyword begin after the keyword, within the rule's
- * distance, in a run. Keywords and runs come in order, so starts are tried in ascending order here, too.
+ * distance, in a run. Keywords and runs come in order, so their starts are also tried in ascending order.
  */
 static int on_keyword(unsigned id, unsigned long long from, unsigned long long to, unsigned flags,
                       void *context) {
@@ -251,7 +251,7 @@ static void find_runs(struct ts_scanner *scanner, struct detect_frame *frame, st
         detect__decode_percent(scanner, frame, block);
 }
 
-/* The databases and rules to use in a zone. */
+/* The passes over a zone: the search for gates, and the search for runs. */
 enum parts { GATES = 1, RUNS = 2 };
 
 static void scan_zone(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span zone,

@@ -79,9 +79,10 @@ struct ts_scanner_work {
     uint64_t pattern_runs;
     uint64_t limits_hit; /* patterns that stopped because they needed too many steps */
     uint64_t decoded;    /* decoded texts */
-    /* Inputs in which the target's own rules used up their budget. Each counts as a hit limit. */
+    /* Inputs in which the target's own rules used up their budget. limits_hit counts each of these inputs,
+     * too. */
     uint64_t own_spent;
-    uint32_t own_rule; /* the index of the first such rule; UINT32_MAX: none */
+    uint32_t own_rule; /* lowest index of a rule that the budget stopped; UINT32_MAX: none */
 };
 
 /* Makes a scanner. Returns NULL when memory runs out. The detector must stay valid as long as the scanner. */

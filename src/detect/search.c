@@ -17,8 +17,8 @@ static void lower_case(const uint8_t *bytes, size_t len, uint8_t *ret_lower) {
         ret_lower[i] = (uint8_t)(bytes[i] | ((uint8_t)(bytes[i] - 'A') < 26 ? 0x20 : 0));
 }
 
-/* A set of the pairs of bytes in a text, hashed to bits. It rejects most of the thousands of keywords
- * of a rule quickly: the text does not contain the first pair of the keyword. */
+/* A set of the pairs of bytes in a text, hashed to bits. A rule may have thousands of keywords. Most of them
+ * are rejected quickly, because the set does not contain their first pair. */
 struct pairs {
     uint64_t words[64];
 };
@@ -78,9 +78,9 @@ static struct ts_span with_edges(const struct detect_frame *parent, struct ts_sp
     return (struct ts_span){from, to - from};
 }
 
-/* Returns whether the bytes that an encoded secret depends on show the encoding. Only then does the search
- * for encoded text find these bytes. Sometimes only the text before the secret is encoded, such as %3D before
- * a token. */
+/* Returns whether the bytes that an encoded secret depends on show the encoding. If they do not, the search
+ * for encoded text does not find these bytes. Sometimes only the text before the secret is encoded, such as
+ * %3D before a token. */
 static bool shows_itself(const struct detect_frame *frame, struct ts_span outer) {
     struct ts_bytes bytes = ts_bytes_slice(frame->parent->bytes, outer);
     switch (frame->encoding) {
@@ -154,8 +154,8 @@ static void report(struct ts_scanner *scanner, const struct detect_frame *frame,
 
 /*
  * Returns the end of the bytes that decide about a match in decoded text. If the pattern matches an input
- * that ends one byte after the match, and does not need more input, that byte is the end: later bytes cannot
- * change the result. Otherwise it is the rule's reach. Overwrites the match data.
+ * that ends one byte after the match, and does not need more input, that byte is the end, because later bytes
+ * cannot change the result. Otherwise the end is reach_to, the rule's reach. Overwrites the match data.
  */
 static size_t decided_to(struct ts_scanner *scanner, const struct detect_frame *frame,
                          const struct detect_code *code, struct ts_span match, size_t reach_to) {

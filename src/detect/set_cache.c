@@ -128,7 +128,8 @@ enum detect_cache_read detect__cache_read(struct ts_detector *detector,
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 && status.st_size >= HEAD_SIZE) {
         size_t size = (size_t)status.st_size;
-        /* The file is read, not mapped: if it were mapped, truncating it meanwhile would end the process. */
+        /* The file is read, not mapped, because truncating a mapped file ends the process that reads the
+         * mapping. */
         uint8_t *bytes = malloc(size);
         size_t got = 0;
         if (bytes && ts_read_up_to(fd, bytes, size, &got) && got == size &&

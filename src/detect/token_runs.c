@@ -5,7 +5,8 @@
 
 enum { BATCH = 64 };
 
-/* Carry bits from the previous block, to find 16 token characters in a row: one for each shift-and-mask step. */
+/* The results of the previous block, from which bits are carried into the search for 16 token characters in a
+ * row: one word for each shift-and-mask step. */
 struct row_state {
     uint64_t token;
     uint64_t two;
@@ -52,7 +53,7 @@ struct walk {
     struct ts_bytes bytes;
     size_t from; /* start of the range of the walk */
     size_t end;
-    size_t floor; /* limits up to which a run is followed beyond the range */
+    size_t floor; /* floor, ceiling: a run is followed beyond the range up to these */
     size_t ceiling;
     const struct detect_run_visitor *visitor;
     struct block block; /* if sixteen is 0 there is nothing to visit, and the other fields are invalid */
@@ -77,7 +78,7 @@ static void visit_far_run(const struct walk *walk, size_t last) {
         walk->visitor->run(walk->visitor->context, run);
 }
 
-/* visit_run looks for two digits in a run as two bits in the masks. */
+/* visit_run recognises two digits of a run by more than one bit in the masks. */
 static_assert(DETECT_DIGITS_MIN == 2, "found as more than one bit");
 
 /* Visits the run that ends with this bit of the pending block. */

@@ -72,8 +72,8 @@ bool detect__is_unsigned_header(const uint8_t *header, size_t len) {
     return false;
 }
 
-/* Whether the token is a claim of NATS, which servers publish: only the owner of its key can use it, unless
- * it says that it is a bearer token. */
+/* Whether the token is a claim of NATS, which servers publish: only the owner of its key can use the claim,
+ * unless the claim says that it is a bearer token. */
 static bool is_public_claim(const uint8_t *header, size_t len, struct ts_bytes payload) {
     uint8_t claims[2048];
     if (!holds_text(header, len, "ed25519-nkey"))
@@ -115,8 +115,8 @@ static bool is_der_sequence(const uint8_t *der, size_t len, size_t *ret_whole) {
     return true;
 }
 
-/* Removes the quotes between the parts, if the body is in several strings of a program. The first string
- * begins before the body. */
+/* If a program divides the body into several strings, removes the quotes between the strings. The first
+ * string begins before the body. */
 static struct ts_bytes join_strings(struct ts_bytes body, uint8_t *memory, size_t size) {
     bool is_inside = true;
     size_t len = 0;
@@ -193,8 +193,8 @@ static enum detect_verdict validate_hex(struct ts_bytes secret) {
                                                                                   : DETECT_REJECT;
 }
 
-/* For tokens that may contain all letters: a value that contains only hexadecimal digits is a checksum or an
- * object id. */
+/* Rejects values that contain only hexadecimal digits. If a token may contain all letters, such a value is a
+ * checksum or an object id. */
 static enum detect_verdict validate_not_hex(struct ts_bytes secret) {
     for (size_t i = 0; i < secret.len; i++)
         if (!isxdigit(secret.data[i]))
@@ -428,7 +428,7 @@ bool detect__names_itself(struct ts_bytes text) {
     return false;
 }
 
-/* Whether the text is a path of words, each with an optional number, the last one after a '#', such as
+/* Whether the text is a path of words with optional numbers, whose last word is after a '#', such as
  * vault:kv/data/db#key1 or users/passwords#update2. */
 static bool is_place_of_name(struct ts_bytes text) {
     size_t marks = 0;
@@ -480,7 +480,7 @@ static bool is_scrambled(struct ts_bytes text) {
 }
 
 /* Requires letters and digits, as in generated values. One of 25 random values of 32 letters and digits has
- * fewer than two digits, so random letters count, too. */
+ * fewer than two digits, so random letters with fewer digits are accepted, too. */
 static enum detect_verdict validate_mixed(struct ts_bytes secret) {
     struct classes classes = count_classes(secret);
     bool has_both = classes.digit >= 2 && classes.lower + classes.upper >= 2;
@@ -489,7 +489,7 @@ static enum detect_verdict validate_mixed(struct ts_bytes secret) {
                                                                                       : DETECT_REJECT;
 }
 
-/* Whether the value has `==` before its end, as `19===next` has: code that compares. */
+/* Whether the value has `==` before its end, such as `19===next`. Such a value is code that compares. */
 static bool has_comparison(struct ts_bytes secret) {
     while (secret.len > 0 && secret.data[secret.len - 1] == '=')
         secret.len--;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Nested lists and mappings. Our own files have a handful. */
+/* Maximum depth of nested lists and mappings. Our own files have only a few levels. */
 enum { DEPTH_MAX = 64 };
 
 unsigned detect__yaml_line(const yaml_node_t *node) {

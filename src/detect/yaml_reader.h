@@ -45,8 +45,8 @@ void detect__yaml_pass(struct detect_yaml *yaml, const struct ts_detect_error *e
 
 unsigned detect__yaml_line(const yaml_node_t *node);
 
-/* Returns false if the node is not a mapping. Reports an error if its keys are not distinct, or not all among
- * the names (at most 64). */
+/* Returns false if the node is not a mapping. Reports an error if a key occurs twice, or is not one of the
+ * names (at most 64). */
 bool detect__yaml_mapping(struct detect_yaml *yaml, yaml_node_t *node, const char *what,
                           const char *const *names, size_t name_count);
 
