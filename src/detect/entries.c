@@ -56,7 +56,7 @@ static bool group(const struct ts_detector *detector, struct pair *pairs, size_t
         if (detector->ready[pairs[i].rule].is_long)
             entries->is_long[entries->count - 1] = true;
     }
-    /* The entries of `strangers` follow, without rules. */
+    /* One more entry, which has no rules, is for `strangers`. */
     entries->starts[entries->count] = (uint32_t)count;
     entries->starts[entries->count + 1] = (uint32_t)count;
     return true;

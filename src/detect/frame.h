@@ -83,7 +83,7 @@ enum detect_rules {
 enum {
     DETECT_MATCH_LIMIT = 200000,
     DETECT_OWN_STEPS = 1000,
-    DETECT_OWN_LEAST = 2000, /* units of an input, plus one unit for every OWN_BYTES bytes */
+    DETECT_OWN_LEAST = 2000, /* budget of an input in units; every OWN_BYTES bytes add one unit */
     DETECT_OWN_BYTES = 16,
 };
 

@@ -419,8 +419,8 @@ double detect__entropy(struct ts_bytes bytes) {
     return bytes.len == 0 ? 0 : log2_of(bytes.len) - sum / (double)bytes.len;
 }
 
-/* Whether the secret is before an at sign and a reserved domain, as in a URL with :secret@example.com (RFC
- * 2606, RFC 6761). */
+/* Whether the text after the secret begins with an at sign and a host in a reserved domain, as in a URL with
+ * @example.com (RFC 2606, RFC 6761). */
 static bool is_at_example(struct ts_bytes after) {
     static const char *const names[] = {"example.com", "example.org", "example.net",
                                         "example",     "test",        "invalid"};

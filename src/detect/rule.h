@@ -149,7 +149,7 @@ struct ts_rule {
     struct ts_rule_texts paths;
     struct ts_rule_texts not_paths; /* the rule does not apply to these paths */
     struct ts_rule_texts keywords;  /* a keyword is at most `distance` bytes before the secret; any case */
-    struct ts_rule_texts pair;      /* rules whose secrets have a key id: a match near the secret is that id */
+    struct ts_rule_texts pair;      /* rules of secrets with a key id: a match near the secret is that id */
     uint32_t distance;
     double entropy; /* minimum entropy in bits per character; 0: any */
     enum ts_validator validators[TS_RULE_VALIDATORS_MAX];

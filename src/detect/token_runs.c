@@ -53,7 +53,7 @@ struct walk {
     struct ts_bytes bytes;
     size_t from; /* start of the range of the walk */
     size_t end;
-    size_t floor; /* floor, ceiling: a run is followed beyond the range up to these */
+    size_t floor; /* floor, ceiling: a run is followed beyond the range up to these limits */
     size_t ceiling;
     const struct detect_run_visitor *visitor;
     struct block block; /* if sixteen is 0 there is nothing to visit, and the other fields are invalid */

@@ -1,6 +1,6 @@
 /*
- * Finds out which stores of a list answer. A server that does not answer must not delay callers that need
- * only the stores that do.
+ * Finds out which stores of a list answer. Callers that need only the answering stores must not wait for a
+ * server that does not answer.
  */
 #ifndef TS_STORE_CLUSTER_ANSWERING_H
 #define TS_STORE_CLUSTER_ANSWERING_H

@@ -36,7 +36,7 @@ struct ts_cluster {
     size_t count;
     struct ts_store **stores; /* NULL: not opened yet */
     struct ts_meta *metas;
-    bool *met;             /* for each place: whether store__meet has checked the store (meet.h) */
+    bool *met;             /* indexed by place; store__meet has checked the store (meet.h) */
     atomic_bool inherited; /* ts_cluster_inherit has returned true for a caller */
     struct ts_router router;
     void *router_memory;
@@ -159,8 +159,8 @@ static enum ts_store_result ask(void *context, uint32_t place, struct ts_call *c
     return ts_store_run(asking->cluster->stores[place], call);
 }
 
-/* Searches the notes of all stores for servers that are old primaries. If there is one, reads the meta
- * records again, from the new primaries. */
+/* Searches the notes of all stores for servers that are old primaries. If it finds such a server, reads the
+ * meta records again, from the new primaries. */
 static enum ts_store_result refuse_old_servers(struct ts_cluster *cluster,
                                                const struct ts_cluster_options *options,
                                                struct ts_store_error *ret_error) {
@@ -278,8 +278,8 @@ static enum ts_store_result compare_names(const struct ts_cluster *cluster,
     return TS_STORE_OK;
 }
 
-/* Before stores become a cluster, checks that no two of them are the same store. Compares their own
- * identities. */
+/* Checks, before stores become a cluster, that no two of them are the same store. Compares the identities
+ * that the stores report. */
 static enum ts_store_result compare_identities(const struct ts_cluster *cluster, uint64_t deadline_ns,
                                                struct ts_store_error *ret_error) {
     char(*identities)[STORE_IDENTITY_SIZE] = calloc(cluster->count, sizeof *identities);
@@ -367,8 +367,8 @@ static enum ts_store_result settle(struct ts_cluster *cluster, const struct ts_c
 
 /* Init. */
 
-/* Init may continue only if all existing meta records belong to one cluster, in the right places, with the
- * same routing. Returns the error otherwise. */
+/* Checks that all existing meta records belong to one cluster, in the right places, with the same routing.
+ * Only then may init continue. */
 static enum ts_store_result compare_for_init(const struct ts_cluster *cluster, const char *routing,
                                              const struct ts_meta **ret_known,
                                              struct ts_store_error *ret_error) {

@@ -21,17 +21,17 @@ enum ts_store_result ts_cluster_init_over(struct ts_store *const *stores, size_t
 /* Checks whether the list can be the list of a cluster, without opening a store. */
 enum ts_store_result ts_cluster_check_urls(const char *urls, struct ts_store_error *ret_error);
 
-/* Returns true if only this process can open one of the stores, but only to the first caller for each
- * cluster. Prepared transactions on such a store belong to processes that have ended, so the first caller
- * must settle them. */
+/* If only this process can open one of the stores, returns true to the first caller for each cluster, and
+ * false to later callers. Prepared transactions on such a store belong to processes that have ended, so the
+ * first caller must settle them. */
 bool ts_cluster_inherit(struct ts_cluster *cluster);
 
 /* Returns the meta record of a store: as read when the cluster was opened, or as ts_cluster_expect has set it
  * since. */
 const struct ts_meta *ts_cluster_meta(const struct ts_cluster *cluster, size_t place);
 
-/* Sets what this process expects from now on. Call it after a change of a store's epoch or state, while no
- * other call is in progress. */
+/* Sets the meta record that this process expects at this place from now on. Call it after a change of a
+ * store's epoch or state, while no other call is in progress. */
 void ts_cluster_expect(struct ts_cluster *cluster, size_t place, const struct ts_meta *meta);
 
 /* Runs a call on the store at this place, with a deadline of the caller's choice. */
@@ -42,8 +42,8 @@ typedef enum ts_store_result ts_cluster_call(void *context, uint32_t place, stru
  * Does nothing for clusters of other engines, or of one store. */
 void ts_cluster_share_timelines(struct ts_cluster *cluster, ts_cluster_call *call, void *context);
 
-/* Makes copies the stores of the cluster. Call it for a cluster that was opened with accept_copy, after
- * everything in it was settled. */
+/* Accepts copies as the stores of the cluster. The caller has opened the cluster with accept_copy, and has
+ * settled everything in it. */
 enum ts_store_result ts_cluster_meet_anew(struct ts_cluster *cluster, struct ts_store_error *ret_error);
 
 #endif

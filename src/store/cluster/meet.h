@@ -9,14 +9,14 @@
 /*
  * Checks the open stores (not NULL) that have not met the other stores of this process yet. Each must be in
  * its own directory. Any two stores must have been open together when they were last open. Then records the
- * new meeting. Call it again for stores that are opened later. `met` has an entry for each store: whether it
- * was checked already. Returns FOREIGN, and changes nothing, if a store is a copy.
+ * new meeting. Call it again for stores that are opened later. met[i] is true if store i was checked already.
+ * Returns FOREIGN, and changes nothing, if a store is a copy.
  */
 enum ts_store_result store__meet(struct ts_store *const *stores, size_t count, bool *met,
                                  struct ts_store_error *ret_error);
 
-/* Makes copies the stores of the cluster: records their directories and a new meeting of all stores. Until
- * this has finished, store__meet refuses the copies as before. */
+/* Accepts copies as the stores of the cluster: records their directories and a new meeting of all stores.
+ * Until this has finished, store__meet refuses the copies as before. */
 enum ts_store_result store__meet_anew(struct ts_store *const *stores, size_t count,
                                       struct ts_store_error *ret_error);
 

@@ -1,15 +1,15 @@
 /*
  * Detects one store under two names. Different texts may mean the same directory, because of a symbolic link,
- * another path, or a superfluous "./". This must be known before the stores are opened: to open one directory
- * twice would wait for the first store.
+ * another path, or a superfluous "./". The check precedes opening, because the second open of a directory
+ * would wait until the first store is closed.
  */
 #ifndef TS_STORE_CLUSTER_SAME_H
 #define TS_STORE_CLUSTER_SAME_H
 
 #include "store/contract/url.h"
 
-/* Checks whether two entries of the list are the same directory, whether the directory exists yet or not.
- * Returns OK, or BAD_USAGE with the places of the two entries. */
+/* Checks whether two entries of the list name the same directory, which need not exist yet. Returns OK, or
+ * BAD_USAGE with the places of the two entries. */
 enum ts_store_result store__same_directories(const struct store_url_list *list,
                                              struct ts_store_error *ret_error);
 

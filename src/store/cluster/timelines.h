@@ -11,8 +11,8 @@
 
 enum { STORE_TIMELINE_KEY_LEN = 6, STORE_TIMELINE_LEN = 21 };
 
-/* Write the key and the value of a note about the store at `place`: its timeline. docs/formats/meta.md has
- * the layout. */
+/* These functions write the key and the value of a note about the store at `place`: its timeline.
+ * docs/formats/meta.md has the layout. */
 void store__timeline_key(uint32_t place, uint8_t ret_key[static STORE_TIMELINE_KEY_LEN]);
 void store__timeline_encode(uint64_t timeline, uint8_t ret_value[static STORE_TIMELINE_LEN]);
 /* Returns the timeline in the value of a note; 0 (unknown) for damaged bytes. */
@@ -26,7 +26,8 @@ struct store__timelines {
 };
 
 /* Reads the notes of all stores that answer. From then on, servers on lower timelines are refused. Returns
- * true if a note about a store has a higher timeline than the store was used on. */
+ * true if a note has a higher timeline for a store than the timeline on which this process has used that
+ * store. */
 bool store__timelines_learn(const struct store__timelines *timelines);
 
 /* Writes the notes that are missing or too low. With `replaces`, also replaces notes that are too high. */

@@ -11,8 +11,8 @@
 #include <poll.h>
 
 /*
- * The clock of a store: the real clock, or the clock of a simulation. If several threads use the store, its
- * functions must be thread-safe.
+ * The clock of a store: the real clock, or the clock of a simulation. If several threads use the store, the
+ * functions of the clock must be thread-safe.
  */
 struct ts_store_clock {
     uint64_t (*wall_ms)(void *context);      /* for NOW and BEFORE, on engines without a server */
@@ -64,9 +64,10 @@ struct ts_engine {
                                        const struct ts_meta *meta, struct ts_store_error *ret_error);
 
     /*
-     * Writes a text that identifies this store under all its names; the text is empty if the store cannot
-     * provide one. NULL for engines whose names are unique. Called before stores become a cluster. Returns
-     * BAD_CONFIGURATION if this store cannot be part of a cluster. Blocks until the deadline at most.
+     * Writes a text that is the same for this store under each of its names, and different for other stores.
+     * Writes an empty text if the store cannot provide such a text. NULL for engines whose names are unique.
+     * Called before stores become a cluster. Returns BAD_CONFIGURATION if this store cannot be part of a
+     * cluster. Blocks until the deadline at most.
      */
     enum ts_store_result (*identify)(struct ts_store *store, uint64_t deadline_ns,
                                      char ret_text[static STORE_IDENTITY_SIZE],
@@ -98,13 +99,13 @@ struct ts_engine {
     void (*close)(struct ts_store *store);
 };
 
-/* Calls engine->identify. For engines without this function, the text is empty. */
+/* This function calls engine->identify. If the engine does not have that function, the text is empty. */
 enum ts_store_result store__identify(struct ts_store *store, uint64_t deadline_ns,
                                      char ret_text[static STORE_IDENTITY_SIZE],
                                      struct ts_store_error *ret_error);
 
-/* These functions call engine->past_read and engine->past_write. Without past_read, the past is all zeros.
- * past_write may only be called if past_read has set is_kept. */
+/* These functions call engine->past_read and engine->past_write. If the engine has no past_read, the past is
+ * all zeros. past_write may only be called if past_read has set is_kept. */
 enum ts_store_result store__past_read(struct ts_store *store, struct store__past *ret_past,
                                       struct ts_store_error *ret_error);
 enum ts_store_result store__past_write(struct ts_store *store, const struct store__past *past, bool sync,

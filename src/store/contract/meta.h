@@ -17,11 +17,11 @@ enum { TS_META_FORMAT = 1, TS_META_ROUTING_SIZE = 512 };
 enum ts_meta_state { TS_META_OPEN = 0, TS_META_CLOSING = 1, TS_META_INITIALISING = 2 };
 
 struct ts_meta {
-    bool present;        /* false: the store belongs to no cluster yet */
-    uint64_t version;    /* as read, 0 when absent; a write fails with CHECK_FAILED if it has changed since */
-    uint32_t format;     /* number of the format of everything in the store */
-    uint8_t cluster[16]; /* id of the cluster: random, made by init */
-    uint32_t place;      /* place of the store, from 0, in the order of the cluster's list */
+    bool present;         /* false: the store belongs to no cluster yet */
+    uint64_t version;     /* as read, 0 when absent; a write fails with CHECK_FAILED if it is outdated */
+    uint32_t format;      /* number of the format of everything in the store */
+    uint8_t cluster[16];  /* id of the cluster: random, made by init */
+    uint32_t place;       /* place of the store, from 0, in the order of the cluster's list */
     uint32_t place_count; /* number of stores of the cluster */
     uint64_t epoch;       /* epoch of the store, from 1 */
     enum ts_meta_state state;

@@ -14,15 +14,15 @@ struct store__origin {
     uint64_t inode;   /* for file systems without birth time */
 };
 
-/* Returns true if `now` and `then`, the directory that the store was last open in, are the same as far as
- * both are known. */
+/* Compares the directory in which the store was last open (`then`) with the current directory (`now`).
+ * Returns false only if they are known to be different. */
 bool store__origin_same(const struct store__origin *then, const struct store__origin *now);
 
 enum { STORE_MEETING_LEN = 16 };
 
 /* A meeting of two stores: the process that opens both writes the same random number into both. `last` is the
- * number of the latest meeting; zeros: none. The store with the lower place also keeps the number before
- * that, as long as the other store may lack the latest number. */
+ * number of the latest meeting; zeros: none. The store with the lower place also keeps the previous number,
+ * as long as the store with the higher place may lack the latest number. */
 struct store__meeting {
     uint8_t last[STORE_MEETING_LEN];
     uint8_t before[STORE_MEETING_LEN]; /* the number before `last`, or equal to `last` */

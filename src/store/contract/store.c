@@ -7,7 +7,8 @@
  *                done (bad, late)     poll: deadline passed? engine.expire ─► done
  *                                     else engine.step ─► done? ─┘
  *
- * While a call is not done, the engine owns its first part and everything that it points to.
+ * While a call is not done, the engine owns the first part of the struct ts_call, and everything that this
+ * part points to.
  */
 #include "store/contract/engine.h"
 
@@ -124,7 +125,7 @@ static const struct timespec *time_until(const struct ts_store *store, uint64_t 
     return span;
 }
 
-/* Returns the earlier of two times; a 0 means that there is no such time. */
+/* Returns the earlier of two times. 0 means that a time is not set; then returns the other time. */
 static uint64_t earlier(uint64_t a_ns, uint64_t b_ns) {
     if (a_ns == 0 || b_ns == 0)
         return a_ns == 0 ? b_ns : a_ns;

@@ -58,9 +58,9 @@ static struct ts_bytes before_any(struct ts_bytes text, const char *stops) {
 }
 
 /*
- * Returns the URL of a database in a form that is safe for a message, if the URL could not be parsed. A
- * password may be between the first colon and the last at sign, or among the options. It may contain an
- * unescaped question mark.
+ * Returns a database URL that could not be parsed, in a form that is safe for a message. A password may be
+ * between the first colon and the last at sign, or among the options. It may contain an unescaped question
+ * mark.
  */
 static const char *shown_database(struct ts_bytes rest, char ret_text[static SHOWN_SIZE]) {
     char escaped[SHOWN_SIZE];
@@ -79,8 +79,8 @@ static const char *shown_database(struct ts_bytes rest, char ret_text[static SHO
     return ret_text;
 }
 
-/* Returns a text that could not be parsed in a form that is safe for a message. Without a known scheme, this
- * is at most the first word of the text. */
+/* Returns a text that could not be parsed, in a form that is safe for a message. If the text has no known
+ * scheme, returns at most its first word. */
 static const char *shown(struct ts_bytes text, char ret_text[static SHOWN_SIZE]) {
     const struct scheme *scheme = scheme_of(text);
     if (scheme != NULL && scheme->kind == STORE_URL_POSTGRES)
@@ -304,8 +304,8 @@ static const char *check_postgres(struct store_url *url) {
     if (url->host[0] == '\0' && address[0] == '\0')
         return "the host is missing; write postgresql://USER@HOST/DATABASE, or ?host=/FOLDER for a socket "
                "directory";
-    /* libpq could parse these parts as URLs. This code would take them for names, and show a password in
-     * them. */
+    /* libpq could parse these parts as URLs. But this code would treat the parts as names, and show a
+     * password that they contain. */
     if (strstr(url->host, "://") != NULL || strstr(address, "://") != NULL ||
         strstr(url->user, "://") != NULL)
         return "the host or the user is itself a URL; give the parts of one URL";
@@ -478,7 +478,7 @@ static enum ts_store_result add(struct store_url_list *list, struct ts_bytes tex
     return TS_STORE_OK;
 }
 
-/* Returns true if a comma after this text may be followed by another host: the text is a URL of a database,
+/* Returns true if a comma after this text may separate it from another host: the text is a URL of a database,
  * and ends in the list of hosts. */
 static bool lists_hosts(struct ts_bytes text) {
     const struct scheme *scheme = scheme_of(text);

@@ -36,7 +36,7 @@ struct store_url {
     enum store_url_kind kind;
     char name[STORE_URL_NAME_SIZE]; /* name for messages, without password and options */
     const char *path;               /* memory: the name; rocksdb: the directory */
-    const char *user;               /* this and the texts below: postgresql only; only the host is required */
+    const char *user;               /* user and all texts below: for postgresql; only the host is required */
     const char *password;
     const char *host; /* one host or a list with commas; `port` has the same form */
     const char *port;

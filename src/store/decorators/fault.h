@@ -10,7 +10,7 @@
  *   LATE          the call is kept and ends at its deadline with UNKNOWN; ts_fault_deliver carries it out later.
  *                 Calls that change nothing are treated as by LOST_REQUEST
  *   CRASH_BEFORE  the store stops answering: this call and all later ones end at their deadlines with UNKNOWN
- *   CRASH_AFTER   the same, but this call is carried out first
+ *   CRASH_AFTER   like CRASH_BEFORE, but this call is carried out first
  */
 #ifndef TS_STORE_DECORATORS_FAULT_H
 #define TS_STORE_DECORATORS_FAULT_H
@@ -32,9 +32,9 @@ enum ts_fault_kind {
 
 struct ts_fault_rule {
     enum ts_fault_kind kind;
-    uint32_t calls; /* set of TS_FAULT_CALL of the kinds of calls that the rule applies to; 0: all */
-    /* The rule applies only to batches that put a key with this prefix; empty: to all batches. Owned by the
-     * caller. */
+    uint32_t calls; /* kinds of calls that the rule applies to, as a set of TS_FAULT_CALL; 0: all */
+    /* The rule applies only to batches that put a key with this prefix. If the prefix is empty, the rule
+     * applies to all batches. The caller owns the prefix. */
     struct ts_bytes puts;
     uint64_t after; /* number of calls that pass before the first failure */
     uint64_t times; /* number of calls that fail after that; 0: all */

@@ -20,9 +20,11 @@ struct store__held {
 
 /* Options of a write. */
 struct store__write_options {
-    /* true: the write is durable on return, with all earlier writes; false: with the next synced write */
+    /* true: on return, this write and all earlier writes are durable; false: the next synced write makes it
+     * durable */
     bool sync;
-    /* When to stop waiting for a busy backend, as a time of ts_clock_monotonic_ns; 0: the backend decides. */
+    /* The time (ts_clock_monotonic_ns) at which to stop waiting for a busy backend; 0: the backend
+     * decides. */
     uint64_t give_up_ns;
     /* The time spent waiting for the backend is added to this counter; may be NULL. */
     uint64_t *stall_us;

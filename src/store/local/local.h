@@ -1,8 +1,9 @@
 /*
  * The core that memory and rocksdb share: locks, versions, promises and time over a backend.
  *
- * Order of locks: locks on keys and gids (locks.h), then `meta_lock`, then `mutex`, then locks of the backend.
- * Nobody waits for keys or gids while holding one of the others.
+ * Order of locks: locks on keys and gids (locks.h), then `meta_lock`, then `mutex`, then locks of the
+ * backend. No thread waits for a lock on a key or gid while it holds one of the locks that come later in this
+ * order.
  */
 #ifndef TS_STORE_LOCAL_LOCAL_H
 #define TS_STORE_LOCAL_LOCAL_H
@@ -64,7 +65,8 @@ void store__local_free(struct store__local *local);
 void store__local_keep_time(struct store__local *local);
 
 /* Freezes the time in this process. Returns BAD_USAGE when the store has seen a later time. Call it before
- * any other use of the store. Once something was written at this time, later processes start at it. */
+ * any other use of the store. After something was written at this time, later processes start with this
+ * time. */
 enum ts_store_result store__local_fix_time(struct store__local *local, uint64_t now_ms,
                                            struct ts_store_error *ret_error);
 
@@ -75,8 +77,8 @@ enum ts_store_result store__local_fix_time(struct store__local *local, uint64_t 
  */
 enum ts_store_result store__local_restart(struct store__local *local, struct ts_store_error *ret_error);
 
-/* Makes a store over the database. After the store was closed, calls on_close(owner), if on_close is not
- * NULL. Returns NULL when memory runs out. */
+/* Makes a store over the database. If on_close is not NULL, closing the store later calls on_close(owner).
+ * Returns NULL when memory runs out. */
 struct ts_store *store__local_store_new(struct store__local *local, void (*on_close)(void *owner),
                                         void *owner);
 
@@ -100,7 +102,7 @@ enum ts_store_result local__keep_fixed_time(struct store__local *local, struct t
 enum ts_store_result local__allowed(const struct store__local_store *store, enum ts_call_kind kind,
                                     struct ts_store_error *ret_error);
 
-/* Read and write the past of the store (engine.h). */
+/* These functions read and write the past of the store (engine.h). */
 enum ts_store_result local__past_read(struct ts_store *head, struct store__past *ret_past,
                                       struct ts_store_error *ret_error);
 enum ts_store_result local__past_write(struct ts_store *head, const struct store__past *past, bool sync,

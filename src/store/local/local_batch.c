@@ -350,7 +350,8 @@ static enum ts_store_result run_prepare(struct store__local *local, struct local
     }
     hand_over(mine, promise);
     pthread_mutex_lock(&local->mutex);
-    /* Another prepare may have used the room meanwhile. Then a chain is longer, which is harmless. */
+    /* Another prepare may have used the reserved room meanwhile. Then a chain of the table is longer, which
+     * is harmless. */
     store__promises_add(&local->promises, promise);
     pthread_mutex_unlock(&local->mutex);
     return TS_STORE_OK;

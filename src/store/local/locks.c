@@ -5,7 +5,8 @@
  *
  * What holds, under the mutex:
  * - a lock is in the table exactly while somebody holds it or waits for it;
- * - the first claim of a queue cannot share the lock with the holders (otherwise it would hold it);
+ * - the first claim of a queue cannot share the lock with the holders (otherwise the claim would be a
+ *   holder);
  * - a claim is in at most one queue, that of wants[held].
  */
 #include "store/local/locks.h"
@@ -225,7 +226,7 @@ bool store__claim_wait_fd(struct store__locks *locks, struct store__claim *claim
             claim->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         possible = claim->wake_fd >= 0;
         if (possible) {
-            /* Signals for an earlier lock do not concern this wait. */
+            /* Removes signals for an earlier lock, which do not concern this wait. */
             drain(claim->wake_fd);
             *ret_fd = claim->wake_fd;
         }

@@ -66,7 +66,7 @@ bool store__claim_wait_fd(struct store__locks *locks, struct store__claim *claim
  * wants. */
 void store__claim_release(struct store__locks *locks, struct store__claim *claim);
 
-/* Returns how many keys are locked or waited for. */
+/* Returns the number of keys whose locks are held or waited for. */
 size_t store__locks_count(struct store__locks *locks);
 
 #endif

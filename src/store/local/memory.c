@@ -287,7 +287,7 @@ static enum ts_store_result write(struct store__backend *head, const struct stor
     bool ready = steps != NULL;
     while (ready && made < count)
         ready = make_step(&writes[made], &steps[made]) && (made++, true);
-    /* The step that failed may be incomplete. */
+    /* The step that failed may be incomplete, but its memory must be freed, too. */
     size_t begun = ready || steps == NULL ? made : made + 1;
     if (ready) {
         pthread_rwlock_wrlock(&backend->lock);

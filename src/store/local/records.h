@@ -1,5 +1,5 @@
 /*
- * The records of the engines memory and rocksdb. Each has a checksum and is in a space of keys.
+ * The records of the engines memory and rocksdb. Each record has a checksum and is in a space of keys.
  * docs/formats/rocksdb.md has the layouts.
  *
  * Every record has a head of 16 bytes and a body. The head has a checksum over space, key, number and body,
@@ -10,8 +10,8 @@
 
 #include "turnstone/store.h"
 
-/* The space of a record: the first byte of its stored key. The values are part of the format: never change
- * one. */
+/* The space of a record: the first byte of its stored key. The values of this enum are part of the format and
+ * must never change. */
 enum store__space {
     STORE_SPACE_COUNTER = 'c', /* the empty key: number is a version above all assigned ones; body empty */
     STORE_SPACE_DATA = 'd',    /* number is the version, body the value */
@@ -61,7 +61,8 @@ struct store__entry {
 
 enum { STORE_PROMISE_HEAD = 12, STORE_ENTRY_HEAD = 7 };
 
-/* Append a head or an entry at *at, and move *at to its end. The caller has made enough room. */
+/* These functions append a head or an entry at *at, and move *at to its end. The caller has made enough
+ * room. */
 void store__promise_put_head(uint8_t **at, uint64_t version, uint32_t count);
 void store__promise_put_entry(uint8_t **at, const struct store__entry *entry);
 
@@ -71,8 +72,8 @@ struct store__promise_reader {
     uint32_t count; /* number of unread entries */
 };
 
-/* Both return false when the body is damaged. store__promise_next also returns false at the end; `count` is
- * then 0. */
+/* Both functions return false when the body is damaged. store__promise_next also returns false at the end;
+ * `count` is then 0. */
 bool store__promise_open(struct ts_bytes body, struct store__promise_reader *ret_reader);
 bool store__promise_next(struct store__promise_reader *reader, struct store__entry *ret_entry);
 

@@ -36,7 +36,8 @@ static bool is_past(const struct postgres_job *job) {
     return job->deadline_ns != 0 && monotonic_ns(job) >= job->deadline_ns;
 }
 
-/* Ends the job. Returns its slot, and with keep_connection also the connection if that is still usable. */
+/* Ends the job, and returns its slot to the pool. Drops the connection of the slot if the connection is
+ * unusable or keep_connection is false. */
 static void finish(struct postgres_job *job, bool keep_connection) {
     struct postgres_slot *slot = job->slot;
     if (slot != NULL) {
@@ -77,9 +78,9 @@ static bool connect_slot(struct postgres_job *job) {
     return false;
 }
 
-/* Continues with the next host after a host has refused the connection. libpq continues with the next host
- * only if a host cannot be reached. But a host that answers and refuses, for example a standby that does not
- * have the database yet, must not hide the primary either. */
+/* Continues with the next host after a host has refused the connection. libpq itself does this only for a
+ * host that cannot be reached. But a host that answers and refuses, for example a standby that does not have
+ * the database yet, must not hide the primary either. */
 static bool connect_elsewhere(struct postgres_job *job) {
     const bool is_refused =
         job->error.result == TS_STORE_BAD_CONFIGURATION || job->error.result == TS_STORE_BUSY;
@@ -99,8 +100,8 @@ static bool begin_on_slot(struct postgres_job *job) {
     return connect_slot(job);
 }
 
-/* Continues when the session is set up, except on an old primary that was started again: changes there would
- * be lost. */
+/* Runs the job after the session was set up. If the server is an old primary that was started again, tries
+ * the next host, because changes on an old primary would be lost. */
 static bool begin_session(struct postgres_job *job) {
     job->slot->is_set_up = true;
     if (!postgres__connection_is_outdated(job))
@@ -358,7 +359,7 @@ static enum ts_store_result check_value(const struct store_url *url, const struc
     return TS_STORE_OK;
 }
 
-/* Reports options that libpq does not know before connecting, because they are a mistake in the URL. */
+/* Before connecting, reports options that libpq does not know, because these are a mistake in the URL. */
 static enum ts_store_result check_options(const struct store_url *url, struct ts_store_error *ret_error) {
     PQconninfoOption *known = PQconndefaults();
     enum ts_store_result result = TS_STORE_OK;

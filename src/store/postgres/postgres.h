@@ -31,7 +31,7 @@ enum { POSTGRES_CONNECTIONS_DEFAULT = 32, POSTGRES_CONNECT_TIMEOUT_MS_DEFAULT = 
 
 /*
  * Makes a store over the database that the URL names. The store connects at its first call. Options with
- * value 0 get the defaults above.
+ * value 0 get the values of POSTGRES_CONNECTIONS_DEFAULT and POSTGRES_CONNECT_TIMEOUT_MS_DEFAULT.
  */
 enum ts_store_result store__postgres_open(const struct store_url *url, const struct ts_store_options *options,
                                           struct ts_store **ret_store, struct ts_store_error *ret_error);
@@ -86,7 +86,7 @@ enum { POSTGRES_ITEMS_MAX = 56, POSTGRES_PREFIX_SIZE = 32, POSTGRES_IDENTITY_LEN
 struct postgres_sent {
     enum postgres_item item;
     enum postgres_statement statement; /* the statement of PARSE or of a prepared statement */
-    size_t entry; /* number of the key of the batch that the item is about, from 1; 0: no single key */
+    size_t entry;                      /* number of the item's key in the batch, from 1; 0: no single key */
 };
 
 struct postgres_slot {
@@ -177,7 +177,7 @@ struct postgres_store {
 
 /* postgres_pool.c */
 
-/* Gives the job a slot, or queues it. Returns false when it cannot wait (job->error). */
+/* Gives the job a slot, or queues the job. Returns false, with job->error, if the job can do neither. */
 bool postgres__pool_take(struct postgres_job *job);
 /* Gives the slot to the first job in the queue, or returns it to the pool. */
 void postgres__pool_give_back(struct postgres_job *job);
@@ -193,7 +193,7 @@ void postgres__connection_drop(struct postgres_slot *slot);
 /* Returns true if the slot has a connection that the server has not closed. */
 bool postgres__connection_is_alive(struct postgres_slot *slot);
 bool postgres__connection_begin(struct postgres_job *job);
-/* Call it when a host did not answer: the next connection begins with the next host. */
+/* After a host did not answer, makes the next connection begin with the next host. */
 void postgres__connection_next_host(struct postgres_store *store);
 /* Call it when the session is set up. Returns true if the server is an old primary: a standby has taken its
  * place. */
@@ -215,7 +215,8 @@ struct postgres_parameters {
 bool postgres__connection_execute(struct postgres_job *job, enum postgres_item item,
                                   enum postgres_statement statement, struct postgres_parameters parameters);
 bool postgres__connection_sync(struct postgres_slot *slot);
-/* Call it before a job's own statements: ends a failed transaction, and sets the server's timeouts. */
+/* Prepares the session for a job's own statements: ends a failed transaction, and sets the server's
+ * timeouts. */
 bool postgres__connection_open_job(struct postgres_job *job);
 bool postgres__connection_send_settings(struct postgres_job *job);
 /* Sends and receives as far as possible without waiting. Returns true when the last answer was received, or
@@ -280,7 +281,7 @@ void postgres__error_of_lost_connection(struct postgres_job *job);
 void postgres__error_of_connect(struct postgres_job *job);
 /* Reports that every host is an old primary. */
 void postgres__error_of_timeline(struct postgres_job *job);
-/* Reports that the server has committed, but its standby may not have it. */
+/* Reports that the server has committed, but its standby may not have the commit. */
 void postgres__error_of_replication(struct postgres_job *job);
 /* Reports that the deadline has passed. */
 void postgres__error_of_deadline(struct postgres_job *job);
@@ -300,7 +301,8 @@ enum ts_store_result postgres__meta_write(struct ts_store *base, uint64_t deadli
 
 /* postgres.c */
 
-/* Begin a job, continue it, and end it at its deadline. Each sets job->done when the job has ended. */
+/* These functions begin a job, continue it, and end it at its deadline. Each of them sets job->done when the
+ * job has ended. */
 void postgres__job_start(struct postgres_job *job);
 void postgres__job_step(struct postgres_job *job);
 void postgres__job_expire(struct postgres_job *job);

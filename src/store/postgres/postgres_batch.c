@@ -16,13 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A batch with more keys than this takes no advisory locks, because the server has room for only 64 in a
- * transaction. */
+/* A batch with more keys than this takes no advisory locks, because the server has room for only 64 locks in
+ * a transaction. */
 enum { QUEUES_MAX = 32 };
 
 enum { ARRAY_HEAD = 20, BYTEA_TYPE = 17, INT8_TYPE = 20, INT2_TYPE = 21 };
 
-/* The kinds, with the numbers that the statement uses. */
+/* The kinds of operations, with their numbers in the statement. */
 enum { KIND_CHECK = 0, KIND_PUT = 1, KIND_DEL = 2, KIND_ADD = 3 };
 
 struct ts_bytes postgres__entry_key(const struct postgres_entry *entry) {

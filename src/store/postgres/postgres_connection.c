@@ -148,7 +148,8 @@ bool postgres__connection_begin(struct postgres_job *job) {
                            job->store->base.name);
         return false;
     }
-    /* Makes libpq put the SQLSTATE into the texts of failed connections, because it reports it nowhere else. */
+    /* Makes libpq put the SQLSTATE into the texts of failed connections, because libpq reports the SQLSTATE
+     * nowhere else. */
     PQsetErrorVerbosity(slot->conn, PQERRORS_VERBOSE);
     (void)PQsetNoticeReceiver(slot->conn, take_notice, slot);
     if (PQstatus(slot->conn) == CONNECTION_BAD) {
@@ -270,8 +271,8 @@ bool postgres__connection_send_settings(struct postgres_job *job) {
 /*
  * Returns the server's timeout for a statement, computed from the remaining time; 0: no timeout. It is a
  * little shorter than the remaining time, because after the server's timeout nothing was changed, but after
- * our deadline the result is unknown. It is rounded down to four bits, so that it is set again only when
- * deadlines differ considerably.
+ * our deadline the result is unknown. It is rounded down to its four highest bits, so that the session needs
+ * a new timeout only when deadlines differ considerably.
  */
 static uint64_t statement_timeout_ms(const struct postgres_job *job) {
     if (job->deadline_ns == 0)
@@ -456,12 +457,12 @@ bool postgres__connection_exchange(struct postgres_job *job) {
         int left = PQflush(slot->conn);
         is_lost = left < 0;
         slot->is_flushed = left == 0;
-        if (slot->is_flushed) /* no answer can have been received yet */
+        if (slot->is_flushed) /* flushed just now, so the last answer cannot have arrived yet */
             return false;
     }
     if (PQconsumeInput(slot->conn) != 1)
         is_lost = true;
-    /* Answers that the server sent before the connection was lost count. */
+    /* If the connection is lost, the answers that arrived earlier still count. */
     if (!take_results(job, is_lost)) {
         job->done = true;
         return true;

@@ -50,7 +50,7 @@ static const char *reason_of(const struct postgres_job *job, const char *text,
 }
 
 /* Finds the tag that a statement has raised, and sets its name and number: turnstone:NAME:NUMBER. Returns
- * false without a tag. */
+ * false if the message has no tag. */
 static bool tag_of(const char *message, char *ret_name, size_t size, uint64_t *ret_number) {
     static const char mark[] = "turnstone:";
     const char *at = message == NULL ? NULL : strstr(message, mark);

@@ -3,10 +3,10 @@
  *
  * A statement that uses the store reads the meta row, and so holds a lock on the table of that row until its
  * transaction ends. A new epoch is therefore written under an exclusive lock on the table. This lock waits
- * for active transactions and for promises, so there must be no promises. CLOSING cannot wait for promises,
- * because they are settled only afterwards. It is written while promises exist. Then the writer waits for the
- * sessions that held the lock at that moment, as pg_locks shows them. A session takes the lock before its
- * snapshot, so later sessions see the new row.
+ * for active transactions and for promises, so there must be no promises. The write of CLOSING cannot wait
+ * for promises, because promises are settled only after it. So CLOSING is written without this lock. Then the
+ * writer waits for the sessions that held the lock at that moment, as pg_locks shows them. A session takes
+ * the lock before its snapshot, so later sessions see the new row.
  */
 #include "base/hex.h"
 #include "store/postgres/postgres.h"

@@ -76,7 +76,7 @@ void postgres__pool_give_back(struct postgres_job *job) {
         if (store->queue_first == NULL)
             store->queue_last = NULL;
         first->slot = slot;
-        /* The lock is still held: once it is free, the job may see its slot, end, and close the
+        /* Wakes the job before the lock is released. After that, the job may see its slot, end, and close the
          * descriptor. */
         wake(first);
     }

@@ -47,10 +47,10 @@ enum {
                     "FROM (SELECT 1 AS one) o LEFT JOIN turnstone.meta m ON m.one = o.one) "
 
 /*
- * Sent before a batch is prepared, because with an existing promise of the same name the batch would wait for
- * its own locks. A promise holds an advisory lock on the hash of its name. The promises are searched only if
- * that lock is taken, because the search costs several times as much. Advisory locks with two numbers are
- * separate from those with one number, which the queues use.
+ * This statement is sent before a batch is prepared. Otherwise, if a promise of this name already exists, the
+ * batch would wait for the locks of its own promise. A promise holds an advisory lock on the hash of its
+ * name. The promises are searched only if that lock is taken, because the search costs several times as much.
+ * Advisory locks with two numbers are separate from those with one number, which the queues use.
  */
 static const char claim_sql[] = "SELECT CASE WHEN NOT pg_try_advisory_xact_lock($1, $2) THEN "
                                 "('turnstone:claimed:' || abs($1::bigint))::integer END";
@@ -72,8 +72,9 @@ static const Oid unused_types[] = {TEXT};
 
 /*
  * A batch of few keys. The parameters of GUARD are the identity, the epoch, and whether the batch is for a
- * promise. FIRST_PUT and FIRST_CHECK have these, followed by those of PUT or CHECK. Every other statement has
- * the key and the queue; then the value, if it writes one; then the version and the number, if it checks one.
+ * promise. FIRST_PUT and FIRST_CHECK have these parameters, followed by the parameters of PUT or CHECK. Every
+ * other statement has the key and the queue; then the value, if it writes one; then the version and the
+ * number, if it checks one.
  *
  * QUEUE is a branch of a CASE before the branch that has the value: to evaluate its condition, which is never
  * true, the server must wait in the queue.

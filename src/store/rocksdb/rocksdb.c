@@ -159,8 +159,8 @@ static bool key_at(const rocksdb_iterator_t *iterator, enum store__space space, 
     return true;
 }
 
-/* The end of a scan in RocksDB's keys. A longer end is truncated to one byte more than the longest key, which
- * separates the same keys. */
+/* The end of a scan, as a key of RocksDB. An end that is longer than any key is truncated to one byte more
+ * than the longest key. The truncated end is after the same keys as the whole end. */
 struct full_end {
     size_t len;
     char bytes[1 + TS_STORE_KEY_MAX + 1];

@@ -39,7 +39,7 @@ extern const struct store__backend_ops rocksdb__ops;
 /* The purpose of a RocksDB call, which decides what its errors mean. */
 enum rocksdb__purpose { ROCKSDB_OPENS, ROCKSDB_READS, ROCKSDB_WRITES };
 
-/* Turns RocksDB's message into an error, and frees it. */
+/* Turns RocksDB's message into an error, and frees the message. */
 enum ts_store_result rocksdb__error(const char *name, enum rocksdb__purpose purpose, char *message,
                                     struct ts_store_error *ret_error);
 

@@ -59,8 +59,8 @@ static enum ts_store_result make_directory(const char *directory, const char *na
     return cannot(name, "make the directory", errno, ret_error);
 }
 
-/* Names the process that holds the lock, as the text in the file says: "process 123"; "another process" if
- * the text names none. */
+/* Returns words for the process that holds the lock: "process 123", from the text in the lock file, or
+ * "another process" if the text has no number. */
 static const char *holder(int fd, char ret_text[static 32]) {
     char digits[16];
     ssize_t len = pread(fd, digits, sizeof digits, 0);
@@ -176,9 +176,9 @@ static rocksdb_options_t *make_options(void) {
      * everything else is damage. */
     rocksdb_options_set_wal_recovery_mode(options, rocksdb_tolerate_corrupted_tail_records_recovery);
     rocksdb_options_set_max_background_jobs(options, 4);
-    /* The thread that syncs for a group also inserts for it. Otherwise every thread is woken to insert its
-     * few hundred bytes, waits for the other threads, and is woken again. With more threads than cores, that
-     * costs a third of the throughput. */
+    /* The thread that syncs the writes of a group also inserts them into the memtable. Otherwise every thread
+     * is woken to insert its few hundred bytes, waits for the other threads, and is woken again. With more
+     * threads than cores, that costs a third of the throughput. */
     rocksdb_options_set_allow_concurrent_memtable_write(options, 0);
     rocksdb_options_set_write_buffer_size(options, (size_t)64 << 20);
     rocksdb_options_set_max_write_buffer_number(options, 4);

@@ -94,8 +94,8 @@ static void all_conditions_of_an_entry_must_hold(void **state) {
     }
 }
 
-/* A baseline's salt changes the ids of findings. An entry with an id by the project's own salt still allows
- * its finding. */
+/* A baseline's salt changes the ids of findings. An entry with an id that was made with the project's own
+ * salt still allows its finding. */
 static void a_finding_has_an_id_by_each_of_two_salts(void **state) {
     (void)state;
     parse("allow: [{rules: [github-pat], findings: [0123456789abcdef0123456789abcdef]}]");

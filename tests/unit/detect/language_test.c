@@ -1,5 +1,5 @@
-/* Tests properties that are computed from the text of a pattern: texts that it matches, and how far before
- * its token a match can begin. */
+/* Tests properties that are computed from the text of a pattern: the texts that it matches, and the maximum
+ * distance from the start of a match to its token. */
 #include "compiled.h"
 #include "language.h"
 #include "ruleset.h"

@@ -383,7 +383,7 @@ static void gates_find_the_same_in_files_of_this_machine(void **state) {
     compare_folder("/etc", 300000);
 }
 
-/* A part of a text that was replaced by `inserted` bytes. */
+/* A change of a text: `inserted` bytes replace the `len` bytes at `from`. */
 struct change {
     size_t from;
     size_t len;
@@ -422,7 +422,7 @@ static struct ts_landmarks carry_landmarks(const struct change *change) {
 }
 
 /* After any change, a scan of only the changed bytes gives the same result as a complete scan, with and
- * without landmarks. The landmarks that it makes equal those of a complete scan. */
+ * without landmarks. The landmarks of both scans are equal. */
 static void changed_bytes_and_carried_matches_are_a_whole_scan(void **state) {
     (void)state;
     static struct text old;
@@ -709,7 +709,7 @@ static void threads_share_a_detector(void **state) {
     ts_prng_init(&prng, 41);
     make_text(&text, &prng, 60000);
     struct kit fresh;
-    kit_init(&fresh, NULL); /* no pattern is compiled yet, and all threads need the same ones at once */
+    kit_init(&fresh, NULL); /* no pattern is compiled yet, and all threads need the same patterns at once */
     struct worker workers[THREADS];
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++) {

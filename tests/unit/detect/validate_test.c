@@ -91,7 +91,8 @@ static enum detect_verdict verdict_on_der(size_t whole, size_t given, const char
     return verdict(TS_VALIDATOR_PEM, text);
 }
 
-/* Keys of Ed25519 and P-256 have 48 and 138 bytes: without padding, only the dashes end the body. */
+/* Keys of Ed25519 and P-256 have 48 and 138 bytes, so their base64 has no padding, and only the dashes end
+ * the body. */
 static void a_pem_body_ends_before_the_dashes(void **state) {
     (void)state;
     static const char *const breaks[] = {"\n", "\r\n", "\\n"};

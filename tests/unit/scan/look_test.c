@@ -175,8 +175,8 @@ static void add_pieces(struct ts_prng *prng, struct version *version, uint64_t c
     }
 }
 
-/* Makes a version of copies of the base and pieces between them: at random, or so that copies touch, or begin
- * or end where the base begins or ends. */
+/* Makes a version from copies of parts of the base, and new pieces between the copies. The copies are at
+ * random places, or touch each other, or begin or end where the base begins or ends. */
 static void derive(struct ts_prng *prng, const struct version *base, struct version *version) {
     *version = (struct version){.len = 0};
     uint64_t steps = 1 + ts_prng_below(prng, 8);
@@ -191,7 +191,7 @@ static void derive(struct ts_prng *prng, const struct version *base, struct vers
         struct ts_git_copy *last = version->copy_count > 0 ? &version->copies[version->copy_count - 1] : NULL;
         memcpy(version->bytes + version->len, base->bytes + from, len);
         if (last != NULL && last->at + last->len == version->len && last->from + last->len == from)
-            last->len += len; /* neighbours are one copy, as in a delta */
+            last->len += len; /* adjacent copies are joined, as in a delta */
         else
             version->copies[version->copy_count++] = (struct ts_git_copy){version->len, from, len};
         version->len += len;

@@ -262,7 +262,7 @@ static void a_configuration_allows_by_the_name_of_the_bytes(void **state) {
     assert_int_equal(seen.count, 1);
 }
 
-/* Writes the baseline of the finding that was seen last. */
+/* Writes a baseline with the finding that the callback received last. */
 static void write_baseline(const char *salt) {
     char baseline[300];
     snprintf(baseline, sizeof baseline, "turnstone-baseline 1\n%s%s team\n", salt, seen.id);

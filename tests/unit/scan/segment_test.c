@@ -30,7 +30,7 @@ static int make_file(void) {
 }
 
 /* Reads all readable pages, which must be the first pages of the file. Returns their number. Sets
- * ret_is_damaged to whether damage was noticed. */
+ * *ret_is_damaged to true if it noticed damage, otherwise to false. */
 static size_t read_pages(int fd, bool *ret_is_damaged) {
     struct scan_segment segment;
     struct ts_bytes page;

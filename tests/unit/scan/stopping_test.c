@@ -16,7 +16,7 @@
 #define THREADS 2
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STOPS  20
-#define SLOWER 4 /* how many times slower sanitizers make the program */
+#define SLOWER 4 /* factor by which sanitizers slow the program down */
 #else
 #define STOPS  200
 #define SLOWER 1
@@ -131,7 +131,7 @@ static void *stop_later(void *ctx) {
 }
 
 /* Stops a scan after this processor time, or never if after_ns is UINT64_MAX. Returns the processor time of
- * the scan. The stopper has the delays. */
+ * the scan. The delays are then in *stopper. */
 static uint64_t scan_until(struct stopper *stopper, struct ts_scan_options options, uint64_t after_ns) {
     struct ts_scan_target target = {.path = "repo", .kind = TS_SCAN_TARGET_REPOSITORY};
     struct ts_scan_error error;

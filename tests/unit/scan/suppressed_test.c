@@ -50,7 +50,7 @@ static void each_source_has_a_row_in_order(void **state) {
     struct ts_arena arena = {NULL};
     struct ts_report_suppression *rows;
     size_t count;
-    for (uint32_t round = 0; round < 70000; round++) { /* adds more records than are kept unmerged */
+    for (uint32_t round = 0; round < 70000; round++) { /* adds so many records that records are merged */
         assert_true(take(hit_of(round % 3, true, NULL), "b"));
         assert_true(take(hit_of(round % 2, false, "turnstone:allow"), "x"));
     }
@@ -174,7 +174,7 @@ static void a_fingerprint_ignores_what_is_at_its_place(void **state) {
     place.commit = &commit;
     scan__suppressed_ignore(&suppressed, &place);
     place.path = text("y");
-    scan__suppressed_ignore(&suppressed, &place); /* the fingerprint of y: any commit, but only line 8 */
+    scan__suppressed_ignore(&suppressed, &place); /* y's fingerprint is for any commit, but only for line 8 */
     scan__suppressed_sort(&suppressed);
     assert_true(take((struct scan_hit){.finding = 0, .line = 99}, "x"));
     assert_false(take(hits[1], "x"));
