@@ -347,7 +347,7 @@ static bool has_any_case(const struct text *text) {
     return false;
 }
 
-/* Whether a text is needed. A text is superfluous if it contains another text of the list. */
+/* Returns whether a text is needed. A text is superfluous if it contains another text of the list. */
 static bool is_needed(const struct texts *texts, size_t which) {
     for (size_t i = 0; i < texts->count; i++)
         if (i != which && is_in(&texts->items[i], &texts->items[which]) &&

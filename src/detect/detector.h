@@ -48,8 +48,8 @@ void ts_detector_digest(const struct ts_detector *detector, uint8_t ret_digest[s
  * many bytes. */
 size_t ts_detector_reach(const struct ts_detector *detector);
 
-/* Whether a text is a landmark (scanner.h) depends on the bytes before its end. Returns the maximum number of
- * these bytes. */
+/* The bytes before the end of a text decide whether the text is a landmark (scanner.h). Returns their maximum
+ * number. */
 size_t ts_detector_landmark_before(const struct ts_detector *detector);
 
 #endif

@@ -88,9 +88,9 @@ static void step_pattern(struct rows *rows, const char *at) {
 }
 
 /*
- * Whether a pattern is only a name, without slash, class, escape and '**'. Such a pattern matches one part of
- * the path. Most patterns are names, such as those of lock files, and a report tries dozens of them for each
- * place, so a fast path without rows handles them.
+ * Returns whether a pattern is only a name, without slash, class, escape and '**'. Such a pattern matches one
+ * part of the path. Most patterns are names, such as those of lock files, and a report tries dozens of them
+ * for each place, so a fast path without rows handles them.
  */
 static bool is_simple(struct ts_bytes body) {
     for (size_t i = 0; i < body.len; i++)

@@ -135,8 +135,8 @@ static void walk_choice(struct walk *w, const struct detect_language *node, stru
     *ways = after;
 }
 
-/* Whether a part contains the group `secret`. A repeated group is not supported, because only its last
- * repetition counts, and no rule repeats the group. */
+/* Returns whether a part contains the group `secret`. A repeated group is not supported, because only its
+ * last repetition counts, and no rule repeats the group. */
 static bool has_secret(const struct detect_language *node) {
     if (node->kind == DETECT_LANGUAGE_SECRET)
         return true;

@@ -69,7 +69,8 @@ static const char *const feature_names[] = {
 #undef FEATURE_NAME
 };
 
-/* Letters without case, then digits, then everything else. */
+/* The symbols of a text: 26 letters without case, one symbol for digits, and one symbol for everything
+ * else. */
 enum { SYMBOL_DIGIT = 26, SYMBOL_OTHER = 27, SYMBOLS = 28 };
 
 /* TABLE_SIZE is the size of the hash table of the model's words, a power of two. WORD_MAX is the maximum

@@ -225,8 +225,8 @@ static bool is_hex(struct ts_bytes text) {
     return true;
 }
 
-/* Whether the value of this name is public. In git's configuration, user.signingkey is the id or fingerprint
- * of a public key. authKey, 48 bytes in base64, is a public part of links to QQ groups. */
+/* Returns whether the value of this name is public. In git's configuration, user.signingkey is the id or
+ * fingerprint of a public key. authKey, 48 bytes in base64, is a public part of links to QQ groups. */
 static bool names_public_value(struct ts_bytes name, struct ts_bytes secret) {
     enum { KEY_ID = 16, FINGERPRINT = 40, INVITATION = 64 };
     if (is_word(name, "signingkey"))
@@ -234,8 +234,8 @@ static bool names_public_value(struct ts_bytes name, struct ts_bytes secret) {
     return ts_bytes_equal(name, TS_BYTES("authKey")) && secret.len == INVITATION && !is_hex(secret);
 }
 
-/* Whether the value is the name itself, or the part of the name after the last dot, as in self.sessionToken =
- * sessionToken. */
+/* Returns whether the value is the name itself, or the part of the name after the last dot, as in
+ * self.sessionToken = sessionToken. */
 static bool is_own_name(struct ts_bytes name, struct ts_bytes secret) {
     size_t from = name.len;
     while (from > 0 && name.data[from - 1] != '.')

@@ -74,8 +74,8 @@ static bool contains(const char *lower, const char *part) {
     return strstr(lower, part) != NULL;
 }
 
-/* Whether the text has $(name), or a command with its arguments. Other parentheses after a dollar sign are
- * characters of a password. */
+/* Returns whether the text has $(name), or a command with its arguments. Other parentheses after a dollar
+ * sign are characters of a password. */
 static bool has_substitution(const char *text) {
     for (const char *at = strstr(text, "$("); at; at = strstr(at + 2, "$(")) {
         size_t len = strspn(at + 2, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./ ");
@@ -85,7 +85,7 @@ static bool has_substitution(const char *text) {
     return false;
 }
 
-/* Whether the text is name(arguments). */
+/* Returns whether the text is name(arguments). */
 static bool is_call(const char *text, size_t len) {
     static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
     size_t at = strspn(text, name);
@@ -99,8 +99,8 @@ static bool is_call(const char *text, size_t len) {
 }
 
 /*
- * Whether the text has a name or an expression between `open` and `close`, which refers to a value. The end
- * of the text may cut off the expression. Any other text after `open` does not count, because random
+ * Returns whether the text has a name or an expression between `open` and `close`, which refers to a value.
+ * The end of the text may cut off the expression. Any other text after `open` does not count, because random
  * passwords may contain `open`, too.
  */
 static bool has_expression(const char *text, const char *open, const char *close) {
@@ -121,8 +121,8 @@ static bool has_expression(const char *text, const char *open, const char *close
 /* Characters of the names of variables. */
 static const char name_characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
 
-/* Whether the text refers to a value that replaces the text later: ${VAR}, $(VAR), {{ var }}, <var>, %VAR%,
- * @var@, $VAR, %1$s. */
+/* Returns whether the text refers to a value that replaces the text later: ${VAR}, $(VAR), {{ var }}, <var>,
+ * %VAR%, @var@, $VAR, %1$s. */
 static bool is_reference(const char *text, size_t len) {
     char first = text[0];
     char last = text[len - 1];
@@ -155,7 +155,8 @@ static bool is_reference(const char *text, size_t len) {
     return first == '$' && (isalpha((unsigned char)text[1]) || text[1] == '_') && name == len;
 }
 
-/* Whether the text is a text of a user interface: letters, and then an ellipsis, such as "Passwort...". */
+/* Returns whether the text is a text of a user interface: letters, and then an ellipsis, such as
+ * "Passwort...". */
 static bool is_unfinished_text(const char *lower, size_t len) {
     static const char *const ends[] = {"...", ELLIPSIS, "&#8230;", "&hellip;"};
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
@@ -170,7 +171,7 @@ static bool is_unfinished_text(const char *lower, size_t len) {
     return false;
 }
 
-/* Whether one byte is more than half of the text, or the text repeats a few bytes. */
+/* Returns whether one byte is more than half of the text, or the text repeats a few bytes. */
 static bool is_repeated(const char *text, size_t len) {
     size_t counts[256] = {0};
     size_t most = 0;
@@ -190,7 +191,8 @@ static bool is_repeated(const char *text, size_t len) {
     return false;
 }
 
-/* Whether a sequence such as abcdefghi or 123456789 is more than half of the text. */
+/* Returns whether a sequence of at least SEQUENCE_MIN characters, such as abcdefghi or 123456789, is at least
+ * half of the text. */
 static bool is_sequence(const char *text, size_t len) {
     size_t run = 1;
     size_t longest = 1;
@@ -203,7 +205,7 @@ static bool is_sequence(const char *text, size_t len) {
     return longest >= SEQUENCE_MIN && longest * 2 >= len;
 }
 
-/* Whether most letters and digits are the successor of the letter or digit before them, as in
+/* Returns whether most letters and digits are the successor of the letter or digit before them, as in
  * aBc123DeF456Ghi789. The case is ignored. */
 static bool is_stepped(const char *lower, size_t len) {
     enum { LEAST = 16 };
@@ -213,18 +215,18 @@ static bool is_stepped(const char *lower, size_t len) {
     return len >= LEAST && steps * 2 > len;
 }
 
-/* Whether the text is the hash of a password of MySQL: a star and 40 digits, such as *4C8A.... */
+/* Returns whether the text is the hash of a password of MySQL: a star and 40 digits, such as *4C8A.... */
 static bool is_mysql_hash(const char *lower) {
     return lower[0] == '*' && strspn(lower + 1, "0123456789abcdef") == 40 && lower[41] == '\0';
 }
 
-/* Whether the text is the hash of a password of PostgreSQL: md5 and 32 digits. */
+/* Returns whether the text is the hash of a password of PostgreSQL: md5 and 32 digits. */
 static bool is_postgres_hash(const char *lower) {
     return strncmp(lower, "md5", 3) == 0 && strspn(lower + 3, "0123456789abcdef") == 32 && lower[35] == '\0';
 }
 
-/* Whether the secret is the hash of a password of ASP.NET Core Identity, in base64: the format 1, three
- * numbers of four bytes (the function, its rounds, the length of the salt), the salt and the key. */
+/* Returns whether the secret is the hash of a password of ASP.NET Core Identity, in base64: the format 1,
+ * three numbers of four bytes (the function, its rounds, the length of the salt), the salt and the key. */
 static bool is_identity_hash(struct ts_bytes secret) {
     enum { LEN = 84, SALT = 16, HEAD = 13, KEY = 32 };
     uint8_t hash[HEAD + SALT + KEY + 1];
@@ -235,7 +237,7 @@ static bool is_identity_hash(struct ts_bytes secret) {
            memcmp(hash + HEAD - sizeof salt, salt, sizeof salt) == 0;
 }
 
-/* Whether the text is the digest of a file: sha256=..., sha512-..., sha1:.... */
+/* Returns whether the text is the digest of a file: sha256=..., sha512-..., sha1:.... */
 static bool is_file_digest(const char *lower) {
     static const char *const names[] = {"sha1", "sha224", "sha256", "sha384", "sha512"};
     enum { LEAST = 27 }; /* the length of SHA-1 in base64 */
@@ -247,15 +249,16 @@ static bool is_file_digest(const char *lower) {
     return false;
 }
 
-/* Whether the text is an element of a list or a map: name[0], name[-1], name['key']. */
+/* Returns whether the text is an element of a list or a map: name[0], name[-1], name['key']. */
 static bool is_element(const char *text, size_t len) {
     size_t name = strspn(text, name_characters);
     return name > 0 && text[name] == '[' && text[len - 1] == ']' &&
            name + 2 + strspn(text + name + 1, name_characters) == len;
 }
 
-/* Whether the secret is the hash of a password: $2b$12$..., {SSHA}..., pbkdf2_sha256$..., perhaps after
- * user:. Also true for values that SOPS or Spring has encrypted: ENC[AES256_GCM,..., {cipher}... */
+/* Returns whether the secret is the hash of a password: $2b$12$..., {SSHA}..., pbkdf2_sha256$..., perhaps
+ * after user:. Also returns true for values that SOPS or Spring has encrypted: ENC[AES256_GCM,...,
+ * {cipher}... */
 static bool is_password_hash(struct ts_bytes secret, const char *lower) {
     const char *colon = strchr(lower, ':');
     if (colon && strncmp(colon + 1, "$2", 2) == 0 && colon[3] != '\0' && strchr("abxy", colon[3]) &&
@@ -275,8 +278,8 @@ static bool is_password_hash(struct ts_bytes secret, const char *lower) {
     return is_mysql_hash(lower) || is_postgres_hash(lower) || is_identity_hash(secret);
 }
 
-/* Whether the secret is a JSON Web Token whose header says that the token is not signed, or only the header
- * of a token. */
+/* Returns whether the secret is only the header of a JSON Web Token, or is a token whose header says that the
+ * token is not signed. */
 static bool is_unsigned(struct ts_bytes secret) {
     uint8_t header[128];
     if (!ts_bytes_starts_with(secret, TS_BYTES("eyJ")))
@@ -306,7 +309,7 @@ static bool has_part(const char *lower) {
     return false;
 }
 
-/* Whether the secret is the base64 of a placeholder such as "example-secret". */
+/* Returns whether the secret is the base64 of a placeholder such as "example-secret". */
 static bool is_encoded_placeholder(struct ts_bytes secret) {
     enum { LEAST = 12, MOST = 200 };
     uint8_t decoded[MOST + 1];
@@ -347,8 +350,8 @@ enum detect_verdict detect__placeholder(struct ts_bytes secret) {
     return is_made_up ? DETECT_LOWER : DETECT_KEEP;
 }
 
-/* Whether the text is a constant of a language, such as true or null. Such a constant is a switch, or means
- * that there is no value. */
+/* Returns whether the text is a constant of a language, such as true or null. Such a constant is a switch, or
+ * means that there is no value. */
 static bool is_constant_of_language(const char *lower) {
     static const char *const words[] = {"true", "false", "null", "nil", "none", "undefined"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -419,8 +422,8 @@ double detect__entropy(struct ts_bytes bytes) {
     return bytes.len == 0 ? 0 : log2_of(bytes.len) - sum / (double)bytes.len;
 }
 
-/* Whether the text after the secret begins with an at sign and a host in a reserved domain, as in a URL with
- * @example.com (RFC 2606, RFC 6761). */
+/* Returns whether the text after the secret begins with an at sign and a host in a reserved domain, as in a
+ * URL with @example.com (RFC 2606, RFC 6761). */
 static bool is_at_example(struct ts_bytes after) {
     static const char *const names[] = {"example.com", "example.org", "example.net",
                                         "example",     "test",        "invalid"};
@@ -441,7 +444,7 @@ static bool is_at_example(struct ts_bytes after) {
     return false;
 }
 
-/* Whether the secret is the name of the user before it, as in a URL with //guest:guest@. */
+/* Returns whether the secret equals the user name directly before it, as in a URL with //guest:guest@. */
 static bool is_own_user(struct ts_bytes start, struct ts_bytes secret) {
     if (start.len < secret.len + 1 || start.data[start.len - 1] != ':')
         return false;
@@ -466,7 +469,7 @@ static bool judge_by_model(const struct ts_rule *rule, const struct detect_aroun
     return true;
 }
 
-/* Whether the validators of the rule judge placeholders and hashes themselves. */
+/* Returns whether the validators of the rule judge placeholders and hashes themselves. */
 static bool takes_any_value(const struct ts_rule *rule) {
     for (size_t i = 0; i < rule->validator_count; i++)
         if (rule->validators[i] == TS_VALIDATOR_STORED || rule->validators[i] == TS_VALIDATOR_PASSWORD_HASH)
@@ -474,7 +477,7 @@ static bool takes_any_value(const struct ts_rule *rule) {
     return false;
 }
 
-/* Whether the secret is the id of a website at Google Analytics: UA-, the account, -, a number. */
+/* Returns whether the secret is the id of a website at Google Analytics: UA-, the account, -, a number. */
 static bool is_analytics_id(struct ts_bytes secret) {
     size_t digits = 0;
     size_t dashes = 0;
@@ -485,7 +488,7 @@ static bool is_analytics_id(struct ts_bytes secret) {
     return ts_bytes_starts_with(secret, TS_BYTES("UA-")) && dashes == 1 && digits + dashes == secret.len - 3;
 }
 
-/* Whether the secret is a key or an id that web pages publish. */
+/* Returns whether the secret is a key or an id that web pages publish. */
 static bool is_publishable(struct ts_bytes secret) {
     return ts_bytes_starts_with(secret, TS_BYTES("pk_live_")) ||
            ts_bytes_starts_with(secret, TS_BYTES("pk_test_")) || is_analytics_id(secret);

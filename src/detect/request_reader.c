@@ -35,7 +35,7 @@ static bool is_url(const char *url) {
     return true;
 }
 
-/* Whether the header has the form "Name: value" in printable ASCII. */
+/* Returns whether the header has the form "Name: value" in printable ASCII. */
 static bool is_header(const char *header) {
     size_t name_len = strspn(header, header_name_characters);
     if (name_len == 0 || header[name_len] != ':' || header[name_len + 1] != ' ')

@@ -79,8 +79,8 @@ static bool is_one_of(const struct ts_rule_texts *globs, const char *path) {
     return false;
 }
 
-/* Whether the path is a lock file. Lock files have a checksum next to every name. A rule that knows only a
- * name and a shape would report the checksum as a secret. */
+/* Returns whether the path is a lock file. Lock files have a checksum next to every name. A rule that knows
+ * only a name and a shape would report the checksum as a secret. */
 static bool is_lock_file(const char *path) {
     const char *const *globs = NULL;
     size_t count = detect__path_name("{{lock-files}}", &globs);

@@ -77,7 +77,7 @@ enum ts_gate {
     TS_GATE_TOKEN, /* the secret has 16 or more token characters with two digits, near a keyword */
 };
 
-/* Who wrote a rule. */
+/* The origin of a rule. */
 enum ts_rule_origin {
     TS_RULE_OF_USER, /* the rule is in a file that the user named */
     TS_RULE_OF_PROGRAM,
@@ -133,7 +133,8 @@ struct ts_rule_request {
 struct ts_rule {
     const char *id;
     const char *name;
-    /* What the secret gives access to, and how attackers abuse it. Like the next two fields, "" if absent. */
+    /* The access that the secret gives, and how attackers abuse it. "" if absent, like the next two
+     * fields. */
     const char *description;
     const char *revoke;  /* how to revoke the secret */
     const char *url;     /* a page of the issuer */

@@ -134,8 +134,8 @@ static bool loses_a_text(struct ts_scanner *scanner, const struct ts_rule *rule,
     return false;
 }
 
-/* Whether the gate loses texts that the pattern matches. Uses a copy of the rule without checks of the
- * secret, so that every such text counts. */
+/* Returns whether the gate loses texts that the pattern matches. Uses a copy of the rule without checks of
+ * the secret, so that every such text counts. */
 static bool is_narrowed(const struct ts_rule *rule, const struct detect_language *language) {
     struct ts_rule bare = *rule;
     bare.entropy = 0;

@@ -72,8 +72,8 @@ bool detect__is_unsigned_header(const uint8_t *header, size_t len) {
     return false;
 }
 
-/* Whether the token is a claim of NATS, which servers publish: only the owner of its key can use the claim,
- * unless the claim says that it is a bearer token. */
+/* Returns whether the token is a claim of NATS, which servers publish: only the owner of its key can use the
+ * claim, unless the claim says that it is a bearer token. */
 static bool is_public_claim(const uint8_t *header, size_t len, struct ts_bytes payload) {
     uint8_t claims[2048];
     if (!holds_text(header, len, "ed25519-nkey"))
@@ -100,7 +100,7 @@ static enum detect_verdict validate_jwt(struct ts_bytes secret) {
                                                                                               : DETECT_KEEP;
 }
 
-/* Whether the bytes are a DER sequence with a valid length. */
+/* Returns whether the bytes are a DER sequence with a valid length. */
 static bool is_der_sequence(const uint8_t *der, size_t len, size_t *ret_whole) {
     if (len < 4 || der[0] != 0x30)
         return false;
@@ -130,8 +130,8 @@ static struct ts_bytes join_strings(struct ts_bytes body, uint8_t *memory, size_
     return ts_bytes_of(memory, len);
 }
 
-/* Accepts a body between the dashes that is DER of the correct length, or OpenSSH's format. Armour with
- * headers (PGP, old encrypted keys) is accepted if it is long enough. */
+/* Accepts the body between the dashes if it is DER of the correct length, or has OpenSSH's format. Armour
+ * with headers (PGP, old encrypted keys) is accepted if it is long enough. */
 static enum detect_verdict validate_pem(struct ts_bytes secret) {
     const uint8_t *begin_end = memmem(secret.data, secret.len, "KEY", 3);
     const uint8_t *dashes = NULL;
@@ -212,8 +212,8 @@ static enum detect_verdict validate_base64(struct ts_bytes secret) {
     return padding > 0 && secret.len % 4 != 0 ? DETECT_REJECT : DETECT_KEEP;
 }
 
-/* Whether the text is what follows `host:` in a URL that lists hosts and has no password, such as
- * 27017,b.internal:27018,c. */
+/* Returns whether the text is the rest of a list of hosts after the first `host:`, in a URL without a
+ * password, such as 27017,b.internal:27018,c. */
 static bool is_host_list(const char *text) {
     static const char digits[] = "0123456789";
     size_t first_port = strspn(text, digits);
@@ -290,7 +290,7 @@ bool detect__is_disguised_word(struct ts_bytes text) {
     return false;
 }
 
-/* Whether the text is a call: name(..., perhaps with a closing parenthesis at the end. */
+/* Returns whether the text is a call: name(..., perhaps with a closing parenthesis at the end. */
 static bool is_call(const char *lower) {
     size_t name = strspn(lower, "abcdefghijklmnopqrstuvwxyz0123456789_.");
     const char *open = strchr(lower, '(');
@@ -319,8 +319,8 @@ bool detect__is_constant(struct ts_bytes text) {
     return is_constant && detect__names_itself(text);
 }
 
-/* Whether the value is a name that contains a word such as password: resetPasswordToken, user_password,
- * PASSWORD_OF_STEP_6. */
+/* Returns whether the value is a name that contains a word such as password: resetPasswordToken,
+ * user_password, PASSWORD_OF_STEP_6. */
 static bool is_identifier(struct ts_bytes text) {
     bool is_name = true;
     for (size_t i = 0; i < text.len && is_name; i++) {
@@ -330,8 +330,8 @@ static bool is_identifier(struct ts_bytes text) {
     return detect__is_constant(text) || (is_name && detect__names_itself(text));
 }
 
-/* Whether the text has the conditions for a password in a form: required|min:8 or required,min=8. Words with
- * commas between them also count. */
+/* Returns whether the text has the conditions for a password in a form: required|min:8 or required,min=8.
+ * Words with commas between them also count. */
 static bool is_demand(const char *lower) {
     static const char *const words[] = {"required", "nullable", "sometimes", "confirmed",
                                         "string",   "min",      "max"};
@@ -404,7 +404,8 @@ static bool is_name_char(uint8_t c) {
     return isalnum(c) || c == '_' || c == '-';
 }
 
-/* Whether the text is a name with dots, such as a.b-c.d_e, in which each part begins with a letter. */
+/* Returns whether the text is a name with dots, such as a.b-c.d_e, in which each part begins with a
+ * letter. */
 static bool is_dotted_name(struct ts_bytes text) {
     bool begins = true;
     size_t dots = 0;
@@ -428,7 +429,7 @@ bool detect__names_itself(struct ts_bytes text) {
     return false;
 }
 
-/* Whether the text is a path of words with optional numbers, whose last word is after a '#', such as
+/* Returns whether the text is a path of words with optional numbers, whose last word is after a '#', such as
  * vault:kv/data/db#key1 or users/passwords#update2. */
 static bool is_place_of_name(struct ts_bytes text) {
     size_t marks = 0;
@@ -448,15 +449,15 @@ static bool is_place_of_name(struct ts_bytes text) {
     return marks == 1 && text.data[text.len - 1] != '#' && (ways > 0 || detect__names_itself(text));
 }
 
-/* Whether the letters follow each other in a way that is rare in words. */
+/* Returns whether the letters follow each other in a way that is rare in words. */
 static bool is_unlike_words(struct ts_bytes text) {
     enum { LEAST = 12, SURPRISE = 60 };
     return text.len >= LEAST && detect__model_surprise(text) >= SURPRISE;
 }
 
 /*
- * Whether the text has letters of both cases and digits in random order. Names have words of some length; in
- * random text the class of the characters changes often. A leading capital is part of its word.
+ * Returns whether the text has letters of both cases and digits in random order. Names have words of some
+ * length; in random text the class of the characters changes often. A leading capital is part of its word.
  */
 static bool is_scrambled(struct ts_bytes text) {
     enum { LEAST = 8, WORD = 3 };
@@ -489,7 +490,8 @@ static enum detect_verdict validate_mixed(struct ts_bytes secret) {
                                                                                       : DETECT_REJECT;
 }
 
-/* Whether the value has `==` before its end, such as `19===next`. Such a value is code that compares. */
+/* Returns whether the value has `==` before its end, such as `19===next`. Such a value is code that
+ * compares. */
 static bool has_comparison(struct ts_bytes secret) {
     while (secret.len > 0 && secret.data[secret.len - 1] == '=')
         secret.len--;

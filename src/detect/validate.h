@@ -41,23 +41,24 @@ enum detect_verdict detect__validate_stored(struct ts_bytes secret);
 /* Returns REJECT unless the value is the hash of a password, in a form that programs store. */
 enum detect_verdict detect__validate_password_hash(struct ts_bytes secret);
 
-/* Whether the decoded header of a JSON Web Token says that the token is not signed, in upper or lower case. */
+/* Returns whether the decoded header of a JSON Web Token says that the token is not signed, in upper or lower
+ * case. */
 bool detect__is_unsigned_header(const uint8_t *header, size_t len);
 
-/* Whether the text has only letters, all of one case except for a capital at the beginning. */
+/* Returns whether the text has only letters, all of one case except for a capital at the beginning. */
 bool detect__is_one_word(struct ts_bytes text);
 
-/* Whether the text is a word that means "password", optionally followed by digits and punctuation. */
+/* Returns whether the text is a word that means "password", optionally followed by digits and punctuation. */
 bool detect__is_password_word(struct ts_bytes text);
 
-/* Whether the text is a word such as secret, or contains password, after digits and signs are replaced by the
- * letters that they look like: s3cr3t!, T0pS3cr3t, p4ssw0rd, not-re%40l. */
+/* Returns whether the text is a word such as secret, or contains password, after digits and signs are
+ * replaced by the letters that they look like: s3cr3t!, T0pS3cr3t, p4ssw0rd, not-re%40l. */
 bool detect__is_disguised_word(struct ts_bytes text);
 
-/* Whether the text contains a word such as password or token, in upper or lower case. */
+/* Returns whether the text contains a word such as password or token, in upper or lower case. */
 bool detect__names_itself(struct ts_bytes text);
 
-/* Whether the text is the name of a constant that contains a word such as password or token:
+/* Returns whether the text is the name of a constant that contains a word such as password or token:
  * PASSWORD_OF_STEP_6. */
 bool detect__is_constant(struct ts_bytes text);
 

@@ -18,7 +18,7 @@ enum ts_store_result ts_cluster_init_over(struct ts_store *const *stores, size_t
                                           const struct ts_cluster_options *options,
                                           struct ts_cluster **ret_cluster, struct ts_store_error *ret_error);
 
-/* Checks whether the list can be the list of a cluster, without opening a store. */
+/* Checks, without opening a store, whether the list can be the list of a cluster. */
 enum ts_store_result ts_cluster_check_urls(const char *urls, struct ts_store_error *ret_error);
 
 /* If only this process can open one of the stores, returns true to the first caller for each cluster, and
@@ -34,11 +34,11 @@ const struct ts_meta *ts_cluster_meta(const struct ts_cluster *cluster, size_t p
  * store's epoch or state, while no other call is in progress. */
 void ts_cluster_expect(struct ts_cluster *cluster, size_t place, const struct ts_meta *meta);
 
-/* Runs a call on the store at this place, with a deadline of the caller's choice. */
+/* A function that runs a call on the store at this place. The function sets the deadline of the call. */
 typedef enum ts_store_result ts_cluster_call(void *context, uint32_t place, struct ts_call *call);
 
-/* For clusters whose servers can be replaced by standbys. Reads from the stores which servers are old
- * primaries, and writes to the stores which new primaries this process has seen. Call it every few seconds.
+/* For clusters whose servers can be replaced by standbys. Reads the notes about old primaries from the
+ * stores, and writes notes about the new primaries that this process has seen. Call it every few seconds.
  * Does nothing for clusters of other engines, or of one store. */
 void ts_cluster_share_timelines(struct ts_cluster *cluster, ts_cluster_call *call, void *context);
 

@@ -129,9 +129,9 @@ static enum ts_store_result check_many_keys(const struct ts_batch *batch, struct
 }
 
 /*
- * Whether an operation was added by our own layers to a caller's batch, such as a decision and its checks.
- * Such operations do not count towards the limits, so that a batch of the documented size can be part of any
- * transaction. They are few, small, and use reserved keys.
+ * Returns whether our own layers have added the operation to a caller's batch, as they do with a decision and
+ * its checks. Such operations do not count towards the limits, so that a batch of the documented size can be
+ * part of any transaction. They are few, small, and use reserved keys.
  */
 static bool is_on_top(const struct ts_op *op, size_t on_top) {
     return on_top < STORE_OPS_ON_TOP && op->kind != TS_OP_BEFORE && op->key.len > 0 && op->key.data[0] == 0 &&

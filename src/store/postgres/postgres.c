@@ -63,7 +63,8 @@ static bool run(struct postgres_job *job) {
     (void)store__error(&job->error, TS_STORE_OK, SIZE_MAX, "%s", "");
     if (postgres__connection_open_job(job) && job->work->send(job))
         return true;
-    /* The sync was not sent, so nothing takes effect. (For a promise, the sync directly follows it.) */
+    /* The sync was not sent, so nothing takes effect. (In a PREPARE, the sync directly follows PREPARE
+     * TRANSACTION.) */
     if (job->error.result == TS_STORE_OK)
         postgres__error_of_lost_connection(job);
     finish(job, false);
@@ -128,7 +129,7 @@ static bool run_again(struct postgres_job *job) {
     return run(job);
 }
 
-/* Whether the server ended the statement at its statement timeout, and not for another reason. */
+/* Returns whether the server ended the statement at its statement timeout, and not for another reason. */
 static bool ran_out_of_time(const struct postgres_job *job) {
     return job->deadline_ns != 0 && job->error.result == TS_STORE_TIMED_OUT &&
            monotonic_ns(job) - job->sent_ns >= job->slot->statement_timeout_ms * 1000000;

@@ -271,7 +271,7 @@ bool postgres__connection_send_settings(struct postgres_job *job) {
 /*
  * Returns the server's timeout for a statement, computed from the remaining time; 0: no timeout. It is a
  * little shorter than the remaining time, because after the server's timeout nothing was changed, but after
- * our deadline the result is unknown. It is rounded down to its four highest bits, so that the session needs
+ * our deadline the result is unknown. It is rounded down to its five highest bits, so that the session needs
  * a new timeout only when deadlines differ considerably.
  */
 static uint64_t statement_timeout_ms(const struct postgres_job *job) {

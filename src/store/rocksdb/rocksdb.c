@@ -40,8 +40,8 @@ static bool is_full(const char *message) {
            strstr(message, "Disk quota exceeded") != NULL;
 }
 
-/* Whether the message is about the write-ahead log, which RocksDB names in "While WHAT: DIRECTORY/000004.log:
- * WHY". */
+/* Returns whether the message is about the write-ahead log, which RocksDB names in "While WHAT:
+ * DIRECTORY/000004.log: WHY". */
 static bool is_of_log(const char *message) {
     return begins(message, "IO error") && strstr(message, ".log: ") != NULL;
 }

@@ -356,8 +356,6 @@ static void hashes_of_identity_are_no_passwords(void **state) {
     assert_int_equal(detect__placeholder(ts_bytes_of_cstring(long_salt)), DETECT_LOWER);
 }
 
-/* A run of nine or more consecutive characters that is at least half of the text makes a value weak. A weak
- * value may still be in use, so its confidence is only lowered. */
 static void disguised_words_are_recognised(void **state) {
     (void)state;
     static const char *const words[] = {"s3cr3t!",    "T0pS3cr3t", "T0PS3cr3T!",
@@ -370,6 +368,8 @@ static void disguised_words_are_recognised(void **state) {
         assert_false(detect__is_disguised_word(ts_bytes_of_cstring(others[i])));
 }
 
+/* A run of nine or more consecutive characters that is at least half of the text makes a value weak. A weak
+ * value may still be in use, so its confidence is only lowered. */
 static void a_sequence_counts_when_it_is_long_and_half_of_it(void **state) {
     (void)state;
     assert_int_equal(detect__placeholder(TS_BYTES("0123456789abcdef01")), DETECT_LOWER);

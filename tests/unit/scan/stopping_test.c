@@ -84,7 +84,7 @@ static void make_chain(void) {
        "git -c pack.compression=1 repack -qadf --depth=50 --window=20");
 }
 
-/* Compiling rules cannot be stopped. Callers that stop scans compile them once, before the scan. */
+/* Compiling rules cannot be stopped. Callers that stop scans compile the rules once, before the scan. */
 static struct scan_profile *profile;
 
 static int begin(void **state) {
