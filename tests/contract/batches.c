@@ -107,8 +107,8 @@ static void an_insert_succeeds_once(void **state) {
 
 enum { MANY_KEYS = 40 };
 
-/* A batch with a check and a put of "changed" and "made", a check of "seen", and `puts` puts of keys before
- * and after these three. */
+/* A batch that checks and puts "changed" and "made", and only checks "seen". It also puts `puts` other keys,
+ * which sort before or after these three. */
 struct mixed {
     char keys[MANY_KEYS][8];
     struct ts_op ops[MANY_KEYS + 5];

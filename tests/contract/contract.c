@@ -63,7 +63,7 @@ uint64_t contract_deadline_ns(uint64_t ms) {
     return ts_clock_monotonic_ns() + ms * 1000000;
 }
 
-/* Whether this result shows that the store refused the call because of its contents. */
+/* Returns whether the store refused the call because of the contents of the call. */
 static bool refuses(enum ts_store_result result) {
     return result == TS_STORE_CHECK_FAILED || result == TS_STORE_LIMIT || result == TS_STORE_NOT_A_COUNTER ||
            result == TS_STORE_LATE;

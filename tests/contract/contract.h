@@ -38,7 +38,7 @@ int contract_main(int argc, char **argv, const struct contract_fixture *fixture)
 extern const struct contract_fixture *contract_fixture;
 extern const char *contract_program; /* the path of this program, for child processes */
 
-/* What every test starts with: a fresh place, and a store over it. */
+/* The state with which every test starts: a fresh place, and a store over this place. */
 struct contract_world {
     void *place;
     struct ts_store *store;
@@ -48,8 +48,8 @@ struct contract_world {
 /* Closes the store and opens it again. */
 void contract_reopen(struct contract_world *world);
 
-/* Makes calls. Each function except run_* checks the result of its call. If the result differs, the test
- * fails with the text of the call. */
+/* These functions make calls. Each function except run_* expects a certain result. If the call has another
+ * result, the test fails with the text of the call. */
 #define B(literal) TS_BYTES(literal)
 struct ts_bytes contract_text(const char *text);
 

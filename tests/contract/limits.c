@@ -39,7 +39,7 @@ static void keys_have_at_most_1024_bytes(void **state) {
     (void)ts_store_run(world->store, &scan);
     expect_result(&scan, TS_STORE_OK);
     assert_int_equal(world->rows.count, 0);
-    /* Scans up to the longest key, which is excluded, and up to the next key. */
+    /* The first scan ends at the longest key, which is excluded. The second scan ends at the next key. */
     scan.from = B("a");
     scan.to = keys[0];
     (void)ts_store_run(world->store, &scan);
@@ -76,7 +76,8 @@ static void a_batch_has_at_most_64_mebibytes(void **state) {
     const size_t len = TS_STORE_VALUE_MAX;
     uint8_t *value = calloc(1, len);
     assert_non_null(value);
-    /* Four values and four keys of one byte: the last value is shorter by the length of the keys. */
+    /* Four values and four keys of one byte are one byte too many. To fit, the last value must be shorter by
+     * the length of all keys. */
     struct ts_op ops[] = {{.kind = TS_OP_PUT, .key = B("a"), .value = {value, len}},
                           {.kind = TS_OP_PUT, .key = B("b"), .value = {value, len}},
                           {.kind = TS_OP_PUT, .key = B("c"), .value = {value, len}},
@@ -101,8 +102,7 @@ static void a_batch_has_at_most_100000_operations(void **state) {
     assert_non_null(ops);
     assert_non_null(keys);
     for (size_t i = 0; i <= most; i++) {
-        /* The keys are not sorted, and no key begins with the reserved zero byte. Keys with that byte are
-         * added separately. */
+        /* The keys are not sorted. No key begins with the zero byte, which is reserved. */
         keys[5 * i] = 'k';
         ts_be32_store((uint32_t)(i * 2654435761u), keys + 5 * i + 1);
         ops[i] = (struct ts_op){.kind = TS_OP_PUT, .key = {keys + 5 * i, 5}, .value = {keys + 5 * i, 5}};

@@ -109,7 +109,8 @@ static void a_promise_blocks_changes_of_keys_that_it_has_read_or_changed(void **
     /* A read of a key that the promise will create waits, too. */
     expect_blocked(world->store, contract_check("new", UINT64_C(1) << 62));
     expect_blocked(world->store, contract_add("n", 1, 5));
-    /* Other calls succeed, even a batch that only checks a key which the promise only checks, too. */
+    /* Other calls succeed. Even a key that the promise checks may be checked, because neither batch writes
+     * it. */
     expect_apply(world->store, TS_STORE_OK, contract_check("seen", seen), contract_put("y", "1"));
     expect_prepare(world->store, TS_STORE_OK, "h", contract_check("seen", seen), contract_put("other", "1"));
     expect_content(world, "a", "1");
@@ -139,8 +140,8 @@ static void a_large_promise_blocks_others_from_creating_its_keys(void **state) {
     for (size_t i = 0; i < MANY; i += 33) {
         expect_blocked(world->store, contract_put(keys[i], "2"));
         expect_blocked(world->store, contract_check(keys[i], 0), contract_put(keys[i], "2"));
-        /* A batch that is already too late still waits for its locks first. So a caller can wait for a key
-         * without changing it. */
+        /* A batch that is already too late waits for its locks before it fails. So a caller can wait for a
+         * key without a change. */
         expect_blocked(world->store, contract_check(keys[i], 0), contract_put(keys[i], "2"),
                        contract_before(0));
     }

@@ -1,6 +1,6 @@
 /*
- * Scans any bytes: a scan with gates and one without must find the same. The built-in rules are compiled
- * once.
+ * Scans any bytes: a scan with gates and a scan without gates must find the same matches. The built-in rules
+ * are compiled once.
  */
 #include "detect/scanner.h"
 

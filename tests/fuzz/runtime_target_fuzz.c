@@ -1,7 +1,7 @@
 /*
- * Reads any bytes as an address or a selection, which is refused, or has one spelling. The spelling, and the
- * URL that git gets, mean the same target when they are submitted again. No accepted address has a password.
- * The first byte chooses the kind.
+ * Reads any bytes as an address or a selection. An accepted text has one canonical spelling. This spelling,
+ * and the URL that git gets, mean the same target when they are submitted again. No accepted address has a
+ * password. The first byte chooses the kind.
  */
 #include "address.h"
 #include "selection.h"

@@ -1,5 +1,6 @@
 /*
- * transitions WISH:EVENT...: prints every transition of a unit of work (runtime/core/unit_step.h), one per line:
+ * transitions WISH:EVENT...: prints every transition of a unit of work (runtime/core/unit_step.h), one per
+ * line:
  *
  *     PHASE|EVENT|NEXT PHASE|WISH
  *
@@ -34,7 +35,8 @@ static size_t state_count;
 static char lines[LINES_MAX][LINE_SIZE];
 static size_t line_count;
 
-/* Returns a key of everything that the next steps depend on. Of unit->n, only n > 0 matters. */
+/* Returns a key of everything that the next steps depend on. Instead of unit->n, the key contains whether
+ * unit->n is above 0. */
 static uint64_t key_of(const struct ts_unit *unit) {
     const uint64_t parts[] = {
         unit->phase,          unit->wish.kind,   unit->wish.is_new,      unit->later.kind,

@@ -55,8 +55,8 @@ static pid_t spawn(const char *log, bool as_server_user, bool ends_with_us, char
         _exit(125);
     if (as_server_user)
         become_server_user();
-    /* The change of user would clear this setting, so it is made only now. SIGQUIT is an immediate
-     * shutdown. */
+    /* A change of the user clears PR_SET_PDEATHSIG, so it is set only after the change. SIGQUIT is an
+     * immediate shutdown. */
     if (ends_with_us && (prctl(PR_SET_PDEATHSIG, SIGQUIT) != 0 || getppid() != parent))
         _exit(124);
     execv(arguments[0], arguments);

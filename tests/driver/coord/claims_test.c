@@ -200,7 +200,7 @@ static void audit(void) {
     assert_true(ts_coord_audit_is_clean(&found));
 }
 
-/* How often a competitor still acquires the shard that a claim is about to write. */
+/* The number of times that a competitor acquires the shard that a claim is about to write. */
 static unsigned neighbour_takes;
 static uint64_t taken[MANY];
 static unsigned taken_count;
@@ -320,7 +320,7 @@ static void a_run_that_ends_meanwhile_ends_the_claim(void **state) {
 
 /* ---- which shard is claimed ---- */
 
-/* Counts the claims that get the available shard with the lowest id. */
+/* Makes claims. Returns how many of them got the available shard with the lowest id. */
 static unsigned count_lowest(unsigned claims) {
     bool is_taken[MANY + 1] = {false};
     unsigned lowest = 0;
@@ -394,7 +394,8 @@ static void more_expired_ones_than_a_look_reads_are_capacity(void **state) {
     assert_int_equal(view.capacity.available_count, TS_CAPACITY_MAX);
 }
 
-/* Five reads: the admission, both scans, the scan before the worker's starting point, and the record. */
+/* Five reads: the admission, the scan of free shards, the scan of leases, the scan of free shards before the
+ * worker's starting point, and the record. */
 static void a_claim_whose_first_look_succeeds_makes_five_reads(void **state) {
     (void)state;
     make_run(2 * LOOK);
@@ -519,7 +520,7 @@ static uint64_t begin_session_that_has_looked(const struct ts_run_config *made) 
     session =
         ts_coord_session_new(coord, &(struct ts_coord_worker){.tenant = tenant, .worker = worker_named("s")});
     assert_non_null(session);
-    (void)session_claims(); /* a random one, because no shard is after the worker's starting point */
+    (void)session_claims(); /* claims any shard, because no id is after the worker's start */
     session_completes();
     now_ms += made->cooldown_ms;
     const uint64_t claimed_with_a_look = session_claims();

@@ -60,7 +60,7 @@ static bool never_again(void *context) {
     return false;
 }
 
-/* How long transactions have backed off. Time passes only while they do. */
+/* Total time of the backoffs of transactions. Time passes only during backoffs. */
 static uint64_t slept_us;
 
 static uint64_t now_us(void *context) {
@@ -172,7 +172,7 @@ static struct ts_split_replace_op split_op(struct split_places places) {
                                      second = ts_derived_shard_id(parent, op.by.op_id, TS_DERIVED_CHILD, 1);
             if (place_of(first) == places.children && place_of(second) == places.children)
                 return op;
-            now_ms += LEASE_MS + 1; /* later, so the worker has another op id and no lease */
+            now_ms += LEASE_MS + 1; /* ends the lease; the next acquire has another op id */
         }
     }
     fail_msg("no shard on that store");

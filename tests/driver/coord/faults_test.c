@@ -472,7 +472,7 @@ static void a_record_that_others_have_changed_is_read_again(void **state) {
     assert_int_equal(checkpoint(coord, new_op(), "e"), TS_CHECKPOINT_OK);
     assert_int_equal(outcome.outcome, TS_OUTCOME_EXECUTED);
     assert_int_equal(world.applies, 2);
-    world.between = others_checkpoint; /* others replay before the next write, which changes nothing */
+    world.between = others_checkpoint; /* first the others replay their checkpoint, which changes nothing */
     assert_int_equal(checkpoint(coord, new_op(), "f"), TS_CHECKPOINT_OK);
     audit();
     /* Two callers use the same op id at the same time. One caller executes the operation, and the other
@@ -800,7 +800,8 @@ static void a_claim_that_finds_another_worker_tries_elsewhere(void **state) {
     neighbour_takes = 8;
     world.between = neighbour_takes_it;
     assert_int_equal(claim(coord), TS_CLAIM_OK);
-    /* If the claim tried the shards in the competitor's order, the competitor would have each shard first. */
+    /* The claim must not try shards in the order of their ids. So few of the shards that the competitor takes
+     * are neighbours. */
     unsigned neighbours = 0;
     for (unsigned i = 1; i < taken_count; i++)
         neighbours += taken_by_neighbour[i] == taken_by_neighbour[i - 1] + 1;
@@ -1026,8 +1027,8 @@ static void a_deletion_never_touches_a_new_run_of_the_same_id(void **state) {
     }
 }
 
-/* The run is replaced after the deletion has read the guard and before it reads the shards, so it reads
- * shards of the new run. */
+/* The run is replaced after the deletion has read the guard and before the deletion reads the shards. So the
+ * deletion reads shards of the new run. */
 static void a_deletion_does_not_mistake_new_shards_for_old_ones(void **state) {
     (void)state;
     make_large_run();

@@ -116,7 +116,7 @@ static int close_all(void **state) {
     return 0;
 }
 
-/* What the keeper has reported. */
+/* The keeper's report of a lost lease. */
 struct loss {
     atomic_uint count;
     enum ts_error_variant error;
@@ -195,7 +195,7 @@ static void a_kept_lease_outlives_its_duration_and_the_worker_is_not_disturbed(v
     (void)state;
     struct kept kept;
     begin(&kept);
-    /* The keeper's own end is earlier than the end of the lease. */
+    /* The keeper gives up earlier than the lease ends. */
     assert_in_range(ts_coord_keeper_left_ms(kept.keeper), 1, LEASE_MS - MARGIN_MS);
     const struct ts_cursor cursor = {.has_key = true, .last_key = view.snapshot.spec.range.start};
     for (int i = 0; i < 25; i++) {
@@ -331,7 +331,7 @@ static void many_short_leases_do_not_wake_the_keeper_for_each(void **state) {
         pause_for(NULL, 1);
     }
     assert_in_range(sleeps_of_other_threads() - before, 0, LEASES / 2);
-    /* The last of these leases is kept nevertheless. */
+    /* The keeper keeps the last of these leases. */
     pause_for(NULL, 2 * LEASE_MS);
     assert_true(atomic_load(&writes) >= 2);
     assert_true(ts_coord_keeper_left_ms(kept.keeper) > 0);

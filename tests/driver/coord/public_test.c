@@ -155,7 +155,7 @@ static void a_later_holder_continues_and_the_earlier_is_refused(void **state) {
     ts_worker_free(late);
 }
 
-/* What the keeper has reported. */
+/* The keeper's report of a lost lease. */
 struct loss {
     atomic_int count;
     char name[40];
@@ -260,7 +260,7 @@ static void shards_are_split_and_parked(void **state) {
     assert_int_equal(ts_run_each_shard(coord, TENANT, run, count_shard, counts, answer), TS_GET_RUN_OK);
     assert_int_equal(counts[TS_SHARD_SPLIT], 1);
     assert_int_equal(counts[TS_SHARD_PARKED], 1);
-    /* The other shard, the residual and three children, of which one is parked. */
+    /* The other shard, the residual, and two of the three children. The third child is parked. */
     assert_int_equal(counts[TS_SHARD_ACTIVE], 4);
     assert_int_equal(counts[4], 1);
     assert_int_equal(counts[5], 2); /* the parent, and the child that continues after its last key */

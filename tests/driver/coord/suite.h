@@ -5,10 +5,10 @@
  *     static const struct suite_fixture fixture = {"memory", open_cluster, ...};
  *     int main(void) { return suite_main(&fixture); }
  *
- * All tests share the cluster; each has its own tenant and run. Every call uses a function below. The
- * function records the result of the call, and the last test checks that every result occurred. The function
- * also examines every text of the error and the events: no text may contain a key, a token, metadata, an
- * owner, a payload hash or a foreign tenant. The tests use values with words to search for.
+ * All tests share the cluster; each has its own tenant and run. Tests make calls only through the functions
+ * below. These record the results of the calls, and the last test checks that every result occurred. They
+ * also examine all texts of errors and events: no text may contain a key, a token, metadata, an owner, a
+ * payload hash or a foreign tenant. The tests use values that contain words to search for.
  */
 #ifndef TS_TESTS_DRIVER_COORD_SUITE_H
 #define TS_TESTS_DRIVER_COORD_SUITE_H
@@ -80,7 +80,8 @@ struct ts_worker_id suite_worker(const char *name); /* "oWnEr-" followed by the 
 struct ts_op_id suite_op(void);                     /* draws a new op id */
 struct ts_shard_key suite_shard(uint64_t number);
 
-/* The test's run with the shards 1 [b, h), 2 [h, p), 3 [p, x); leases last for ten minutes, or for the fixture's time. */
+/* The test's run has the shards 1 [b, h), 2 [h, p), 3 [p, x). Its leases last for ten minutes. The leases of
+ * a short run last for the fixture's lease_ms. */
 struct ts_run_config suite_config(void);
 struct ts_run_config suite_short_config(void);
 void suite_make_run(void);

@@ -20,7 +20,8 @@ static void claims_take_each_shard_once(void **state) {
         assert_true(shard >= 1 && shard <= 3 && !taken[shard]);
         taken[shard] = true;
         assert_int_equal(suite.view.capacity.available_count, 2 - i);
-        /* The reported deadline is that of the earlier leases, without the new one. */
+        /* The reported deadline is the earliest deadline of the other leases. The new lease does not
+         * count. */
         assert_int_equal(suite.view.capacity.has_earliest_deadline, i > 0);
         if (i > 0)
             assert_int_equal(suite.view.capacity.earliest_deadline.ms, earliest_ms);
@@ -99,8 +100,8 @@ static uint64_t first_from(const struct placed placed[static MANY], uint32_t pla
     return first;
 }
 
-/* On the store of the shard that a worker gets, no free shard is between the worker's starting point and that
- * shard. If every free shard is before the starting point, the worker gets any of these. */
+/* On one store, a worker gets the first free shard that is not before its starting point. If all free shards
+ * of the store are before the starting point, the worker gets any of them. */
 static void workers_begin_at_different_points(void **state) {
     (void)state;
     static struct ts_new_shard shards[MANY];

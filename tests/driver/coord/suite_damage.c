@@ -42,8 +42,8 @@ static void damage_of_run(char kind, size_t offset) {
         damage(place, ts_bytes_of(key, sizeof key), offset);
 }
 
-/* Damages the counters for limits, of the run ('m') and of its tenant ('q'), and the counters of active
- * shards. */
+/* Damages three kinds of counters: for the limits of the run ('m'), for the limits of its tenant ('q'), and
+ * of active shards ('n'). */
 static void damage_counters(void) {
     uint8_t key[35] = {0, 'c', 'm'};
     ts_be64_store(suite.run.v, key + 3);
@@ -213,7 +213,7 @@ static void a_record_under_the_key_of_another_is_damage(void **state) {
     expect_damaged();
     (void)suite_must_acquire(1, "a");
 
-    /* The guard of another run of the tenant. */
+    /* Copies the guard of another run of the tenant over the guard of this run. */
     uint8_t own[11] = {0, 'c', 'g'}, other[11] = {0, 'c', 'g'};
     ts_be64_store(suite.run.v, own + 3);
     suite.run.v += 100000;

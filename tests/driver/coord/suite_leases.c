@@ -280,7 +280,7 @@ static void only_the_holder_of_a_lease_writes_for_a_shard(void **state) {
     expect_written(place, "fourth", &version);
 }
 
-/* A session remembers versions. If the stored versions have changed meanwhile, they decide. */
+/* A session remembers versions. If the stored versions have changed meanwhile, the stored versions count. */
 static void a_session_reads_again_when_its_lease_check_fails(void **state) {
     (void)state;
     const struct ts_coord_worker who = {.tenant = suite.tenant, .worker = suite_worker("a")};

@@ -84,7 +84,8 @@ static void a_session_splits(void **state) {
     suite_audit();
 }
 
-/* A session remembers leases. Because of that, it never refuses an operation or gives an outdated answer. */
+/* A session remembers leases. An outdated memory never makes the session refuse an operation or give an
+ * outdated answer. */
 static void a_session_notices_what_others_have_done(void **state) {
     (void)state;
     suite_make_short_run();
@@ -198,7 +199,7 @@ static void a_session_claims_from_all_active_runs_the_oldest_first(void **state)
     struct ts_coord_session *session = new_session_with("a", red);
     EXPECT(claim, ts_coord_session_claim_any(session, &suite.view, &suite.detail), TS_CLAIM_NONE_AVAILABLE);
     assert_int_equal(suite.detail.other_pins, 0);
-    /* The run with the lowest id is the youngest; the third run has another pin. */
+    /* The run with the lowest id is the youngest. The run that is made third has another pin. */
     const struct ts_run_id oldest = make_other_run(3, red);
     const struct ts_run_id second = make_other_run(2, (struct ts_pin){{0}});
     const struct ts_run_id expected[] = {oldest, second, suite.run};
@@ -250,7 +251,7 @@ static void a_session_claims_elsewhere_while_a_run_has_a_cooldown(void **state) 
 }
 
 /* Works on a target like a worker of another layer: the shard, the lease check and the target's records are
- * on one store, and there are two cursors. */
+ * on one store. The work has two cursors: begun and done. */
 static void a_target_is_worked_on_at_its_home(void **state) {
     (void)state;
     enum { TARGETS = 8 };

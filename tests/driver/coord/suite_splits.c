@@ -62,7 +62,7 @@ static void a_residual_is_cut_off_while_the_parent_continues(void **state) {
     EXPECT(checkpoint, suite_checkpoint(&lease, suite_op(), KEY("d")), TS_CHECKPOINT_OK);
     EXPECT(checkpoint, suite_checkpoint(&lease, suite_op(), KEY("e")), TS_CHECKPOINT_CURSOR_OUT_OF_BOUNDS);
     suite_audit();
-    /* The list of spawned shards is kept longer than the entries of the op-log. */
+    /* After the op-log has dropped the split, the list of spawned shards still shows it. */
     for (int i = 0; i < TS_OP_LOG_MAX; i++)
         EXPECT(checkpoint, suite_checkpoint(&lease, suite_op(), KEY("d")), TS_CHECKPOINT_OK);
     EXPECT(split, suite_split_residual(&lease, op, TS_BYTES("kEy-e"), none), TS_SPLIT_OK);

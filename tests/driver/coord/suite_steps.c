@@ -151,7 +151,7 @@ static void the_same_id_with_another_list_or_configuration_is_refused(void **sta
         assert_non_null(strstr(text, i != 3 ? "another list" : "another configuration"));
     }
     fill();
-    /* A step of another list, after the log has dropped the first one. */
+    /* Registers a step of another list after the op-log has dropped the first step. */
     struct ts_register_op step = step_at(0, STEP);
     step.announced.digest[0] ^= 1;
     EXPECT(register_shards,
@@ -177,7 +177,7 @@ static void a_half_registered_run_gives_nothing_and_continues(void **state) {
     (void)ts_error_display(TS_VARIANT_WRONG_STATUS, &suite.detail, text, sizeof text);
     assert_non_null(strstr(text, "several steps"));
     EXPECT(run_transition, suite_end(TS_RUN_OP_COMPLETE_RUN, suite_op()), TS_RUN_TRANSITION_WRONG_STATUS);
-    /* One step is repeated, and one step leaves a gap. */
+    /* The first of these steps repeats an earlier step. The second step leaves a gap. */
     struct ts_register_op step = step_at(STEP, STEP);
     EXPECT(register_shards,
            ts_coord_register_shards(suite.coord, &step, &suite.memory, &suite.outcome, &suite.detail),

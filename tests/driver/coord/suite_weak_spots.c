@@ -1,4 +1,4 @@
-/* Eight mistakes of an earlier system, tested on stores. */
+/* Tests on stores that eight mistakes of an earlier system do not occur. */
 #include "suite.h"
 
 #include "base/endian.h"
@@ -136,8 +136,8 @@ struct coverage {
     size_t count;
 };
 
-/* Visits an active shard. Each walk over the shards finds the range that begins at `next`, and moves `next`
- * to its end. */
+/* Visits an active shard. If the range of the shard begins at `next`, moves `next` to the end of the range,
+ * and ends the walk. */
 static bool extend_coverage(void *context, const struct ts_coord_shard_view *shard) {
     struct coverage *coverage = context;
     const struct ts_key_range range = shard->record->spec.range;

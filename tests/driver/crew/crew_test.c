@@ -35,8 +35,8 @@ static void after_its_claim_a_small_clean_unit_costs_one_read_and_two_writes(voi
     victim_release(&worker);
 }
 
-/* Stops at the stage. The calls after the claim read the unit; then the stage begins, and its calls search
- * for known findings. */
+/* Stops the worker in the stage. The first call after the claim reads the unit. The second call is the first
+ * call of the stage, and searches for known findings. */
 static void stop_at_the_stage(struct victim *victim, const struct ts_crew_event *event) {
     if (event->kind == TS_CREW_EVENT_CLAIMED)
         victim->at = atomic_load(&victim->reads) + atomic_load(&victim->writes) + 1;
@@ -149,7 +149,8 @@ static size_t damage_hits(void) {
     return count;
 }
 
-/* By the watermark alone, the worker would skip the contents whose hits were on the damaged page. */
+/* If the worker trusted the watermark alone, it would skip the contents whose hits were on the damaged
+ * page. */
 static void a_damaged_page_of_hits_costs_time_and_no_finding(void **state) {
     (void)state;
     struct victim worker;

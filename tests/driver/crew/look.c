@@ -1,5 +1,6 @@
 /*
- * fleet_look URLS RUN PATH...: what a fleet should contain, and what it must not, for tests of the real program.
+ * fleet_look URLS RUN PATH...: prints what a fleet should contain, and what it must not contain, for tests of
+ * the real program.
  *
  *     {"places": [...], "audit": true, "left": 0}
  *

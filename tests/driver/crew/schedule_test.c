@@ -1,5 +1,6 @@
 /*
- * Schedules on every engine, with two stores: there is one run for each due time, even if workers race, die or sleep.
+ * Schedules on every engine, with two stores: there is one run for each due time, even if workers race, die
+ * or sleep.
  */
 #include "victim.h"
 

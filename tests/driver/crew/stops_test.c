@@ -1,6 +1,6 @@
 /*
- * A worker that loses its lease stops within 100 ms, whatever it does at that moment: it waits for a server or a store, reads history
- * or contents, or finds the places of findings.
+ * A worker that loses its lease stops within 100 ms, whatever it does at that moment: it may wait for a
+ * server or a store, read history or contents, or find the places of findings.
  *
  * The run is cancelled as soon as its target is claimed, and the keeper learns it at the first renewal. The
  * worker begins its work some time after the claim, so that the renewal comes at a certain moment of the
@@ -130,7 +130,7 @@ static unsigned rarest(const struct tally *tallies, unsigned from, unsigned to) 
 }
 
 /* Moves the bounds of the next try, so that it finds the wanted stage however fast the machine is now.
- * `found` is the stage at this moment, or STAGES after the end. */
+ * `found` is the stage at `moment_ms`, or STAGES if the work had ended. */
 static void learn(struct tally *tally, unsigned wanted, unsigned found, uint64_t moment_ms) {
     enum { CLOSE_MS = 4 };
     if (found == wanted) {
@@ -263,8 +263,8 @@ static void hold_the_target(struct victim *victim, const struct ts_crew_event *e
     (void)victim;
 }
 
-/* Counts the loss if the worker was in the middle of its work. On a busy machine the renewal may precede the
- * work. */
+/* Loses a lease while the worker waits for a store. Counts the loss only if the worker had begun its work,
+ * because on a busy machine the renewal may precede the work. */
 static void lose_in_a_call(struct ts_coord *coord, struct tally *tally) {
     struct victim victim;
     submit_with(next_run(), &(struct ts_run_config){.lease_duration_ms = SHORT_LEASE_MS});

@@ -34,7 +34,7 @@ struct victim {
 
     enum harm harm;
     unsigned at;            /* number of the call to disturb, counted from 0 */
-    unsigned failing_scans; /* number of range scans that fail before the others succeed */
+    unsigned failing_scans; /* number of range scans that fail; later scans succeed */
     atomic_uint reads, writes;
     atomic_uint promises; /* number of writes that change several stores */
     atomic_bool is_dead;
@@ -45,7 +45,7 @@ struct victim {
     bool is_paused, may_continue, is_over;
 };
 
-/* Initialises a worker with one job that works `once` and makes parts as often as possible. */
+/* Initialises a worker that has one job, has the option `once`, and makes parts as often as possible. */
 void victim_init(struct victim *victim, const struct ts_fleet_tenant_key *key);
 void victim_release(struct victim *victim);
 

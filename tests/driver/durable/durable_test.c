@@ -181,7 +181,7 @@ static void another_worker_continues_from_the_parts_of_a_lost_one(void **state) 
 
 /* ---- faults ---- */
 
-/* Runs a unit with parts. Each of its writes is lost once as a request and once as a reply. */
+/* Runs a unit with parts again and again. Each time another write loses its reply or its request. */
 static void invariant_8_after_a_lost_write_the_result_is_exact(void **state) {
     (void)state;
     for (enum fate fate = REPLY_LOST; fate <= REQUEST_LOST; fate++) {
@@ -214,8 +214,8 @@ static void invariant_8_after_a_lost_write_the_result_is_exact(void **state) {
     }
 }
 
-/* A write to another store that got no answer may still be carried out when a later run has replaced its
- * rows. */
+/* If a write to another store got no answer, the store may carry it out after a later run has replaced the
+ * rows of the write. */
 static void rows_of_a_write_without_an_answer_are_not_removed_at_once(void **state) {
     (void)state;
     bool is_over = false, was_unsure = false;
@@ -363,7 +363,8 @@ static void the_sweep_keeps_attempts_of_living_leases_and_removes_those_of_dead_
     free_report(&made);
 }
 
-/* Fences begin again in the new run: only the number of the run distinguishes its leases from those of the deleted one. */
+/* Fences begin again in the new run: only the run's number distinguishes its leases from the leases of the
+ * deleted run. */
 static void rows_of_a_deleted_run_are_removed_while_another_run_has_its_id(void **state) {
     (void)state;
     const struct ts_target_id target = world_target(1);

@@ -102,8 +102,8 @@ static void findings_are_listed_in_the_order_of_their_ids_in_pages_of_any_size(v
     }
 }
 
-/* The address is in the summary of the target's attempt, which is read once for all findings whose first
- * target this is. */
+/* The address is in the summary of the target's attempt. The summary is read once for all findings that have
+ * this target as their first target. */
 static void findings_are_listed_with_the_address_of_their_first_target(void **state) {
     (void)state;
     scan_numbers(1, 0, 30, 1);

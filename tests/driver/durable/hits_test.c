@@ -26,8 +26,8 @@ static void abandon(unsigned target_number, size_t pages) {
     cancel(world.run);
 }
 
-/* Runs a unit that makes pages of hits durable, up to the end of its shard. Kills its worker before the
- * worker tidies up. */
+/* Runs a unit that makes pages of hits durable, and completes its shard. Then the worker ends before it
+ * tidies up. */
 static void scan_untidily(size_t pages, const struct ts_fleet_rules *with) {
     const struct ts_checkpoint_receipt *checkpoint;
     const struct ts_target_id target = world_target(1);
@@ -174,8 +174,7 @@ static void two_runs_without_pages(void) {
     begin_to_rely();
 }
 
-/* Calls `runs` in the middle of a sweep, at the moment `at`. Returns false when the sweep ended before that
- * moment. */
+/* Calls `runs` in the middle of a sweep, after `at` reads. Returns false if the sweep made fewer reads. */
 static bool meet(void (*runs)(void), unsigned at) {
     struct made_report made;
     struct ts_durable_swept swept;
@@ -234,7 +233,7 @@ static void a_sweep_never_removes_pages_that_another_scan_relies_on(void **state
     assert_true(was_kept && was_removed);
 }
 
-/* The worker of a run that has pages with a mark when a sweep begins, and that flips during the sweep. */
+/* A worker that flips during a sweep. When the sweep begins, the worker's run has pages with a mark. */
 static struct worker flipping;
 
 static void flip_and_rely(void) {

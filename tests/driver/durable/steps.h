@@ -1,5 +1,5 @@
 /*
- * The steps of a unit for tests, each of which fails the test if it does not succeed.
+ * The steps of a unit, as functions for tests. A step that does not succeed fails the test.
  */
 #ifndef TS_TESTS_DRIVER_DURABLE_STEPS_H
 #define TS_TESTS_DRIVER_DURABLE_STEPS_H
@@ -26,8 +26,8 @@ struct recalled recall(struct worker *worker);
 /* Ends the lease of the worker. The worker does not notice this. */
 void lose_lease(struct worker *worker);
 
-/* Runs the unit after its read, in the order that the core's state machine decides, even if single writes
- * fail. */
+/* Runs the rest of a unit that was read. The core's state machine decides the order of the steps, even if
+ * single writes fail. */
 void finish(struct worker *worker, struct ts_durable_scan scan);
 
 /* Completes the unit, after the flip. */

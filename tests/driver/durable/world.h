@@ -23,14 +23,15 @@ struct world {
     bool is_id_used_again;      /* the next run has the same id */
     unsigned reads, writes;     /* number of calls of the coordination */
     unsigned spared;            /* number of writes that succeed before the fault */
-    enum fate fate;             /* what happens to the write after those */
+    enum fate fate;             /* what happens to the write after the spared writes */
     void (*between)(void);      /* called once, after `spared_reads` further reads */
     unsigned spared_reads;
     void (*before_write)(void);
     uint64_t ahead_ms[2];        /* how far the clock of each store is ahead, as reads see it */
     struct ts_durable_stop stop; /* stop flag of the next workers */
     size_t ops_most, bytes_most; /* number of operations, and of bytes, in the largest batch */
-    /* Ids of targets are those of repositories, not of world_target: the census counts marks and pages of all tenants. */
+    /* If true, the ids of targets are those of repositories, not of world_target. Then the census counts
+     * marks and pages of all tenants. */
     bool has_real_targets;
 };
 extern struct world world;

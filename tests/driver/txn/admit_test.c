@@ -1,6 +1,6 @@
 /*
- * Tests the wait for admission, and what the deadlock detector sees of this wait. Tests what callers see of
- * errors whose causes are outside the stores.
+ * Tests the wait for admission, and how the deadlock detector sees this wait. Also tests the errors that
+ * callers get if the cause is outside the stores.
  */
 #include "support/cmocka.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests one batch on one store. Admission, limits and breakers apply to the batch as to a transaction. The
- * batch needs no allocation.
+ * Tests one batch on one store. Admission, limits and breakers treat the batch like a transaction. The batch
+ * needs no allocation.
  */
 #include "support/cmocka.h"
 

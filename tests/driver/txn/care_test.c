@@ -72,8 +72,8 @@ static void a_decision_stays_while_a_participant_does_not_answer_a_sweep(void **
     assert_int_equal(decisions(), 0);
 }
 
-/* A sweep has finished only one of two decisions at its first try. A resolver of the other decision's promise
- * still finds that decision. */
+/* The first try of a sweep finishes only one of two decisions. A resolver of the other decision's promise
+ * still finds this other decision. */
 static void a_decision_stays_whose_commit_failed_where_another_one_succeeded(void **state) {
     (void)state;
     stage_open(&stage);
@@ -132,7 +132,8 @@ static bool one_decision_at_most(void) {
     return decisions() <= 1;
 }
 
-/* The mark passes an abort decision before the message reaches the store that the decision must reject. */
+/* The mark passes an abort decision before the late commit decision reaches the store. The abort decision
+ * must still reject the late decision. */
 static void an_abort_decision_stays_while_its_coordinator_is_registered(void **state) {
     (void)state;
     stage.config.timeouts.lock_validate_us = 50000;

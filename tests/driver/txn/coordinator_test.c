@@ -127,7 +127,8 @@ static void check_fails_on(size_t place) {
     assert_int_equal(stage_promises(stage.cluster), 0);
 }
 
-/* Requirement H2PC-2: a failed check on each store in turn, so on the decider and on participants. */
+/* Requirement H2PC-2. The check fails on each store in turn, so it fails on the decider and on
+ * participants. */
 static void a_failed_check_aborts_everywhere_and_names_the_operation(void **state) {
     (void)state;
     stage_open(&stage);
@@ -285,7 +286,7 @@ static void without_a_record_the_answer_fades_to_unknown(void **state) {
                      TS_TXN_ERROR_BAD_ID);
 }
 
-/* XS: a recorded transaction is applied at most once, on one store, too. */
+/* XS: a recorded transaction is applied at most once, even if it is on one store only. */
 static void a_lost_reply_of_a_recorded_local_transaction_is_looked_up(void **state) {
     (void)state;
     stage_open(&stage);
@@ -652,7 +653,7 @@ static void by_default_a_lock_is_waited_for_until_the_total_timeout(void **state
     }
 }
 
-/* The reported backoff was real, because the measured total includes it. */
+/* The reported backoff is real: the measured total time includes it. */
 static void backing_off_takes_the_time_that_it_says(void **state) {
     (void)state;
     stage.config.retry.initial_backoff_us = 30000;

@@ -108,7 +108,8 @@ static void unblock(void) {
     expect(&blocked, TS_TXN_COMMITTED, "00000");
 }
 
-/* Requirement H2PC-4: a probe that admission refused shows nothing about the stores, so another probe may follow. */
+/* Requirement H2PC-4: a probe that admission refused shows nothing about the stores, so another probe may
+ * follow. */
 static void the_breakers_probe_is_given_back_when_admission_refuses(void **state) {
     (void)state;
     stage.config.breaker.failure_threshold = 1;
@@ -134,7 +135,8 @@ static void the_breakers_probe_is_given_back_when_admission_refuses(void **state
     unblock();
 }
 
-/* Requirement H2PC-3: when the queue overflows, the first in the queue is admitted, and is answered at its commit point. */
+/* Requirement H2PC-3: when the queue overflows, the first transaction in the queue is admitted. It is
+ * answered at its commit point. */
 static void degrade_answers_the_first_in_line_at_its_commit_point(void **state) {
     (void)state;
     stage.config.admission.soft_limit = 1;
@@ -157,8 +159,8 @@ static void degrade_answers_the_first_in_line_at_its_commit_point(void **state) 
     expect(&second, TS_TXN_COMMITTED, "00000");
 }
 
-/* Requirement H2PC-9: conflicts on a store lower the limit of transactions in flight on that store only. Without
- * conflicts, the limit rises again. */
+/* Requirement H2PC-9: conflicts on a store lower the limit of transactions in flight, but only on that store.
+ * Without conflicts, the limit rises again. */
 static void conflicts_on_a_store_lower_its_limit_of_admission(void **state) {
     (void)state;
     stage.config.admission.soft_limit = stage.config.admission.hard_limit = 8; /* nobody waits */

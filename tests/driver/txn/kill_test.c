@@ -60,7 +60,7 @@ static void move_money(struct ts_cluster *cluster) {
     move_money_with(cluster, NULL);
 }
 
-/* Makes promises count as old after a short time. */
+/* Moves money with a short total timeout, so that promises soon count as old. */
 static void hurry(struct ts_cluster *cluster) {
     struct ts_txn_config config;
     ts_txn_config_init(&config);
@@ -133,7 +133,7 @@ static int child(const char *name, const char *urls) {
     return 2;
 }
 
-/* Runs the work in a child with a failpoint. Returns whether the child was killed there. */
+/* Runs the work in a child with a failpoint. Returns whether the failpoint killed the child. */
 static bool killed_at(const char *spec, const char *work) {
     pid_t pid = fork();
     assert_true(pid >= 0);

@@ -106,7 +106,7 @@ static void stage_coord_queue(void) {
     start_blocked();
 }
 
-/* The timeout passes while the transaction registers, which is its first call. */
+/* The timeout passes during the first call of the transaction, which registers the coordinator. */
 static void stage_shard_rpc(void) {
     stage.config.timeouts.shard_rpc_us = SHORT_US;
     stage_open(&stage);
@@ -269,7 +269,7 @@ static void hold_registration(void) {
     ts_rows_release(&rows);
 }
 
-/* Every later decision would wait for a waiting fence, so the fence tries only for a moment. */
+/* Every later decision would wait for a fence that waits. So the fence tries only for a moment. */
 static void a_fence_that_cannot_be_had_holds_nobody_up(void **state) {
     (void)state;
     stage.config.timeouts.lock_validate_us = 1000000; /* shorter than the fence could wait */

@@ -1,5 +1,5 @@
 /*
- * Reads of the layers above respect the breakers, like transactions.
+ * Reads by the layers above respect the breakers, as transactions do.
  */
 #include "support/cmocka.h"
 

@@ -28,7 +28,8 @@ struct stage {
     char urls[1000];
 };
 
-/* Opens stores in memory and, if the stage has one, a coordinator. */
+/* stage_init makes a cluster of stores in memory. stage_open and stage_close open and close its coordinator.
+ * stage_release frees everything that is open. */
 void stage_init(struct stage *stage, size_t count);
 void stage_open(struct stage *stage);
 void stage_close(struct stage *stage);
@@ -39,7 +40,7 @@ struct ts_cluster *stage_other_process(struct stage *stage);
 
 /* Initialises directories of RocksDB; nothing is open afterwards. */
 void stage_init_rocksdb(struct stage *stage, size_t count);
-void stage_name_rocksdb(struct stage *stage, size_t count); /* as above, but initialises no store */
+void stage_name_rocksdb(struct stage *stage, size_t count); /* only names the directories */
 struct ts_cluster *stage_open_rocksdb(const struct stage *stage, bool any_step);
 /* Opens the stage's cluster with each store behind a fault decorator. */
 void stage_open_rocksdb_with_faults(struct stage *stage);
@@ -71,11 +72,12 @@ void stage_let_go(struct stage *stage, size_t place);
 bool stage_shows(const struct stage *stage, const char *text);
 uint64_t stage_metric(const struct stage *stage, const char *text);
 
-/* Makes the next `times` calls (0: all) of a kind on the store fail. `result` is used only for ERROR. */
+/* Makes the next `times` calls (0: all) of a kind on the store fail. `result` is used only if `kind` is
+ * TS_FAULT_ERROR. */
 void stage_fault(struct stage *stage, size_t place, enum ts_call_kind call, enum ts_fault_kind kind,
                  enum ts_store_result result, uint64_t times);
-/* Like stage_fault, for the next decision on the store, even if other transactions write to the store
- * meanwhile. */
+/* Like stage_fault, but only the next write of a decision to the store fails. Other writes to the store
+ * succeed. */
 void stage_fault_decision(struct stage *stage, size_t place, enum ts_fault_kind kind);
 void stage_no_faults(struct stage *stage);
 

@@ -78,7 +78,8 @@ static void a_prepare_that_waits_for_a_lock_leaves_no_promise(void **state) {
     assert_int_equal(stage_number(stage.cluster, 0, "a"), -1);
 }
 
-/* A promise locks its keys until the store has received the abort. */
+/* The transaction waits for its slow abort, because a promise locks its keys until the store has received the
+ * abort. */
 static void an_abort_that_takes_long_is_waited_for(void **state) {
     (void)state;
     static const char *const keys[] = {"a", "b", "c"};

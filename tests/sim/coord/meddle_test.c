@@ -1,6 +1,6 @@
 /*
  * Shows that each checker of the simulation can fail. In a world without faults, the test changes one record
- * in a store without an operation, and the checkers must name the violated property.
+ * directly in its store. The checkers must name the violated property.
  */
 #include "base/bytes.h"
 #include "base/endian.h"
@@ -21,8 +21,8 @@ struct meddler {
     bool done;
 };
 
-/* Applies a batch. Returns false if a key is locked, because waiting is not possible: the world is stopped
- * meanwhile. */
+/* Applies a batch. Returns false if a key is locked: the batch cannot wait for it, because the world is
+ * stopped. */
 static bool apply(struct ts_store *store, const struct ts_op *ops, size_t count) {
     struct ts_call call = {.kind = TS_CALL_APPLY, .batch = {ops, count}};
     ts_store_start(store, &call);
@@ -200,7 +200,7 @@ static bool meddle(void *context, uint64_t step, struct ts_store *const *stores,
         return false;
     for (size_t i = 0; i < count && !meddler->done; i++) {
         struct ts_rows rows = {0}, promises = {0};
-        /* While there is a promise, some checks are skipped. */
+        /* While a promise exists, some checks are skipped, so the test changes nothing. */
         struct ts_call prepared = {.kind = TS_CALL_PREPARED, .rows = &promises};
         struct ts_call scan = {.kind = TS_CALL_SCAN,
                                .from = ts_bytes_of(from, sizeof from),

@@ -16,7 +16,7 @@
 enum { SEEDS_FOR_PLANTS = 200 };
 
 static bool test_shapes(uint64_t seeds) {
-    /* A shape runs seeds / part worlds: the longer a world is, the fewer. */
+    /* Each shape runs `seeds / part` worlds. If a world takes longer, its shape has a larger `part`. */
     static const struct {
         uint32_t stores, workers, shards;
         uint64_t steps, part;

@@ -4,7 +4,7 @@
  *     fleet_sim_test seeds LEVEL N     N seeds with this level of faults have no violation
  *     fleet_sim_test shapes N          N seeds with other numbers of stores, workers and repositories
  *     fleet_sim_test traces            the same seed gives the same trace
- *     fleet_sim_test plants            each rule that is broken on purpose is found within 200 seeds, by what it protects
+ *     fleet_sim_test plants            each rule that is broken on purpose is found within 200 seeds, by its property
  */
 #include "worlds.h"
 
@@ -72,8 +72,7 @@ static const char *const plant_names[] = {"",
 };
 
 /* For each rule, the property that does not hold without it, as the model of the protocol shows. Another
- * property may break in an earlier step of a world, but it shows less: it might only notice that the rows
- * look unusual. */
+ * property may be violated in an earlier step, but shows less, such as only that rows look unusual. */
 static const char *const broken_properties[] = {
     [TS_FLEET_PLANT_UNCHECKED] = "stale owner", [TS_FLEET_PLANT_PRECHECK] = "stale owner",
     [TS_FLEET_PLANT_NOBEFORE] = "stale owner",  [TS_FLEET_PLANT_NOLOCK] = "stale owner",

@@ -3,9 +3,9 @@
  * {1, 2} and {0, 2}, and the seed decides the order of all events.
  *
  * A first attempt prepares in parallel and gives way: it waits for a lock for GIVE_WAY_MS only. The second
- * attempt prepares in order and waits without a limit. So there must be no deadlock (the world stops), and no
- * transaction needs a third attempt. A transaction that takes its locks in order succeeds even while new ones
- * keep coming (no starvation).
+ * attempt prepares in order and waits without a limit. So there is no deadlock, which would stop the world,
+ * and no transaction needs a third attempt. A transaction that takes its locks in order succeeds even while
+ * new ones keep coming (no starvation).
  *
  * If one of these two rules is disabled, some seed leads to a world that stops.
  *
@@ -62,7 +62,7 @@ static bool is_in_order(const struct job *job, unsigned attempts) {
     return job->count == 2 || (attempts > 1 && habits.second_is_in_order);
 }
 
-/* Begins an attempt of a job that has none in progress. Returns false when there is no room. */
+/* Begins an attempt of a job, which must have no attempt in progress. Returns false if there is no room. */
 static bool begin(struct job *job) {
     const size_t from = pick(COORDINATORS);
     for (size_t i = 0; i < COORDINATORS; i++) {
@@ -121,7 +121,7 @@ static bool move_something(enum message_state state) {
     return false;
 }
 
-/* Returns true if a waiting call can continue. */
+/* Polls all calls. Returns true if at least one of them has continued. */
 static bool poll_all(void) {
     bool any = false;
     for (size_t i = 0; i < MESSAGES; i++) {

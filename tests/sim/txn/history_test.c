@@ -3,7 +3,7 @@
  * found by exploring every interleaving of one transaction. Here the real machines follow them on stores in
  * memory: each history is correct with its rule, and incorrect without it.
  *
- * A is store 1, the decider D is store 0.
+ * C is the coordinator, D is the decider on store 0, and A is the participant on store 1.
  */
 #include "support/cmocka.h"
 
@@ -21,7 +21,7 @@ static void start(struct txn__taken taken) {
     assert_int_equal(coordinator_begin(&world, C, both, 2), RUN);
 }
 
-/* Sends C's next request. Expects that it is this request. */
+/* Sends C's next request. Expects that this request is `wish`. */
 static struct message *c_sends(enum txn__wish wish) {
     struct message *message = coordinator_send(&world, C, RUN);
     assert_non_null(message);
@@ -46,7 +46,8 @@ static void r_goes_on(void) {
         answered(resolver_send(&world, R));
 }
 
-/* Does what other processes may do at the end of a history. Returns NULL, or the violation. */
+/* Ends a history: lets a resolver settle all promises, and checks the world. Returns NULL, or the
+ * violation. */
 static const char *end(void) {
     resolver_pass(&world, true);
     const char *what = world_broken(&world, true);
@@ -218,7 +219,7 @@ static const char *rmlow(struct txn__taken taken) {
     return end();
 }
 
-/* The transaction is decided. After its coordinator was fenced, a sweep cannot reach A. */
+/* The transaction is decided, and its coordinator is fenced. Then a sweep cannot reach A. */
 static const char *half_finished(struct txn__taken taken) {
     start(taken);
     a_prepares();

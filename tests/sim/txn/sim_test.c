@@ -296,8 +296,8 @@ static const char *const rule_names[] = {
 #undef RULE_NAME
 };
 
-/* For each rule, the seed at which the search for a violation begins: a little before the first seed that has
- * one. If a change moves that first seed, the test only takes longer. */
+/* For each rule, the seed at which the search for a violation begins: a little before the first seed with a
+ * violation. If a change moves this first seed, the test only takes longer. */
 static const uint64_t search_from[TXN__RULE_COUNT] = {
     [TXN__RULE_NOLOW] = 8800,        [TXN__RULE_RMABORT] = 200,     [TXN__RULE_RMTOMB] = 2200,
     [TXN__RULE_C_UNCHECKED] = 2950,  [TXN__RULE_R_UNCHECKED] = 300, [TXN__RULE_KEEP_BELOW] = 100,

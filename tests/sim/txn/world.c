@@ -295,7 +295,7 @@ struct message *coordinator_send(struct world *world, size_t index, size_t r) {
     return message;
 }
 
-/* Does what the driver does when a run has ended. */
+/* Handles the end of a run, as the driver does. */
 static void run_is_done(struct world *world, struct world_coordinator *coordinator, struct world_run *run) {
     struct world_txn *txn = &world->txns[run->txn];
     txn->said_anything = true;

@@ -86,7 +86,7 @@ struct world_coordinator {
     struct txn__mark_list deciders[STORES];
     struct txn__entry entries[TXNS];
     uint64_t moved[STORES]; /* for each store: the mark that was written last */
-    bool dirty[STORES];     /* a transaction with this decider has ended since then */
+    bool dirty[STORES];     /* a transaction with this decider has ended since that write */
     struct world_run runs[RUNS];
 };
 

@@ -1,6 +1,5 @@
 /*
- * Events in a world other than transactions and resolvers: cleaning, pushing, fencing and sweeping. Also the
- * checks of a world.
+ * Cleaning, pushing, fencing and sweeping in a world, and the checks of a world.
  */
 #include "world.h"
 
@@ -8,8 +7,8 @@
 
 #include <stdio.h>
 
-/* Returns whether a store does not answer a cleaning call: always, or sometimes, depending on the number of
- * events. */
+/* Returns true if a store does not answer a cleaning call. Stores in `away` never answer. In a flaky world,
+ * the number of calls so far decides. */
 static bool is_away(const struct world *world, uint32_t place) {
     return world->away[place] || (world->flaky && (world->touched * 7 + place * 5) % 11 < 3);
 }
@@ -212,7 +211,7 @@ void sweep(struct world *world, uint32_t place) {
 
 void resolver_pass(struct world *world, bool fence_all) {
     for (uint32_t place = 0; place < STORES; place++) {
-        /* Settled promises leave the list. The other promises remain in it, so `at` skips them. */
+        /* Settled promises leave the list of promises. The other promises remain, so `at` skips them. */
         size_t at = 0;
         while (world_promises(world, place) > at) {
             size_t before = world_promises(world, place);

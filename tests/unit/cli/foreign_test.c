@@ -47,8 +47,8 @@ static void gitleaks_is_compared_by_its_secret(void **state) {
     assert_int_equal(report.baseline_unmatched, 0);
     assert_false(is_known(GITLEAKS(COMMIT, "src/a.env", "3", "another-Secret-0815"), &report));
     assert_int_equal(report.baseline_unmatched, 1);
-    /* A secret of the tool that contains the finding's secret, or is a part of it, counts only in the same
-     * file. */
+    /* The tool's secret may contain the finding's secret or be a part of it. Then it counts only in the
+     * finding's file. */
     assert_true(is_known(GITLEAKS("", "src/a.env", "1", "key=" SECRET "\\n"), &report));
     assert_true(is_known(GITLEAKS("", "/home/me/src/a.env", "1", "up-Secret-4711"), &report));
     assert_false(is_known(GITLEAKS("", "other.env", "1", "key=" SECRET), &report));

@@ -81,8 +81,8 @@ static void every_member_of_the_struct_is_a_setting(void **state) {
     for (size_t i = 0; i < sizeof config; i++)
         set += ((const unsigned char *)&config)[i] == 0xff;
     assert_int_equal(set, bytes);
-    /* In this order: 7 durations and a policy of timeouts, 4 settings of admission, 6 of retry, 3 of the
-     * breaker, 1 window, 7 adaptive ones, 1 of deadlocks, 1 of replication, and 2 of shards. */
+    /* The numbers of settings, in this order: timeouts (7 durations and a policy), admission, retry, breaker,
+     * conflict window, adaptive limits, deadlocks, replication, shards. */
     assert_int_equal(config__setting_count, 8 + 4 + 6 + 3 + 1 + 7 + 1 + 1 + 2);
 }
 

@@ -221,7 +221,7 @@ static const char *sample_notes[] = {"another scan holds the state: this one con
 static const struct ts_report_gone sample_gone[] = {
     {.id = {"44444444444444444444444444444444"}, .rule = "aws-key"}};
 
-/* The finding of the key id that belongs to the password of the first sample finding. */
+/* A finding of a key id. This key id belongs to the password of the first sample finding. */
 static const struct ts_report_finding sample_pair = {.id = {"55555555555555555555555555555555"},
                                                      .rule = &sample_rules[0],
                                                      .confidence = TS_CONFIDENCE_MEDIUM,

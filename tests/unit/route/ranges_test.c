@@ -372,7 +372,7 @@ static void ranges_that_stop_before_the_end_are_rejected(void **state) {
 
 static void checks_come_in_the_documented_order(void **state) {
     (void)state;
-    /* Each list also has the errors of all lists below it. */
+    /* Each list also has the errors of all later lists. */
     REJECTED(TS_ROUTER_EMPTY_RANGE, {{1}, 5, 100}, {{1}, 50, 60}, {{2}, 70, 70});
     REJECTED(TS_ROUTER_DUPLICATE_STORE, {{1}, 5, 100}, {{1}, 50, 60});
     REJECTED(TS_ROUTER_GAP, {{1}, 5, 100}, {{2}, 50, 60});

@@ -64,7 +64,7 @@ static inline void expect_result(const struct ts_call *call, enum ts_store_resul
         run_expecting(expected, store, &call_one);                                                           \
     } while (0)
 
-/* The value of a key as a string, which is "" if the key is absent, and the version of the key. */
+/* The value and the version of a key. The value is a string; it is "" if the key is absent. */
 struct found {
     char value[64];
     size_t len;
@@ -84,7 +84,7 @@ static inline struct found read_key(struct ts_store *store, struct ts_bytes key)
     return found;
 }
 
-/* Returns the number of promises. If ret_gid is not NULL, it receives the gid of the first one. */
+/* Returns the number of promises. If ret_gid is not NULL, stores the gid of the first promise there. */
 static inline size_t promises(struct ts_store *store, char *ret_gid, size_t size) {
     struct ts_rows rows = {0};
     struct ts_call call = {.kind = TS_CALL_PREPARED, .rows = &rows, .deadline_ns = in_ms(20000)};
@@ -102,7 +102,7 @@ static inline uint64_t now_of(struct ts_store *store) {
     return call.time_ms;
 }
 
-/* Writes a meta record for a store of a separate cluster. */
+/* Writes a meta record. Fields that are 0 get the values of a cluster of this store alone. */
 static inline void write_meta(struct ts_store *store, struct ts_meta meta) {
     struct ts_store_error error;
     meta.present = true;

@@ -3,7 +3,7 @@
  *
  *     assert_stops("age < head->count", ts_ring_from_oldest(&ring, 0));
  *
- * The test passes when SIGABRT ends the child, and its message contains the given text.
+ * The test passes if SIGABRT ends the child, and the child's message contains the given text.
  */
 #ifndef TS_TESTS_SUPPORT_STOPS_H
 #define TS_TESTS_SUPPORT_STOPS_H

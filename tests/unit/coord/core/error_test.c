@@ -11,7 +11,7 @@ enum { RENEW, CHECKPOINT, COMPLETE, PARK, SPLIT, RELEASE, WRITE, OPERATIONS };
 static const struct {
     enum ts_coord_error error;
     const char *name;
-    const char *admitted; /* for each operation, y if it has this error */
+    const char *admitted; /* a character for each operation: y if the operation has this error */
 } matrix[] = {
     {TS_COORD_SHARD_NOT_FOUND, "ShardNotFound", "yyyyyyy"},
     {TS_COORD_TENANT_MISMATCH, "TenantMismatch", "yyyyyyy"},
@@ -122,7 +122,8 @@ static void claim_takes_over_what_get_run_says(void **state) {
     assert_int_equal(ts_split_error_of(TS_VARIANT_RESOURCE_EXHAUSTED), TS_SPLIT_RESOURCE_EXHAUSTED);
 }
 
-/* The classes of section 6 of the specification, and for runs those of the table in docs/coordination.md. */
+/* The classes are those of section 6 of the specification. Errors of runs have the classes of the table in
+ * docs/coordination.md. */
 static const struct {
     enum ts_error_variant variant;
     enum ts_coord_class expected;

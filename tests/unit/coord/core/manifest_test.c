@@ -88,7 +88,7 @@ static void clashes_between_entries_are_distinguished(void **state) {
     assert_int_equal(check(list, 3), TS_MANIFEST_FAULT_DUPLICATE_IDS);
     assert_int_equal(detail.entry, 2);
     assert_int_equal(detail.other, 0);
-    /* An id in the list must not equal an id that is drawn for another entry, either. */
+    /* An id that the list gives must not equal an id that is drawn for another entry. */
     list[2].id = ts_drawn_shard_id((struct ts_run_id){7}, (struct ts_op_id){11}, 1);
     assert_int_equal(check(list, 3), TS_MANIFEST_FAULT_DUPLICATE_IDS);
     list[2].id.v = 6;

@@ -1,7 +1,7 @@
 /*
  * Tests every operation on a shard, with every possible answer. Operations under a lease share a table of
- * situations. In each situation an operation must return the specified error, or succeed if it does not make
- * that check.
+ * situations. Each situation makes one check fail. An operation that makes this check must return the
+ * specified error. Any other operation must succeed.
  */
 #include "coord/core/shard_step.h"
 

@@ -470,8 +470,8 @@ static struct ts_unit_event any_answer(struct ts_prng *prng, const struct ts_uni
     return event;
 }
 
-/* What the events of a history have shown so far. It follows from the rules of the table, not from the code
- * under test. */
+/* The facts that the events of a history have shown so far. They follow from the rules of the table, not from
+ * the code under test. */
 struct history {
     bool is_durable; /* the target was flipped to this run or a later one */
     bool is_read, is_synced, is_scanned;

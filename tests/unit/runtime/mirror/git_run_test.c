@@ -93,8 +93,8 @@ static void *set_stop(void *ctx) {
     return NULL;
 }
 
-/* Expects that a process ends which git has started and which would run for a minute. The file contains the
- * number of the process. */
+/* The file contains the number of a process that git has started. Expects that this process ends soon,
+ * although it would run for a minute. */
 static void assert_gone(const char *path) {
     char text[32] = "";
     FILE *file = fopen(path, "r");

@@ -332,7 +332,7 @@ static void clusters_of_databases_open_by_their_urls(void **state) {
     refused(ts_cluster_open(turned, &none, &cluster, &error), &error, TS_STORE_FOREIGN, "order");
     refused(ts_cluster_init(support_pg_url(two, "postgres"), "single", &none, &cluster, &error), &error,
             TS_STORE_FOREIGN, "already belongs to a cluster of 4, as store 3");
-    support_pg_do(two, "postgres", "CHECKPOINT"); /* then recovery finds no promise that needs the slot */
+    support_pg_do(two, "postgres", "CHECKPOINT"); /* so that the server starts without slots for promises */
     support_pg_reconfigure(two, "max_prepared_transactions = 0");
     refused(ts_cluster_open(urls, &none, &cluster, &error), &error, TS_STORE_BAD_CONFIGURATION,
             "max_prepared_transactions");

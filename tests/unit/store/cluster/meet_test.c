@@ -43,7 +43,7 @@ static int gone(void **state) {
     return system(command); /* NOLINT(cert-env33-c) */
 }
 
-/* A dying store makes this number of writes, and kills its process instead of the next write. */
+/* A dying store makes this number of writes. Instead of the next write, it kills its process. */
 static int writes_left;
 
 struct dying {
@@ -65,8 +65,8 @@ static enum ts_store_result write_or_die(struct ts_store *store, const struct st
 
 static const struct ts_engine dying_engine = {.past_read = read_inside, .past_write = write_or_die};
 
-/* Runs in a separate process, because RocksDB's threads do not survive a fork: opens all stores and lets them
- * meet. */
+/* Opens all stores and lets them meet. Runs in a process that has executed this program again, because
+ * RocksDB's threads do not survive a fork. */
 static _Noreturn void be_dying(const char *writes) {
     struct dying dying[STORES];
     struct ts_store *stores[STORES];
@@ -143,7 +143,8 @@ static void copy_files(size_t place, const char *from, const char *to) {
     assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
 }
 
-/* Files of a store from before its last meeting with another store do not match that other store. */
+/* If a store's files are older than its last meeting with another store, they do not match the other
+ * store. */
 static void an_older_copy_fits_none_that_it_was_open_with_since(void **state) {
     (void)state;
     for (size_t old = 0; old < STORES; old++) {

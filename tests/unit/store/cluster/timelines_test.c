@@ -97,7 +97,7 @@ static void other_processes_learn_from_the_other_stores(void **state) {
     assert_int_equal(writes, 2); /* on stores 0 and 2 */
     store__timelines_note(&all, false);
     assert_int_equal(writes, 2);
-    /* A new process reaches the old server of store 1, and of the other stores only store 2. */
+    /* A new process reaches the old server of store 1, and store 2. Store 0 does not answer. */
     timelines[1] = 1;
     is_down[0] = true;
     assert_true(store__timelines_learn(&all));

@@ -170,7 +170,7 @@ static void stores_over_the_same_contents_share_locks_and_promises(void **state)
     ts_store_close(other);
 }
 
-/* Each store has its own expectation of the cluster, as separate processes have. */
+/* Each of two stores over one memory has its own expectation of the cluster, like a separate process. */
 static void a_store_is_fenced_while_another_continues(void **state) {
     (void)state;
     struct ts_store *other = ts_memory_open(memory);

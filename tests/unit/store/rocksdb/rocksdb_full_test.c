@@ -1,5 +1,5 @@
 /*
- * Simulates a full disk: write(2) and fdatasync(2) of this program, which RocksDB calls, fail on request.
+ * Simulates a full disk: RocksDB calls the write(2) and fdatasync(2) of this program, which fail on request.
  * This test runs everywhere, and reaches failures that are rare on a real disk.
  */
 #include "store/cluster/open.h"
@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* From now on, calls fail for files with these suffixes: fdatasync and write. If a suffix is NULL, its call
- * succeeds. */
+/* fdatasync fails for files with the suffix failing_sync, and write fails for files with the suffix
+ * failing_write. If the suffix is NULL, the call succeeds. */
 static _Atomic(const char *) failing_sync, failing_write;
 static atomic_int failure, failures, log_calls;
 
@@ -117,7 +117,7 @@ static void expect_open_again(struct ts_store *store) {
 }
 
 /*
- * The test tries at most so often to find a record whose sync failed. The record is in the file, and usually
+ * The maximum number of tries to find a record whose sync failed. Such a record is in the file, and usually
  * still exists at the next open, so it would be wrong to report that nothing was written. But RocksDB may
  * start a new log in the background and drop the old log, so it would also be wrong to report that the record
  * was written.

@@ -340,8 +340,8 @@ static void set_option(rocksdb_t *database, const char *name, const char *value)
         fail_msg("%s", message);
 }
 
-/* Puts one file on the first level, where one file stops writes. RocksDB then accepts no more writes, and
- * compacts nothing. */
+/* Puts one file on the first level, and lets one file there stop all writes. Then RocksDB accepts no more
+ * writes, and compacts nothing. */
 static void stop_writes(rocksdb_t *database) {
     set_option(database, "level0_stop_writes_trigger", "1000");
     set_option(database, "level0_slowdown_writes_trigger", "1000");

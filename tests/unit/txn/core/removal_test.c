@@ -176,7 +176,8 @@ static void a_sweep_keeps_the_commits_of_a_participant_that_did_not_answer(void 
     assert_string_equal(swept(true, 2, NOBODY), "2");
 }
 
-/* The store that did not commit the first transaction is synced because of the second transaction. */
+/* Store 1 does not commit the first transaction. Nevertheless the sweep syncs store 1, because of the second
+ * transaction. */
 static void a_sweep_keeps_a_commit_that_failed_where_another_succeeded(void **state) {
     (void)state;
     add_commit(1, 2);

@@ -99,7 +99,7 @@ static void a_dead_coordinator_is_fenced_first_and_the_decision_read_again(void 
     sees_promise(0, false);
     look.heartbeat_ms = NOW_MS - TXN__DEAD_MS;
     sends(TXN__WISH_LOOK, TS_STORE_OK);
-    is_done(TXN__VERDICT_LEFT); /* dead only after more than TXN__DEAD_MS */
+    is_done(TXN__VERDICT_LEFT); /* the coordinator is dead only after more than TXN__DEAD_MS */
     sees_promise(0, false);
     look.heartbeat_ms = NOW_MS - TXN__DEAD_MS - 1;
     sends(TXN__WISH_LOOK, TS_STORE_OK);

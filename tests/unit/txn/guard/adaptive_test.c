@@ -81,8 +81,8 @@ static void too_few_transactions_say_nothing(void **state) {
     assert_int_equal(adaptive.limit, 128);
 }
 
-/* Uses the conflict tracker. Many conflicts lower the limit, and it rises again when the conflicts have left
- * the window. */
+/* Uses the conflict tracker. Many conflicts lower the limit. The limit rises again when the conflicts have
+ * left the window. */
 static void a_storm_lowers_it_and_quiet_raises_it_again(void **state) {
     (void)state;
     struct ts_txn_conflict_tracker tracker;

@@ -74,7 +74,8 @@ static void only_failures_of_the_infrastructure_count(void **state) {
         pass(0, TS_TXN_BREAKER_TURNED_AWAY);
     }
     expect_state(TS_TXN_BREAKER_CLOSED);
-    /* Only a success resets the count of failures. Results that do not count leave it unchanged. */
+    /* Only a success resets the count of failures. Results that are neither a failure nor a success leave the
+     * count unchanged. */
     for (int i = 0; i < 5; i++) {
         pass(0, TS_TXN_BREAKER_FAILURE);
         pass(0, TS_TXN_BREAKER_ANSWERED);
@@ -211,7 +212,7 @@ static void causes_report_what_they_say_about_the_stores(void **state) {
     assert_int_equal(ts_txn_breaker_report_of(&cause), TS_TXN_BREAKER_FAILURE);
     cause = ts_txn_cause_of_timeout(TS_TXN_TIMEOUT_LOCK_VALIDATE);
     assert_int_equal(ts_txn_breaker_report_of(&cause), TS_TXN_BREAKER_TURNED_AWAY);
-    /* A store that waits for a lock reports the wait, so a store that does not answer hangs. */
+    /* A store that waits for a lock reports the wait. So a store that does not answer has failed. */
     cause.unanswered = true;
     assert_int_equal(ts_txn_breaker_report_of(&cause), TS_TXN_BREAKER_FAILURE);
 }

@@ -152,7 +152,7 @@ static double value_of(const char *name, const char *label, const char *value) {
     return 0;
 }
 
-/* The metrics under test: those of two threads on two stores. */
+/* The metrics under test: the metrics of two threads, each on two stores. */
 
 static struct ts_txn_metrics metrics, other;
 static struct ts_txn_store_metrics stores[2], other_stores[2];

@@ -22,7 +22,8 @@ static struct ts_txn_timeout_watch watch_of(enum ts_txn_timeout_phase phase) {
     return (struct ts_txn_timeout_watch){.txn_begun_us = START, .phase = phase, .call_begun_us = CALL};
 }
 
-/* Checks what ts_txn_timeout_until_us and ts_txn_timeout_over return around the end. */
+/* Checks what ts_txn_timeout_until_us and ts_txn_timeout_over return shortly before the end of a timeout and
+ * at its end. */
 static void expect_end(struct ts_txn_timeout_watch watch, uint64_t at_us, enum ts_txn_timeout_phase phase) {
     assert_true(ts_txn_timeout_until_us(timeouts, &watch) == at_us);
     assert_int_equal(ts_txn_timeout_over(timeouts, &watch, at_us - 1), TS_TXN_TIMEOUT_NONE);
@@ -104,7 +105,7 @@ static void a_store_can_say_that_it_was_a_lock_where_the_phase_has_its_default(v
     timeouts->prepare_given = timeouts->lock_validate_given = true;
     assert_int_equal(ts_txn_timeout_lock_wait_us(timeouts, &prepare), 0);
     assert_int_equal(ts_txn_timeout_lock_wait_us(timeouts, &validate), 0);
-    /* The total ends the transaction, so no time is needed for another attempt. */
+    /* The total timeout ends the transaction, so no time is reserved for another attempt. */
     timeouts->prepare_given = timeouts->lock_validate_given = false;
     prepare.call_begun_us = START + 29000000;
     assert_int_equal(ts_txn_timeout_lock_wait_us(timeouts, &prepare), 0);
