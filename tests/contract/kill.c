@@ -87,7 +87,7 @@ void contract_child_main(const char *url, const char *job) {
     wait_for_the_end();
 }
 
-/* Hands the place over to a child. */
+/* Closes the store, and starts a child that opens the place instead. */
 static struct contract_child hand_over(struct contract_world *world, const char *job) {
     ts_store_close(world->store);
     world->store = NULL;

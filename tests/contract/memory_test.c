@@ -12,7 +12,7 @@ static void tear_down(void *place) {
     ts_memory_free(place);
 }
 
-/* Simulates a restart: locks and promises are restored from the records. */
+/* Opens a store after a simulated restart, which restores locks and promises from the records. */
 static struct ts_store *open_again(void *place) {
     ts_memory_restart(place, (struct ts_memory_crash){.lose_unsynced = false});
     struct ts_store *store = ts_memory_open(place);

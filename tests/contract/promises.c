@@ -239,7 +239,7 @@ static void a_lock_is_waited_for_no_longer_than_asked(void **state) {
     expect_content(world, "m", "2");
 }
 
-/* Starts an APPLY, so that the test can continue the waiting call step by step. */
+/* Returns an APPLY that is not started, so that the test can start it and continue it step by step. */
 static struct ts_call start_apply(struct ts_store *store, const struct ts_op *ops, size_t count) {
     return (struct ts_call){.kind = TS_CALL_APPLY,
                             .batch = {ops, count},

@@ -48,7 +48,7 @@ static void pages_of_any_size_give_every_row_once(void **state) {
             }
             more = world->rows.more;
             assert_true(!more || world->rows.count == sizes[s]);
-            /* The next page begins with the last key plus a zero byte, which is the smallest larger key. */
+            /* The next page begins at the smallest key after the last key: the last key plus a zero byte. */
             if (world->rows.count > 0) {
                 struct ts_bytes last = world->rows.rows[world->rows.count - 1].key;
                 memcpy(after, last.data, last.len);

@@ -177,7 +177,7 @@ static uint64_t claimed(void) {
     return ts_lease_shard(&view.lease).shard.v;
 }
 
-/* Acquires this shard for another worker. */
+/* Acquires this shard for another worker. Returns the lease. */
 static struct ts_lease others_take(uint64_t shard) {
     static struct ts_acquire_scratch theirs;
     struct ts_acquire_result_view their_view;

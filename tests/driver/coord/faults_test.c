@@ -403,7 +403,7 @@ static void namesake_acquires(void) {
     assert_int_equal(ts_coord_acquire(others, &op, &their_scratch, &theirs, &ignored), TS_ACQUIRE_OK);
 }
 
-/* Another process has acquired a lease with the same name, fence and deadline, but it is not the worker's
+/* Another process has acquired a lease with the same name, fence and deadline. This lease is not the worker's
  * lease. */
 static void an_acquire_of_a_namesake_is_not_mistaken_for_the_workers_own(void **state) {
     (void)state;
@@ -1006,7 +1006,7 @@ static void others_replace_the_run(void) {
     assert_int_equal(make_run(others, new_op()), TS_CREATE_RUN_OK);
 }
 
-/* Another process deletes the run and creates a new one with the same id, which must not be deleted. */
+/* Another process deletes the run and creates a new run with the same id. The new run must not be deleted. */
 static void a_deletion_never_touches_a_new_run_of_the_same_id(void **state) {
     (void)state;
     for (unsigned batch = 0; batch < 4; batch++) {

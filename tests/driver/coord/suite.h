@@ -140,7 +140,7 @@ struct ts_lease suite_must_acquire(uint64_t shard, const char *worker);
 /* Checks that the records of the test's run are consistent on all stores. */
 void suite_audit(void);
 
-/* Counts the events of this kind that the test has seen. */
+/* Returns the number of events of this kind in the test so far. */
 size_t suite_count_events(enum ts_event_kind kind);
 
 #define EXPECT(op, call, wanted)                                                                             \

@@ -285,7 +285,7 @@ static void another_tenant_does_not_learn_of_damage(void **state) {
     suite_expect_foreign(&lease);
     damage_shard(1, 72);
     /* Without the guards, the records of shard and run show the tenant. Without the run's record, the guards
-     * show it. */
+     * show the tenant. */
     damage_of_run('g', 5);
     suite_expect_foreign(&lease);
     /* Without the guards and the run's record, only the shard's record shows the tenant. */

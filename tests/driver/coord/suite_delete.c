@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Counts the keys of every kind that belong to the test's run, on all stores. */
+/* Returns how many keys of any kind belong to the test's run, on all stores. */
 static size_t count_keys(void) {
     static const char kinds[] = "rmgnsflu";
     size_t count = 0;

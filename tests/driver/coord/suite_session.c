@@ -146,7 +146,7 @@ static void a_session_stops_when_the_run_ends(void **state) {
 
 static const struct ts_pin red = {.b = {1}}, blue = {.b = {[31] = 2}};
 
-/* Makes another run of the test's tenant, with the shards of suite_make_run. */
+/* Makes another run of the test's tenant, with the shards of suite_make_run. Returns its id. */
 static struct ts_run_id make_other_run(uint64_t number, struct ts_pin pin) {
     const struct ts_run_id own = suite.run;
     struct ts_run_config config = suite_config();

@@ -36,7 +36,8 @@ static enum ts_create_run_error register_list(const struct ts_coord_list_op *op)
     return ts_coord_create_run_in_steps(suite.coord, op, ids, &suite.outcome, &suite.detail);
 }
 
-/* Runs a single step, as if its process had ended after it. */
+/* Returns the registration of a single step. A test that makes only some steps acts like a process that ended
+ * after them. */
 static struct ts_register_op step_at(size_t from, size_t count) {
     static struct ts_new_shard step[SHARDS];
     for (size_t i = 0; i < count; i++) {

@@ -94,7 +94,7 @@ static void weak_spot_6_cursors_of_children_lie_in_their_ranges(void **state) {
     suite_audit();
 }
 
-/* Counts the cooldowns of the test's tenant on all stores. */
+/* Returns the number of cooldowns of the test's tenant on all stores. */
 static size_t count_cooldowns(void) {
     size_t count = 0;
     struct ts_rows rows = {0};

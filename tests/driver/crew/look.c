@@ -4,8 +4,8 @@
  *
  *     {"places": [...], "audit": true, "left": 0}
  *
- *     places   every occurrence that a scan of these repositories finds without any fleet, with the ids of the tenant
- *              'default'. So secrets are compared by a digest, and occurrences that marks allow are listed.
+ *     places   every occurrence that a scan of these repositories finds without a fleet, with the ids of the
+ *              tenant 'default': an id is a digest of the secret. Occurrences that marks allow are listed, too.
  *     audit    whether the records of the run are consistent
  *     left     rows that belong to no current attempt: pages, seen-in rows, known pages, waste marks, promises
  *

@@ -128,7 +128,7 @@ static void the_total_stays_while_64_threads_move_money_and_two_resolvers_run(vo
     stage_release(&stage);
 }
 
-/* Moves money while replies are lost. The cluster is open, and no records are left in it afterwards. */
+/* Moves money while replies are lost. Afterwards the cluster is open, and all promises are settled. */
 static void lose_replies(void) {
     stage.config.timeouts.total_us = 2000000;
     stage.config.timeouts.retry_ceiling_us = 1000000;

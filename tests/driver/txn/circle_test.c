@@ -17,7 +17,7 @@ enum { FIRST = 1, LAST = 3, COUNT = 3, BALANCE = 100 };
 
 static struct stage stage;
 static char accounts[LAST + 1][40]; /* accounts on stores 1 to 3 */
-/* For each account, a key on the same store. It sorts before the account, so the store locks it first. */
+/* For each account, a key on the same store that sorts before the account. The store locks this key first. */
 static char firsts[LAST + 1][40];
 static char deciders[COUNT][40]; /* keys on store 0, which decides */
 

@@ -134,7 +134,7 @@ static void everybody_commits(void (*use)(void)) {
     assert_int_equal(atomic_load(&committed), THREADS * TXNS);
     for (size_t place = 0; place < STORES; place++)
         assert_int_equal(sum_of(place), THREADS * TXNS);
-    /* Transactions on {1, 2} decide on a store where those on {0, 1, 2} promise. */
+    /* Transactions on {1, 2} decide on a store where transactions on {0, 1, 2} make promises. */
     contend(true);
     assert_int_equal(atomic_load(&committed), THREADS * TXNS);
     assert_int_equal(sum_of(0), THREADS * TXNS + THREADS / 2 * TXNS);

@@ -174,7 +174,7 @@ static void parts_go_where_they_say_and_count_through(void **state) {
     expect_outcome(TS_TXN_REFUSED, "22023");
 }
 
-/* Makes a batch of puts of empty values. The caller frees the operations and *ret_keys. */
+/* Returns a batch of puts of empty values. The caller frees the operations and *ret_keys. */
 static struct ts_op *many_puts(size_t count, uint32_t **ret_keys) {
     struct ts_op *ops = calloc(count, sizeof *ops);
     *ret_keys = calloc(count, sizeof **ret_keys);
@@ -411,7 +411,7 @@ static void an_outcome_is_unknown_without_its_decider_and_is_settled_later(void 
     expect_numbers(4, 4, 4);
 }
 
-/* The process is fenced between two transactions, and in the middle of one. */
+/* Another process fences this process between two transactions. */
 static void a_fenced_process_continues_under_a_new_uuid(void **state) {
     (void)state;
     stage_open(&stage);

@@ -27,7 +27,7 @@ static int set_up(void **state) {
     return 0;
 }
 
-/* A transaction over two keys with a single attempt, which runs in this thread or in another. */
+/* A transaction over two keys with a single attempt. It runs in this thread or in another thread. */
 struct job {
     const char *keys[2];
     struct ts_txn_result result;

@@ -145,8 +145,8 @@ static void stage_total(void) {
     hold();
 }
 
-/* The total timeout of a transaction passes while it waits for a place. The place belongs to a transaction
- * whose timeout has passed, and which still cleans up. */
+/* The total timeout of a transaction passes while it waits for a place. The place belongs to another
+ * transaction, which still cleans up after its own timeout. */
 static void stage_total_in_the_queue(void) {
     shorten_all(1000000);
     stage.config.admission.soft_limit = 1;

@@ -35,7 +35,7 @@ static enum ts_txn_state state_of(const char *id) {
 }
 
 /* Loses the decision of a transaction while its decider does not answer. The coordinator dies without knowing
- * the result, and a participant holds a promise. */
+ * the result. If there are participants, they hold promises. */
 static void lose_one_and_die(size_t count, bool record) {
     stage.config.timeouts.total_us = 200000;
     stage_open(&stage);

@@ -230,7 +230,7 @@ static const char *run_seed(uint64_t seed, struct habits its_habits) {
 /*
  * The last job takes its locks in order, on all stores. The other jobs are newcomers that start again
  * whenever they have ended. The last job must succeed before the newcomers have used all room for
- * transactions.
+ * transactions. Returns NULL, or the violation.
  */
 static const char *starve(uint64_t seed) {
     start_world(seed, sound);
@@ -271,7 +271,7 @@ static bool seeds_hold(uint64_t count) {
     return true;
 }
 
-/* If one of the rules is disabled, some seed must stop; the argument names the rule. */
+/* Returns whether some seed shows a violation without the rule of this name, as it must. */
 static bool is_needed(const char *name, struct habits without) {
     for (uint64_t seed = 0; seed < SEEDS_WITHOUT; seed++) {
         if (run_seed(seed, without) != NULL)

@@ -52,7 +52,7 @@ void world_release(struct world *world) {
     }
 }
 
-/* Makes a direct call. If it meets a lock, skips the call instead of waiting. */
+/* Makes a direct call. If the call would wait for a lock, cancels the call. Returns its result. */
 static enum ts_store_result run_now(struct world *world, uint32_t place, struct ts_call *call) {
     world->touched += call->kind != TS_CALL_READ && call->kind != TS_CALL_PREPARED;
     ts_store_start(world->stores[place], call);
@@ -112,8 +112,8 @@ size_t world_promises(struct world *world, uint32_t place) {
     return count;
 }
 
-/* Fills in the part of one member: its counter, and money to or from an account. The decider pays what the
- * other members receive. */
+/* Fills in the part of one member: its counter, and money to or from an account. The decider pays the money
+ * that the other members receive. Returns the number of operations. */
 static size_t fill_part(struct message *message, const struct world_txn *txn, size_t number) {
     counter_key(number, message->keys[0]);
     account_key(message->place, number % ACCOUNTS, message->keys[1]);

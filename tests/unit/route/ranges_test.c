@@ -208,7 +208,8 @@ static void the_memory_may_lie_anywhere_and_nothing_beyond_it_is_written(void **
     }
 }
 
-/* Initialises from `given`, expects the error, and checks that the router is unchanged. */
+/* Initialises from `given`, expects the error, and checks that the router is unchanged. Returns the detail of
+ * the error. */
 static struct ts_router_error_detail rejected(size_t count, size_t memory_size, enum ts_router_error error) {
     struct ts_router router, before;
     memset(&router, 0x5a, sizeof router);

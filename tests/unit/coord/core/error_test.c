@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The table of section 2.3 of the specification. RELEASE and WRITE are not in the specification: release has
- * the errors of park, and write has those of renew. */
+ * the errors of park, and write has the errors of renew. */
 enum { RENEW, CHECKPOINT, COMPLETE, PARK, SPLIT, RELEASE, WRITE, OPERATIONS };
 static const struct {
     enum ts_coord_error error;

@@ -140,8 +140,7 @@ static void payload_hashes_are_blake3_in_derive_key_mode(void **state) {
     assert_true(ts_payload_hash_unpark(shard).v == ts_le64_load(derived));
 }
 
-/* The hash covers all bytes of payloads of any length, which may be longer than the buffer before the
- * hasher. */
+/* The hash covers all bytes of a payload, even if the payload is longer than the buffer before the hasher. */
 static void long_payloads_are_hashed_whole(void **state) {
     (void)state;
     static uint8_t material[17 + 1 + 4 + TS_KEY_MAX + 1 + 4 + 300];

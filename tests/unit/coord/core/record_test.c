@@ -17,7 +17,7 @@ static void log_op(struct ts_shard_record *record, enum ts_shard_op_kind kind, u
                      (struct ts_logical_time){10});
 }
 
-/* A leased, active shard in the middle of its work. */
+/* Returns the record of a leased, active shard in the middle of its work. */
 static struct ts_shard_record sound(void) {
     struct ts_shard_record record = {
         .key = {{7}, {3}},

@@ -1,6 +1,6 @@
 /*
  * Tests every operation on a shard, with every possible answer. Operations under a lease share a table of
- * situations. Each situation makes one check fail. An operation that makes this check must return the
+ * situations. Most situations make one check fail. An operation that makes this check must return the
  * specified error. Any other operation must succeed.
  */
 #include "coord/core/shard_step.h"

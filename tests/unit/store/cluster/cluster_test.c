@@ -303,7 +303,7 @@ static void servers_that_do_not_answer_are_accepted_on_request(void **state) {
     support_pg_stop(two);
 }
 
-/* Opens a cluster of two servers by URLs. One of the servers has three of the databases. */
+/* Opens a cluster of four databases by their URLs. Three of the databases are on one server. */
 static void clusters_of_databases_open_by_their_urls(void **state) {
     (void)state;
     const struct support_pg_options options = {.max_prepared_transactions = 10, .without_fsync = true};

@@ -292,7 +292,7 @@ static void many_threads_add_to_a_key_that_was_not_there(void **state) {
 }
 
 /* Applies two kinds of batches in turn, which check and write the same keys in opposite order. Batches of
- * different threads must not deadlock. If two of them meet, one fails its check. */
+ * different threads must not deadlock. If two such batches meet, one batch fails its check. */
 static void *swap_often(void *argument) {
     struct adder *adder = argument;
     for (int i = 0; i < 100; i++) {

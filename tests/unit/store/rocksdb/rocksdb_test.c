@@ -274,7 +274,8 @@ static int open_log_of_some_keys(off_t *ret_size) {
     return fd;
 }
 
-/* Counts the keys that exist, from the first key on. All keys after the first absent key must be absent. */
+/* Returns the number of keys that exist, from the first key on. Expects that all keys after the first absent
+ * key are absent. */
 static int count_logged_keys(void) {
     struct ts_store *store = must_open(&plain);
     int count = 0, total = 0;
