@@ -284,7 +284,8 @@ static void bad_batches_change_nothing(void **state) {
     expect_content(world, "k", NULL);
 }
 
-/* A batch of many operations gives the same results, although engines search it differently. */
+/* Operations that may not be in one batch are found even among many operations, which engines search
+ * differently. */
 static void bad_pairs_are_found_among_many(void **state) {
     struct contract_world *world = *state;
     enum { MANY = 40 };

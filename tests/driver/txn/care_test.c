@@ -154,8 +154,8 @@ static void an_abort_decision_stays_while_its_coordinator_is_registered(void **s
     assert_int_equal(decisions(), 0);
 }
 
-/* A record that cannot be decoded is damaged, or a newer version wrote it. It is kept, because it may be
- * needed. */
+/* A record that cannot be decoded is damaged, or a newer version wrote it. Such a record is kept, because it
+ * may be needed. */
 static void closing_removes_only_what_it_understands_as_abort(void **state) {
     (void)state;
     stage_open(&stage);

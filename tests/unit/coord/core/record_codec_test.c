@@ -1,4 +1,5 @@
-/* Another program made the expected bytes from docs/formats/coord.md, with another implementation of XXH64. */
+/* Another program computed the expected bytes from docs/formats/coord.md, with its own implementation of
+ * XXH64. */
 #include "coord/core/record.h"
 
 #include "base/endian.h"
