@@ -4,7 +4,7 @@
  *     fleet_sim_test seeds LEVEL N     N seeds with this level of faults have no violation
  *     fleet_sim_test shapes N          N seeds with other numbers of stores, workers and repositories
  *     fleet_sim_test traces            the same seed gives the same trace
- *     fleet_sim_test plants            each rule that is broken on purpose is found within 200 seeds, by its property
+ *     fleet_sim_test plants            each rule broken on purpose is found within 200 seeds, by its property
  */
 #include "worlds.h"
 
