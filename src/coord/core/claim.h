@@ -11,8 +11,8 @@
 #include "coord/core/error.h"
 #include "coord/core/record.h"
 
-/* The time at which a worker may claim again. The entry is stored under the worker's name on the worker's own
- * store, and removed when the cooldown is over. */
+/* The time at which a worker may claim again. The entry is stored under the names of tenant and worker, on
+ * the worker's own store, and removed when the cooldown is over. */
 struct ts_cooldown {
     struct ts_worker_id worker;
     struct ts_logical_time until;
@@ -27,18 +27,18 @@ enum ts_cooldown_state {
 /*
  * Returns OK, NONE_AVAILABLE with other_pins, or THROTTLED with retry_after. NONE_AVAILABLE means that the
  * run is pinned and the worker presents another pin or none; a run without a pin admits every worker. A run
- * without a cooldown admits every worker, even one with an entry from another run. *ret_drop: the entry has
- * expired, so remove it.
+ * without a cooldown admits every worker, even one with an entry from another run. *ret_drop is true if the
+ * entry has expired and the caller should remove it.
  */
 enum ts_claim_error ts_claim_admit(const struct ts_run_guard *guard, const struct ts_pin *presented,
                                    const struct ts_cooldown *entry, struct ts_logical_time now,
                                    bool *ret_drop, struct ts_coord_detail *ret_detail);
 
-/* Whether the run's status allows claims. If not, the answer of a claim is NONE_AVAILABLE: the run has ended,
- * or not all its shards are registered yet. */
+/* Returns whether the run's status allows claims. If not, the run has ended, or not all its shards are
+ * registered yet; a claim then answers NONE_AVAILABLE. */
 bool ts_claim_is_open(const struct ts_run_guard *guard);
 
-/* Whether a worker with this pin may claim in a run with this configuration. */
+/* Returns whether a worker with this pin may claim in a run with this configuration. */
 bool ts_claim_is_pin_right(const struct ts_run_config *config, const struct ts_pin *presented);
 
 /* Call it after a successful claim. Returns true, with the entry to store, if the run has a cooldown. */
@@ -60,13 +60,13 @@ struct ts_claim_scan {
     struct ts_logical_time earliest; /* the earliest deadline of the leases found so far */
 };
 
-/* Returns true to continue with the next candidate. Returns false if ret_error is the final answer (OK:
- * claimed). */
+/* Considers the answer of one candidate. Returns true if the claim continues with the next candidate. Returns
+ * false if the claim ends with ret_error; OK means that the candidate was acquired. */
 bool ts_claim_consider(struct ts_claim_scan *scan, enum ts_acquire_error error,
                        const struct ts_coord_detail *detail, enum ts_claim_error *ret_error);
 
-/* Returns the answer when no candidate is left: NONE_AVAILABLE with the earliest deadline, or without one in
- * a run that has ended. */
+/* Returns the answer when no candidate is left: NONE_AVAILABLE. The detail has the earliest deadline if a
+ * lease was found and the run is open. */
 enum ts_claim_error ts_claim_none(const struct ts_claim_scan *scan, const struct ts_run_guard *guard,
                                   struct ts_coord_detail *ret_detail);
 

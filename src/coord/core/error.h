@@ -74,7 +74,7 @@ const char *ts_infra_kind_name(enum ts_infra_kind kind); /* "retryable", … */
 
 struct ts_infra_error {
     enum ts_infra_kind kind;
-    char text[240]; /* one line for people, without keys, values or passwords, as the store guarantees */
+    char text[240]; /* one line for people; the store never puts keys, values or passwords in it */
 };
 
 /* The lengths of the keys of CursorOutOfBounds. The keys themselves are not kept. */
@@ -251,7 +251,7 @@ enum ts_split_error ts_split_error_from_coord(enum ts_coord_error error);
 enum ts_release_error ts_release_error_from_coord(enum ts_coord_error error);
 enum ts_write_error ts_write_error_from_coord(enum ts_coord_error error);
 
-/* Both kinds of split answer with the same errors. */
+/* Both kinds of split return the same error enum. */
 #define ts_split_replace_error  ts_split_error
 #define ts_split_residual_error ts_split_error
 

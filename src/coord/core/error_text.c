@@ -409,7 +409,8 @@ static const char *sentence_of(enum ts_error_variant variant) {
     ts_unreachable("every variant has a sentence");
 }
 
-/* Like sentence_of, or a more precise text with the remedy if the detail allows one. */
+/* Returns a more precise text with the remedy if the detail has enough for such a text; otherwise the text of
+ * sentence_of. */
 static const char *sentence_for(enum ts_error_variant variant, const struct ts_coord_detail *detail) {
     if (variant == TS_VARIANT_STALE_FENCE && detail->is_unparked)
         return "stale fence: the shard was parked and unparked since; acquire it again to work on it";
@@ -435,8 +436,8 @@ const char *ts_error_cause(enum ts_error_variant variant, const struct ts_coord_
     return variant == TS_VARIANT_RESOURCE_EXHAUSTED ? detail->infra.text : "";
 }
 
-/* Like ts_error_debug, but without redacted fields, except the owner of AlreadyLeased: the specification
- * requires the redacted owner in both texts. */
+/* Omits redacted fields, except the owner of AlreadyLeased: the specification requires the redacted owner in
+ * the debug text and in the display text. */
 size_t ts_error_display(enum ts_error_variant variant, const struct ts_coord_detail *detail, char *ret_text,
                         size_t size) {
     struct coord__text text = coord__text_in(ret_text, size);

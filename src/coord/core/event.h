@@ -8,8 +8,8 @@
 #include "coord/core/error.h"
 #include "coord/core/lease.h"
 
-/* X(SUFFIX, name); a comment names the fields that the events after it set, in addition to kind, shard and
- * at. */
+/* X(SUFFIX, name). Each comment in the table names the fields that the events below it set, in addition to
+ * kind, shard and at. */
 #define TS_EVENTS(X)                                                                                         \
     /* fence, deadline */                                                                                    \
     X(ACQUIRED, "acquired")                                                                                  \
@@ -25,7 +25,7 @@
     X(RELEASED, "released")                                                                                  \
     /* fence, count: new shards */                                                                           \
     X(SPLIT, "split")                                                                                        \
-    /* fence: the one that the worker presented; cause */                                                    \
+    /* fence (presented by the worker), cause */                                                             \
     X(LEASE_LOST, "lease-lost")                                                                              \
     /* the shard is 0 */                                                                                     \
     X(RUN_CREATED, "run-created")                                                                            \

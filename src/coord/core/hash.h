@@ -43,7 +43,7 @@ struct ts_payload_hash ts_payload_hash_split_replace(struct ts_shard_key shard,
  * parent's end. */
 struct ts_payload_hash ts_payload_hash_split_residual(struct ts_shard_key shard,
                                                       const struct ts_new_shard *residual);
-/* `from` is the index, in the announced list, of the first of these shards; 0 without an announced list. */
+/* `from` is the index of the first of these shards in the announced list, or 0 without such a list. */
 struct ts_payload_hash ts_payload_hash_register(struct ts_run_id run, struct ts_new_shards shards,
                                                 uint64_t from);
 struct ts_payload_hash ts_payload_hash_end_run(enum ts_run_op_kind kind, struct ts_run_id run);
@@ -78,7 +78,7 @@ struct ts_shard_id ts_derived_shard_id(struct ts_shard_key parent, struct ts_op_
 /* Returns the id of a shard that was registered without an id; bit 63 is clear. */
 struct ts_shard_id ts_drawn_shard_id(struct ts_run_id run, struct ts_op_id op_id, uint32_t index);
 
-/* Returns the op id for parking a shard that was acquired too often at this fence. */
+/* Returns the op id for parking a shard that has this fence and no attempts left. */
 struct ts_op_id ts_parking_op_id(struct ts_shard_key shard, struct ts_fence_epoch fence);
 
 #endif

@@ -73,7 +73,7 @@ struct ts_bytes ts_tenant_id_text(const struct ts_tenant_id *tenant);
 
 /* X(SUFFIX, number, name). Tables of public enums are in turnstone/coord_types.h. */
 
-/* Whether the work on last_key is done, or was only dispatched. */
+/* The state of the work on last_key: done, or only dispatched. */
 #define TS_CURSOR_SEMANTICS(X)                                                                               \
     X(CURSOR_COMPLETED, 0, "Completed")                                                                      \
     X(CURSOR_DISPATCHED, 1, "Dispatched")
@@ -95,8 +95,9 @@ struct ts_bytes ts_tenant_id_text(const struct ts_tenant_id *tenant);
     X(RUN_OP_CANCEL_RUN, 3, "CancelRun")
 
 /*
- * COMPLETED when executed. The replay of a checkpoint that a later cursor has passed returns SUPERSEDED.
- * ERROR is decoded but never written: a failed validation changes nothing.
+ * COMPLETED: the operation was executed. SUPERSEDED: the answer to a replay of a checkpoint that a later
+ * cursor has passed. ERROR: can be decoded, but is never written, because a failed validation changes
+ * nothing.
  */
 #define TS_OP_RESULTS(X)                                                                                     \
     X(OP_RESULT_COMPLETED, 0, "Completed")                                                                   \

@@ -76,7 +76,7 @@ static inline struct ts_logical_time ts_lease_deadline(const struct ts_lease *le
 /* Converts a lease to bytes, for a signed token: docs/formats/coord.md has the layout. */
 #define TS_LEASE_ENCODED_LEN 96
 void ts_lease_encode(const struct ts_lease *lease, uint8_t ret_bytes[static TS_LEASE_ENCODED_LEN]);
-/* Returns false for bytes that are not a lease: wrong length, fence or deadline 0. */
+/* Returns false for bytes that are not a lease: their length is wrong, or the fence or deadline is 0. */
 bool ts_lease_decode(struct ts_bytes bytes, struct ts_lease *ret_lease);
 
 struct ts_op_log_entry {

@@ -36,7 +36,7 @@ bool ts_lease_token_read(const uint8_t secret[static TS_LEASE_TOKEN_SECRET_LEN],
     uint8_t mac[TS_LEASE_TOKEN_MAC_LEN];
     if (!ts_bytes_starts_with(text, ts_bytes_of_cstring(prefix)) ||
         text.len != strlen(prefix) + 2 * (size_t)BINARY_LEN ||
-        !ts_hex_decode_lower(ts_bytes_skip(text, strlen(prefix)), bytes)) /* one text per lease */
+        !ts_hex_decode_lower(ts_bytes_skip(text, strlen(prefix)), bytes)) /* no upper case */
         return false;
     sign(secret, bytes, mac);
     /* Always compares all bytes, so that the time taken reveals nothing about the correct value. */

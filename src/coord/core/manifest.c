@@ -35,8 +35,8 @@ struct sorting {
     bool by_id;
 };
 
-/* Whether entry a is before entry b. Equal entries keep their order, so that the reported entry does not
- * depend on the sorting algorithm. */
+/* Returns whether entry a is before entry b. Equal entries keep their order, so that the reported entry does
+ * not depend on the sorting algorithm. */
 static bool comes_before(const struct sorting *sorting, uint32_t a, uint32_t b) {
     int order;
     if (sorting->by_id)

@@ -32,8 +32,8 @@ enum ts_coord_plant { TS_COORD_PLANT_NONE, TS_COORD_PLANTS(TS_COORD__PLANT_ENUM)
 
 #ifdef TS_TEST_BUILD
 
-/* Breaks this rule in the whole process, until it is called with NONE. Do not call it while other threads
- * work. */
+/* Breaks this rule in the whole process until the next call; NONE breaks no rule. Must not be called while
+ * other threads work. */
 void ts_coord_plant(enum ts_coord_plant plant);
 bool coord__is_planted(enum ts_coord_plant plant);
 

@@ -5,7 +5,7 @@
 #include "base/fixed_buf.h"
 #include "coord/core/record.h"
 
-/* The number of shards with each status; a run has counters for the same numbers. */
+/* The number of shards with each status. The stored counters of a run hold these numbers, too. */
 struct ts_shard_counts {
     uint64_t active;
     uint64_t done;
@@ -13,7 +13,7 @@ struct ts_shard_counts {
     uint64_t parked;
 };
 
-/* Returns the count of the shards with this status. */
+/* Returns a pointer to the count of the shards with this status. */
 uint64_t *ts_shard_counts_of(struct ts_shard_counts *counts, enum ts_shard_status status);
 
 /* Moves one shard from one status to another; `from` is NULL for a new shard. */
@@ -31,7 +31,7 @@ struct ts_run_progress {
     TS_FIXED_BUF(TS_KEY_MAX) watermark;  /* shown only to the tenant itself */
 };
 
-/* A progress starts as {0}, or cleared. */
+/* Clears a progress before its first shard is added. A progress that is {0} needs no call. */
 void ts_run_progress_clear(struct ts_run_progress *progress);
 void ts_run_progress_add(struct ts_run_progress *progress, const struct ts_shard_record *record,
                          struct ts_logical_time now);
@@ -41,7 +41,7 @@ struct ts_shard_filter {
     bool by_status;
     enum ts_shard_status status;
     bool only_leased;     /* only shards with a valid lease */
-    bool only_struggling; /* only shards that are struggling, as in the progress */
+    bool only_struggling; /* only shards that ts_run_progress counts as struggling */
 };
 
 bool ts_shard_filter_matches(const struct ts_shard_filter *filter, const struct ts_shard_record *record,

@@ -1,7 +1,7 @@
 /*
  * The stored records of shards and runs. Records borrow their bytes: a decoded record points into the bytes
- * that were read, the record of a step points into the record before it and into the operation; encoding
- * copies everything.
+ * that were read; the record of a step points into the earlier record and into the operation. Encoding copies
+ * everything.
  *
  *     bytes -> decode (checksum, invariants) -> record -> step -> record' -> encode (invariants) -> bytes
  *
@@ -21,7 +21,8 @@
  * that led there. Only unpark leads back to Active.
  *
  * Life of a run: Initializing -- register --> Active -- complete, fail, cancel --> Done, Failed, Cancelled;
- * an Initializing run can fail and be cancelled too. A run that has ended never changes, nor do its shards.
+ * an Initializing run can also fail or be cancelled. A run that has ended never changes, and its shards never
+ * change.
  *
  * A run that has announced its list of shards remains Initializing until the whole list is registered. Until
  * then the run's shards have records, but nobody can acquire them.
@@ -77,7 +78,7 @@ struct ts_shard_record {
  * most of its bytes are the op-log. */
 void ts_shard_record_copy(const struct ts_shard_record *from, struct ts_shard_record *ret_record);
 
-/* Returns whether the shard is leased: while now < deadline, and not at the deadline itself. */
+/* Returns whether the shard is leased at `now`. At the deadline itself it is no longer leased. */
 static inline bool ts_shard_record_is_leased_at(const struct ts_shard_record *record,
                                                 struct ts_logical_time now) {
     return record->has_holder && now.ms < record->holder.deadline.ms;
@@ -132,11 +133,11 @@ static inline enum ts_claim_place ts_shard_record_claim_place(const struct ts_sh
  */
 unsigned ts_shard_record_invariant_broken(const struct ts_shard_record *record);
 
-/* Like ts_shard_record_invariant_broken, for runs: 1 the configuration is valid; 2 op-log at most 8, as
- * above; 3 created_at > 0, and an end exactly when ended; 4 an ended run has its operation in the op-log; 5
- * registered within the limit, and while Initializing fewer than announced, or none; 6 number > 0; 7
- * announced within the limit; without announced shards, no digest; once the run is Active or Done, all
- * announced shards are registered. */
+/* Like ts_shard_record_invariant_broken, for runs: 1 the configuration is valid; 2 op-log at most 8, its
+ * entries as in invariant 6 of shards; 3 created_at > 0, and ended_at is set exactly when the run has ended;
+ * 4 an ended run has its operation in the op-log; 5 registered within the limit; while Initializing,
+ * registered is 0 or below announced; 6 number > 0; 7 announced within the limit; without announced shards,
+ * no digest; once the run is Active or Done, all announced shards are registered. */
 unsigned ts_run_record_invariant_broken(const struct ts_run_record *run);
 
 /* Reasons why bytes are not a record, or why a record cannot be encoded. X(SUFFIX, text) */
@@ -156,11 +157,12 @@ enum ts_record_error { TS_RECORD_ERRORS(TS_RECORD__MEMBER) };
 
 const char *ts_record_error_text(enum ts_record_error error);
 
-/* Sets the error of an operation that found a record with this error: DAMAGED, with the error's text. */
+/* Converts the error of a record to the error of the operation that found the record: DAMAGED, with the text
+ * of the record's error. */
 void ts_record_error_to_infra(enum ts_record_error error, struct ts_infra_error *ret_infra);
 
-/* Returns the encoded size that the record has if its op-log is full. Operations that add bytes (such as a
- * cursor) keep this size within the limit. So operations that only add a log entry always fit, and need no
+/* Returns the size that the encoded record would have with a full op-log. Operations that add bytes (such as
+ * a cursor) keep this size within the limit. So operations that only add a log entry always fit, and need no
  * error for a record that is too large. */
 size_t ts_shard_record_reserved_size(const struct ts_shard_record *record);
 

@@ -1,5 +1,4 @@
-/* The settings of a run. The run's record has them, and so does the guard on every store, with the run's
- * status. */
+/* The settings of a run. They are in the run's record, and in the guard on every store. */
 #ifndef TS_COORD_CORE_RUN_CONFIG_H
 #define TS_COORD_CORE_RUN_CONFIG_H
 
@@ -23,15 +22,15 @@ struct ts_run_config {
     uint64_t lease_duration_ms; /* 1 s to 24 h */
     uint64_t cooldown_ms; /* time between successful claims of one worker: 0 (off) to the lease duration */
     uint64_t shard_max;   /* 1 to TS_GLOBAL_SHARD_MAX; shards from splits do not count here */
-    uint32_t attempts;    /* acquires of a shard without progress, at most 1,000; 0: no limit */
+    uint32_t attempts;    /* maximum acquires of a shard without progress, up to 1,000; 0: no limit */
     enum ts_cursor_semantics semantics;
     struct ts_pin pin; /* claims must present the same pin; any value is valid */
 };
 
 /*
  * The announcement of a list of shards that is registered in several steps. The run becomes Active when the
- * whole list is registered; until then no other list can be registered. The digest is that of
- * ts_announced_of() (hash.h). Without an announcement, count and digest are 0.
+ * whole list is registered; until then no other list can be registered. ts_announced_of() (hash.h) computes
+ * the digest. Without an announcement, count and digest are 0.
  */
 struct ts_announced {
     uint64_t count;

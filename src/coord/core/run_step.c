@@ -251,7 +251,8 @@ ts_register_shards_step(const struct ts_run_record *run, const struct ts_registe
     if (!find_registration(run, op, hash, &is_replay, ret_detail))
         return TS_REGISTER_SHARDS_OP_ID_CONFLICT;
     if (is_replay) {
-        /* The manifest was valid the first time and has not changed; this only computes the ids again. */
+        /* The manifest was valid the first time and has not changed. This check only computes the ids
+         * again. */
         if (ts_manifest_check(run->run, op->op_id, op->shards, memory, &ret_detail->manifest) !=
             TS_MANIFEST_FAULT_OK)
             return TS_REGISTER_SHARDS_MANIFEST_INVALID;

@@ -44,9 +44,9 @@ enum ts_create_run_error ts_create_run_step(const struct ts_run_record *existing
                                             struct ts_coord_detail *ret_detail);
 
 /*
- * The first half of create_run_with_shards, which may be repeated: an existing run with the same
- * configuration and announcement is REPLAYED. The second half is ts_register_shards_step on the run's record,
- * new or existing. The results of both halves are written together.
+ * The first half of create_run_with_shards. It may be repeated: if a run with the same configuration and
+ * announcement exists, the outcome is REPLAYED. The second half is ts_register_shards_step on the run's
+ * record, new or existing. The results of both halves are written together.
  *
  * Order of checks: ts_create_run_step() for a new run; for an existing one ts_run_config_check() as
  * InvalidConfig, ts_get_run_step() as GetRunFailed, ConfigMismatch.
@@ -56,7 +56,8 @@ enum ts_create_run_error ts_ensure_run_step(const struct ts_run_record *existing
                                             const struct ts_create_env *env, struct ts_run_step *ret_step,
                                             struct ts_coord_detail *ret_detail);
 
-/* Wraps the error of one part of create_run_with_shards in the error of the whole: sets detail->nested. */
+/* Converts the error of one part of create_run_with_shards to an error of the whole operation. detail->nested
+ * receives the error of the part. */
 enum ts_create_run_error ts_create_run_error_from_register(enum ts_register_shards_error error,
                                                            struct ts_coord_detail *detail);
 enum ts_create_run_error ts_create_run_error_from_get_run(enum ts_get_run_error error,
@@ -71,8 +72,9 @@ struct ts_register_op {
     struct ts_run_id run;
     struct ts_op_id op_id;
     struct ts_new_shards shards;
-    /* For a step of an announced list: the announcement, and the index of the first shard in the list. Steps
-     * are registered in the order of the list. A count of 0 means a registration without an announced list. */
+    /* For a step of an announced list: the announcement, and the index of the step's first shard in that
+     * list. Steps are registered in the order of the list. A count of 0 means a registration without an
+     * announced list. */
     struct ts_announced announced;
     uint64_t from;
 };
@@ -81,7 +83,7 @@ struct ts_register_env {
     struct ts_logical_time now;
     size_t record_max;
     struct ts_shard_limits limits;
-    size_t already_there; /* shards with an identical record: they count as registered */
+    size_t already_there; /* shards whose matching record exists; they count as registered */
 };
 
 /*

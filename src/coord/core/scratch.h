@@ -18,7 +18,7 @@ struct ts_capacity_hint {
 };
 
 struct ts_acquire_scratch {
-    uint64_t generation; /* number of writes so far: views of earlier writes are invalid */
+    uint64_t generation; /* number of resets so far; a view is invalid after the next reset */
     bool has_last_key;
     bool has_token;
     TS_FIXED_BUF(TS_KEY_MAX) spec_start;
@@ -67,12 +67,12 @@ void ts_acquire_scratch_write_cursor(struct ts_acquire_scratch *scratch, const s
 struct ts_shard_snapshot_view ts_acquire_scratch_view(const struct ts_acquire_scratch *scratch,
                                                       const struct ts_shard_record *record);
 
-/* Does all of the above: resets the scratch, copies an acquired record into it and returns the result. */
+/* Resets the scratch, copies an acquired record into the scratch, and returns the result of the acquire. */
 void ts_acquire_result(struct ts_acquire_scratch *scratch, const struct ts_shard_record *record,
                        const struct ts_lease *lease, struct ts_capacity_hint capacity,
                        struct ts_acquire_result_view *ret_view);
 
-/* Returns true if the scratch has not been written since the view was made. */
+/* Returns true if the scratch has not been reset since the view was made. */
 static inline bool ts_shard_snapshot_view_is_current(const struct ts_shard_snapshot_view *view) {
     return view->scratch->generation == view->generation;
 }

@@ -35,13 +35,13 @@ static inline struct ts_step_env ts_step_env_of(const struct ts_run_guard *guard
     return (struct ts_step_env){.guard = guard, .now = now, .record_max = TS_RECORD_MAX};
 }
 
-/* Whether the operation was executed now, or is a repetition that changed nothing. */
+/* EXECUTED: the operation was executed now. REPLAYED: it is a repetition, which changed nothing. */
 enum ts_idempotent_outcome { TS_OUTCOME_EXECUTED, TS_OUTCOME_REPLAYED };
 
 struct ts_shard_step {
     enum ts_idempotent_outcome outcome;
     enum ts_op_result result;      /* COMPLETED; SUPERSEDED for the replay of an older checkpoint */
-    bool write;                    /* store `record`, and report `event`, in one batch with the claim index */
+    bool write;                    /* store `record` and the claim index in one batch; then report `event` */
     struct ts_logical_time before; /* if not 0: the batch must be applied before this time of the store */
     struct ts_shard_record record; /* valid if write is set */
     struct ts_event event;         /* valid if write is set */
@@ -118,9 +118,9 @@ struct ts_release_op {
 };
 
 /*
- * Gives the lease back before its end, so that any worker can acquire the shard at once. The fence stays the
- * same; the next acquire raises it. Without blame, the attempt of this lease does not count. After a
- * checkpoint the number of attempts is already 0.
+ * Returns the lease to the store before its end, so that any worker can acquire the shard at once. The fence
+ * stays the same; the next acquire raises it. Without blame, the attempt of this lease does not count. After
+ * a checkpoint the number of attempts is already 0.
  *
  * Order of checks: ShardNotFound, OpIdConflict or replay, ts_validate_lease().
  */
@@ -134,8 +134,8 @@ struct ts_write_op {
 };
 
 /*
- * Whether the holder may write now. On success ret_before is the end of the lease: a batch that checks the versions of
- * this record and this guard, and is applied before that time, is written by the holder.
+ * Checks that the holder may write now. On success ret_before is the end of the lease. A batch is sure to be
+ * the holder's if it checks the versions of this record and this guard, and is applied before that time.
  *
  * Order of checks: ShardNotFound, ts_validate_lease().
  */

@@ -10,8 +10,8 @@
  * A store that does not answer is skipped. If no other store has a free shard, the claim reports that a store
  * did not answer.
  *
- * A session keeps the free shards of a look that it has not acquired. Its next claims within a second acquire
- * them in this order, without a look, until another worker is faster.
+ * A session keeps the free shards that its look found and did not acquire. For a second, its next claims
+ * acquire these shards in the order of the look, without another look, until another worker is faster.
  *
  * Entries of the claim index are written with their records, but are only hints. Acquire reads the record,
  * and the record decides.
@@ -38,16 +38,16 @@
  * have expired. */
 enum { CANDIDATES_MAX = COORD__CANDIDATES_MAX, LEASES_FIRST = 4, ARM_TRIES = 3 };
 
-/* How long a session uses the shards that a look has left. Most units that take longer than this cost much
- * more than a look. */
+/* How long a session uses the shards that are left from a look. If its units take longer than this, they
+ * usually cost much more than another look. */
 #define LEFT_MS UINT64_C(1000)
 
 /* The result of a look at one store. */
 struct offer {
     size_t count;      /* number of candidates */
-    size_t free_count; /* number of free shards, which come first; the other leases have expired */
+    size_t free_count; /* number of free shards; they are first, before the expired leases */
     struct ts_shard_id ids[CANDIDATES_MAX];
-    /* The first candidate is chosen at random, too. Otherwise all workers with the same starting point would
+    /* The first candidate is also chosen at random. Otherwise all workers with the same starting point would
      * try the same candidate. */
     bool is_drawn;
     bool has_earliest; /* `earliest` is valid: the first deadline in the future */
@@ -95,8 +95,8 @@ static void take_free(const struct ts_rows *rows, struct offer *offer) {
     }
 }
 
-/* Takes the expired leases, except the worker's own. Returns true if a valid lease or the end of the leases
- * follows. */
+/* Adds the shards of expired leases to the offer, except the shard `own`. Returns true if no further lease
+ * has expired: the rows contain a valid lease, or end with the last lease. */
 static bool take_expired(const struct ts_rows *rows, struct ts_logical_time now,
                          const struct ts_shard_id *own, struct offer *offer) {
     for (size_t i = 0; i < rows->count; i++) {
@@ -147,7 +147,7 @@ static uint64_t leased_from(const struct claim *mine, uint32_t place) {
  * of at least now plus the lease duration. */
 static void remember_leases(struct claim *mine, uint32_t place, const struct offer *offer,
                             struct ts_logical_time now) {
-    /* An expired lease must be found by the next claim, too. */
+    /* If the look found expired leases, the next claim must find them again. */
     if (mine->hint == NULL || offer->count > 0)
         return;
     uint64_t from = ts_saturating_add_u64(now.ms, mine->guard.config.lease_duration_ms);
@@ -246,7 +246,8 @@ static enum ts_claim_error fill_with_expired(struct claim *mine, uint32_t place,
     return TS_CLAIM_OK;
 }
 
-/* Takes the results of both scans of a store, and of the scan before the worker's starting point. */
+/* Makes an offer from both scans of a store. While there is room in the offer, scans further, also before the
+ * worker's starting point. */
 static enum ts_claim_error end_look(struct claim *mine, uint32_t place, struct offer *offer) {
     *offer = (struct offer){0};
     struct offer leases = {0};
@@ -262,7 +263,7 @@ static enum ts_claim_error end_look(struct claim *mine, uint32_t place, struct o
         return fill_with_expired(mine, place, offer);
     offer->has_earliest = leases.has_earliest;
     offer->earliest = leases.earliest;
-    /* If there is no room for these shards, the next look takes them. */
+    /* If there is no room for the expired leases, the next look takes them. */
     if (leases.count <= CANDIDATES_MAX - offer->count) {
         memcpy(offer->ids + offer->count, leases.ids, leases.count * sizeof leases.ids[0]);
         offer->count += leases.count;
@@ -294,8 +295,8 @@ static enum ts_claim_error look_further(struct claim *mine, uint32_t place, stru
     return error == TS_CLAIM_OK ? fill_with_expired(mine, place, offer) : error;
 }
 
-/* Moves one of the remaining candidates, chosen at random, to their front. Free shards come before expired
- * leases. */
+/* Chooses one of the candidates from index `from` on at random, and moves it to that index. Free shards come
+ * before expired leases. */
 static void draw_next(struct claim *mine, struct offer *offer, size_t from) {
     const size_t end = from < offer->free_count ? offer->free_count : offer->count;
     const size_t drawn = from + (size_t)(coord__draw(mine->coord) % (end - from));
@@ -304,8 +305,8 @@ static void draw_next(struct claim *mine, struct offer *offer, size_t from) {
     offer->ids[from] = taken;
 }
 
-/* Whether the answer shows that the run has ended; the claim then stops. The index keeps its entries when a
- * run ends. */
+/* Returns whether the answer shows that the run has ended; the claim then stops. The index keeps its entries
+ * when a run ends. */
 static bool has_run_ended(struct claim *mine, enum ts_acquire_error error) {
     if (error != TS_ACQUIRE_SHARD_TERMINAL || !mine->seen->has_guard ||
         !ts_run_status_is_terminal(mine->seen->guard.status))
@@ -314,9 +315,9 @@ static bool has_run_ended(struct claim *mine, enum ts_acquire_error error) {
     return true;
 }
 
-/* Keeps the free shards after the first one for the next claims, if the store has even more. The last shards
- * of a store are always searched, so that workers do not compete for them. A cooldown needs a look each
- * time. */
+/* Keeps the free shards after the first one for the next claims, if the store has more free shards than the
+ * look took. The last shards of a store are always searched, so that workers do not compete for them. In a
+ * run with a cooldown nothing is kept, because each claim must read the cooldown. */
 static void keep_left(struct claim *mine, const struct offer *offer) {
     if (mine->hint == NULL || offer->is_drawn || offer->free_count < CANDIDATES_MAX || !mine->rest.has_free ||
         mine->guard.config.cooldown_ms > 0)
@@ -329,8 +330,8 @@ static void keep_left(struct claim *mine, const struct offer *offer) {
     left->pin = mine->op->pin;
 }
 
-/* Tries the next shard that the last look has left. Returns true if ret_error is the final answer. If its
- * store does not answer, a look finds out which stores do. */
+/* Tries the next shard that is left from the last look. Returns true if ret_error is the final answer. If the
+ * shard's store does not answer, returns false; the claim then looks at the stores. */
 static bool try_left(struct claim *mine, enum ts_claim_error *ret_error) {
     struct coord__left *left = mine->hint != NULL ? &mine->hint->left : NULL;
     if (left == NULL || left->at == left->count || coord__elapsed_ms(mine->coord) >= left->until_ms ||
@@ -350,7 +351,8 @@ static bool try_left(struct claim *mine, enum ts_claim_error *ret_error) {
 }
 
 /* Tries the candidates of a look. Returns true if ret_error is the final answer. If another worker was
- * faster, continues with a random candidate, because the other worker tries the following candidates, too. */
+ * faster, continues with a random candidate, because the other worker also tries the candidates in this
+ * order. */
 static bool try_all(struct claim *mine, struct offer *offer, enum ts_claim_error *ret_error) {
     consider_earliest(mine, offer);
     for (size_t i = 0; i < offer->count; i++) {
@@ -505,7 +507,7 @@ static enum ts_claim_error pass_admission_of_any_run(struct claim *mine) {
 }
 
 /* Like pass_admission_of_any_run, but if the worker's own store does not answer, reads the guard from the
- * next store: every store has it. In a run with a cooldown no other store can answer, because only the
+ * next store: every store has the guard. In a run with a cooldown no other store can answer, because only the
  * worker's own store knows whether the cooldown is over. */
 static enum ts_claim_error pass_admission_of_a_store_that_answers(struct claim *mine) {
     const uint32_t places = mine->coord->io.place_count;
@@ -534,8 +536,8 @@ static enum ts_claim_error claim(struct claim *mine, uint32_t *ret_looked_at) {
         return ts_claim_none(&mine->scan, &mine->guard, &mine->detail);
     if (try_stores(mine, ret_looked_at, &error))
         return error;
-    /* The session has skipped leases with early deadlines: searches all leases before it answers that no
-     * shard is available. */
+    /* The session has skipped leases with early deadlines. The claim searches all leases before it answers
+     * that no shard is available. */
     bool remembered = false;
     for (uint32_t place = 0; place < mine->coord->io.place_count && mine->hint != NULL; place++) {
         remembered = remembered || leased_from(mine, place) > 0;
@@ -628,7 +630,7 @@ enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_c
             hint->start = got.shard;
         }
         /* Uses the number of candidates so far if all stores were searched, or if that number is at its
-         * maximum. In both cases the reported deadline does not count the new lease. */
+         * maximum. In both cases the reported deadline does not include that of the new lease. */
         if (looked_at == coord->io.place_count || mine.available >= TS_CAPACITY_MAX)
             *ret_capacity = (struct ts_capacity_hint){.available_count = (uint32_t)capped(mine.available),
                                                       .has_earliest_deadline = mine.scan.has_earliest,

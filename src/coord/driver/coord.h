@@ -74,17 +74,19 @@ struct ts_coord *ts_coord_new(struct ts_cluster *cluster, struct ts_coordinator 
 /* Like ts_coord_new, over the caller's own functions: for simulations. Copies io. */
 struct ts_coord *ts_coord_new_over(const struct ts_coord_io *io, const struct ts_coord_options *options);
 
-/* Asks, while an operation waits for a store, whether the operation must stop. The answer true is final. */
+/* While an operation waits for a store, `must` is called and says whether the operation must stop. The answer
+ * true is final. */
 struct ts_coord_stop {
     bool (*must)(void *context);
     void *context;
 };
 
 /*
- * Returns this coordination for one user that may have to stop, such as a worker that has lost its lease
- * while a store does not answer. When that user must stop, its calls end within 20 ms, as if they had timed
- * out; so do all its later calls. Other users are not affected. If the coordination is over the caller's own
- * functions, nothing is stopped. `coord` must outlive it. Returns NULL when memory runs out.
+ * Makes a second struct for this coordination, for one user that may have to stop, such as a worker that has
+ * lost its lease while a store does not answer. When that user must stop, its calls end within 20 ms, as if
+ * they had timed out; so do all its later calls. Other users are not affected. If the coordination is over
+ * the caller's own functions, nothing is stopped. `coord` must outlive the second struct. Returns NULL when
+ * memory runs out.
  */
 struct ts_coord *ts_coord_new_stoppable(struct ts_coord *coord, const struct ts_coord_stop *stop);
 
@@ -105,7 +107,7 @@ enum ts_infra_kind ts_infra_kind_of_store(enum ts_store_result result);
 struct ts_coord_outcome {
     enum ts_idempotent_outcome outcome;
     enum ts_op_result result;  /* result of a shard operation */
-    bool after_unknown;        /* REPLAYED after a lost reply to a call with the same op id */
+    bool after_unknown;        /* REPLAYED, and an earlier try of this call lost its reply */
     struct ts_logical_time at; /* the time at which the operation was decided */
 };
 
@@ -146,8 +148,8 @@ struct ts_coord_list_op {
     struct ts_create_run_op create;
     struct ts_new_shards shards;
     struct ts_op_id op_id;
-    /* Shards in a step; 0: TS_REGISTER_MAX, which is the maximum. If a step fails, because a store is slow, the
-     * next ones are smaller. */
+    /* Shards in a step; 0: TS_REGISTER_MAX, which is the maximum. If a step fails because a store is slow,
+     * the next steps are smaller. */
     size_t step_max;
     /* The run is created only while a record of another layer on the first store has this version; otherwise
      * the call fails with BackendError. If the key is empty, there is no condition. */
@@ -184,9 +186,9 @@ enum ts_get_run_error ts_coord_run_progress(struct ts_coord *coord, const struct
 
 struct ts_coord_runs_query {
     struct ts_run_filter filter;
-    /* Called, with the context of visit, for every run with a damaged record, without comparing its status.
-     * If the callback returns true, the list continues. If `damaged` is NULL, the list ends at that run with
-     * BackendError. */
+    /* Called, with the context of visit, for every run with a damaged record. The filter's status is not
+     * applied to such runs. If the callback returns true, the list continues. If `damaged` is NULL, the list
+     * ends at that run with BackendError. */
     bool (*damaged)(void *context, struct ts_run_id run, const struct ts_infra_error *reason);
 };
 
@@ -258,9 +260,9 @@ struct ts_coord_shard_query {
     struct ts_shard_filter filter;
     bool has_after;
     struct ts_shard_id after; /* only shards with a larger id */
-    /* Called, with the context of visit, for every damaged record, without applying the filter. If the
-     * callback returns true, the walk continues. If `damaged` is NULL, the walk ends at that record with
-     * BackendError. */
+    /* Called, with the context of visit, for every damaged record. The filter is not applied to such records.
+     * If the callback returns true, the walk continues. If `damaged` is NULL, the walk ends at that record
+     * with BackendError. */
     bool (*damaged)(void *context, struct ts_shard_key shard, const struct ts_infra_error *reason);
 };
 
@@ -310,7 +312,7 @@ enum ts_claim_error ts_coord_claim_next_available(struct ts_coord *coord, const 
                                                   struct ts_acquire_result_view *ret_view,
                                                   struct ts_coord_detail *ret_detail);
 
-/* The session's memory of the shard, which saves a read; NULL without a session. */
+/* The session's memory of the shard. With it, an operation needs no read. NULL without a session. */
 struct coord__seen;
 
 /* Extends the lease. ret_lease has the new deadline. */

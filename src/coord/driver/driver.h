@@ -174,14 +174,14 @@ bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const stru
 /*
  * Waits for promises of a key that was read as absent. A committed transaction that has not created the key
  * yet still holds the key's lock, and this function waits for that lock. Returns true if the caller should
- * read again; if the key is still absent then, it does not exist. Returns false in the same cases as
- * coord__again.
+ * read again; if the key is still absent then, it does not exist. Returns false if the operation ends, as
+ * coord__again does.
  */
 bool coord__wait_for_promises(struct ts_coord *coord, struct coord__work *work, uint32_t place,
                               const struct coord__key *key, struct coord__tries *tries,
                               enum coord__end *ret_end, struct ts_coord_detail *ret_detail);
 
-/* Returns how an operation ends that is not repeated after this failed result. */
+/* Returns how an operation ends if it is not repeated after this failed result. */
 enum coord__end coord__failed(const struct coord__tries *tries, const struct coord__result *result,
                               struct ts_coord_detail *ret_detail);
 enum coord__end coord__damaged(enum ts_record_error error, const char *what,
@@ -211,7 +211,7 @@ struct coord__job {
     const struct ts_tenant_id *tenant; /* the caller's tenant */
     struct ts_shard_key shard;
     uint32_t place;
-    /* Operations under a lease: that lease, to report when it is lost; otherwise NULL. */
+    /* The lease of an operation under a lease, so that its loss can be reported; otherwise NULL. */
     const struct ts_lease *lease;
 
     bool may_remember; /* the step may first try the session's memory */
@@ -225,7 +225,7 @@ struct coord__job {
     /* Adds writes to the step's plan; may be NULL. */
     void (*extend)(struct coord__job *job);
     /* Called after a try whose reply was lost. Sets job->recognised when that try wrote the current record.
-     * NULL if the op-log shows it. */
+     * NULL for operations whose replays the op-log shows. */
     enum coord__end (*recognise)(struct coord__job *job);
 
     struct coord__tries tries;
@@ -262,8 +262,8 @@ enum ts_error_variant coord__end_variant(enum coord__end end);
  * promises does not exist. */
 enum coord__end coord__job_look(struct coord__job *job);
 
-/* Plans a new, free shard on its store, encoded into the plan's arena. Applying the plan fails if its key
- * exists. */
+/* Plans a new, free shard on its store, encoded into the plan's arena. Applying the plan fails if the shard
+ * already exists. */
 void coord__plan_new_shard(struct ts_coord *coord, struct coord__work *work,
                            const struct ts_shard_record *record);
 
@@ -285,9 +285,9 @@ struct coord__left {
     struct ts_shard_id ids[COORD__CANDIDATES_MAX];
 };
 
-/* Where a session searches first, so that it does not search again through finished shards. Without a hint
- * (NULL), a claim searches from the beginning. Leases with a deadline before leased_from may still exist; a
- * claim searches for them before it reports that nothing is available. */
+/* The positions at which a session begins its next search, so that it does not search through finished shards
+ * again. Without a hint (NULL), a claim searches from the beginning. Leases with a deadline before
+ * leased_from may still exist; a claim searches for them before it reports that nothing is available. */
 struct coord__claim_hint {
     struct ts_run_id run;  /* the run that the other fields belong to */
     uint64_t *leased_from; /* for each place, the deadline from which to search */
@@ -301,8 +301,8 @@ enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_c
                                  struct ts_lease *ret_lease, struct ts_capacity_hint *ret_capacity,
                                  struct ts_coord_detail *ret_detail);
 
-/* Counts the shards on all stores that can be claimed in the run of the caller's shard, without that shard.
- * The count is absent if it is unknown. */
+/* Counts the claimable shards of the run on all stores, except the caller's own shard. If a store cannot be
+ * read or memory runs out, the hint is all zeros. */
 struct ts_capacity_hint coord__capacity(struct ts_coord *coord, struct ts_shard_key own);
 
 /* Checks that a record has the run, tenant and shape that its key says. A record under a wrong key is

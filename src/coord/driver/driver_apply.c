@@ -50,7 +50,8 @@ static uint64_t pause_after(uint32_t tries) {
     return doublings >= 6 ? PAUSE_MAX_MS : UINT64_C(1) << doublings;
 }
 
-/* Whether a second read may help. False for an unavailable store: the caller does not wait for it. */
+/* Returns whether a second read may help. Returns false for an unavailable store, so that the caller does not
+ * wait for that store. */
 static bool read_may_help(enum ts_store_result result) {
     const struct ts_store_meaning *meaning = ts_store_result_meaning(result);
     return meaning->fault == TS_STORE_FAULT_UNKNOWN ||

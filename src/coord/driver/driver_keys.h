@@ -39,7 +39,8 @@ struct coord__key coord__key_last_number(const struct ts_tenant_id *tenant);
 /* Keys of records on every store. */
 struct coord__key coord__key_guard(struct ts_run_id run);
 
-/* Identifies the counter that counts a shard: the one for its run, status and stripe, on its store. */
+/* Identifies one of the counters that a run has on each store. A shard counts in the counter of its status
+ * and stripe. */
 struct coord__stripe {
     enum ts_shard_status status;
     uint8_t stripe; /* below COORD__STRIPES */

@@ -282,7 +282,8 @@ static bool write_step(struct coord__job *job, enum coord__end *ret_end) {
     return !coord__again(job->coord, &job->tries, &result, ret_end, &job->detail);
 }
 
-/* If the current record is the result of a try whose reply was lost, the answer of that try is valid. */
+/* Calls job->recognise, if set, after a try whose reply was lost. If that try wrote the current record, the
+ * operation is done. */
 static enum coord__end recognise(struct coord__job *job) {
     if (job->recognise == NULL || !job->tries.unknown || !job->seen->has_record || !job->seen->has_guard)
         return COORD__END_DONE;
@@ -317,7 +318,7 @@ enum coord__end coord__job_look(struct coord__job *job) {
     return wait_for_record(job, &end) ? job_read(job) : end;
 }
 
-/* Describes a transaction that only other stores show so far, as if a store had returned it. */
+/* Returns the result that stands for a transaction that only other stores show so far. */
 static struct coord__result half_seen(enum coord__ahead ahead) {
     if (ahead == COORD__AHEAD_SAME)
         return (struct coord__result){
@@ -326,7 +327,7 @@ static struct coord__result half_seen(enum coord__ahead ahead) {
         .result = TS_STORE_LOCK_CONFLICT, .again = true, .text = "the run is being made; try again"};
 }
 
-/* Whether the session's memory can be used. False if the session remembers another shard. */
+/* Returns whether the session's memory can be used. Returns false if the session remembers another shard. */
 static bool remembers(const struct coord__job *job) {
     const struct coord__seen *seen = job->seen;
     return job->may_remember && seen->known && seen->has_record && seen->has_guard &&
@@ -393,7 +394,8 @@ static struct ts_coord_outcome outcome_of(const struct coord__job *job) {
                                      .at = job->now};
 }
 
-/* Fills in the detail of an operation whose batch was too late, in the same way as a step. */
+/* Fills in the detail of an operation whose batch was too late, as ts_validate_lease does for
+ * LeaseExpired. */
 static void fill_late(struct coord__job *job) {
     job->detail.deadline = job->result.before;
     job->detail.now = job->now.ms >= job->result.before.ms ? job->now : job->result.before;

@@ -26,11 +26,11 @@ struct ts_coord_keeper {
     atomic_bool is_lost; /* the state is LOST */
     bool is_calling;     /* a call of on_loss is in progress */
     bool is_over;
-    uint64_t watched;      /* number of leases so far: an answer for an earlier lease is ignored */
+    uint64_t watched;      /* number of leases so far, to recognise an answer for an earlier lease */
     struct ts_lease lease; /* the lease after its last renewal */
     uint64_t duration_ms;
-    uint64_t renew_at_ms; /* next renewal, by coord__elapsed_ms, like end_ms */
-    uint64_t end_ms;      /* when the keeper ends the lease by itself */
+    uint64_t renew_at_ms; /* time of the next renewal, by coord__elapsed_ms */
+    uint64_t end_ms;      /* the keeper's own end, by coord__elapsed_ms */
     /* When the threads wake up by themselves (by coord__elapsed_ms); 0: the thread is awake. */
     uint64_t renewer_wakes_ms, watchman_wakes_ms;
     bool has_failed; /* the last renewal failed, with the answer below */
@@ -79,8 +79,8 @@ static void wait_until(struct ts_coord_keeper *keeper, uint64_t now_ms, uint64_t
     *wakes_ms = 0;
 }
 
-/* Signals to the threads that the lease needs one of them before it wakes up by itself. The times of the next
- * lease are usually later than those of the last one, so a thread is signalled for few leases. */
+/* Wakes the threads if one of them would wake up too late for this lease. The times of a lease are usually
+ * later than those of the lease before, so signals are rare. */
 static void wake_in_time(struct ts_coord_keeper *keeper) {
     const bool renewer_is_late = keeper->state == KEEPING && keeper->renewer_wakes_ms > keeper->renew_at_ms;
     const bool watchman_is_late = is_watching(keeper) && keeper->watchman_wakes_ms > keeper->end_ms;

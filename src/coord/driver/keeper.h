@@ -20,8 +20,8 @@
  *
  *     rest: from all of them to RESTING
  *
- * PAUSED: the worker is about to give up the shard. The renewer does nothing, and ignores a refusal of a call
- * in progress, because the store may refuse for that reason.
+ * PAUSED: the worker is about to give up the shard. The renewer does nothing. If a renewal in progress is
+ * refused, it ignores the refusal, because the worker may have just given up the shard.
  */
 #ifndef TS_COORD_DRIVER_KEEPER_H
 #define TS_COORD_DRIVER_KEEPER_H
@@ -69,7 +69,7 @@ void ts_coord_keeper_rest(struct ts_coord_keeper *keeper);
 /* Returns the time until the keeper's own end of the lease; 0 in LOST and RESTING. */
 uint64_t ts_coord_keeper_left_ms(struct ts_coord_keeper *keeper);
 
-/* Whether the keeper is in LOST. Any thread may ask. */
+/* Returns whether the keeper is in LOST. Any thread may call it. */
 bool ts_coord_keeper_is_lost(const struct ts_coord_keeper *keeper);
 
 #endif

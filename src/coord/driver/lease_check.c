@@ -83,7 +83,8 @@ static bool is_same_check(const struct writing *mine) {
            mine->versions[1] == mine->check.ops[CHECK_RECORD].version;
 }
 
-/* Whether the failed check belongs to the batch. Some stores do not say which operation failed. */
+/* Returns whether the failed operation is surely in the caller's batch. Some stores do not report which check
+ * failed. */
 static bool is_of_batch(const struct writing *mine, enum ts_store_result result) {
     const bool is_named = mine->work->txn.op < mine->work->plan.count;
     const bool is_mine = is_named && mine->work->txn.op >= mine->work->plan.count - mine->batch.count;

@@ -52,10 +52,10 @@ enum ts_write_error ts_coord_lease_check(struct ts_coord *coord, const struct ts
  * Applies the batch with the lease check in front of it, on the shard's store, and reads again if the check
  * fails. The keys of the batch may have the reserved first byte.
  *
- * OK: the lease was valid, and ret_error says what the store answered: OK; or CHECK_FAILED, LIMIT or
- * NOT_A_COUNTER, with the index of the operation in the batch if the store names it, and nothing was written.
- * BackendError (UNKNOWN): the batch may have been applied; read its keys to find out. Every other error:
- * nothing was written.
+ * OK: the lease was valid, and ret_error is the store's answer: OK, CHECK_FAILED, LIMIT or NOT_A_COUNTER.
+ * After the last three nothing was written, and ret_error has the index of the operation in the batch if the
+ * store names it. BackendError (UNKNOWN): the batch may have been applied; read its keys to find out. Every
+ * other error: nothing was written.
  */
 enum ts_write_error ts_coord_write(struct ts_coord *coord, const struct ts_write_op *op,
                                    struct coord__seen *seen, struct ts_batch batch,

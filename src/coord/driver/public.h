@@ -23,7 +23,7 @@ struct ts_shard_info {
  * NULL. */
 struct ts_coord_answer *coord__answer_begin(struct ts_coord_answer *given, struct ts_coord_answer *own);
 
-/* Makes the texts of the answer. `outcome` may be NULL. */
+/* Sets the answer's variant, replay flag and text. `outcome` may be NULL. */
 void coord__answer_end(struct ts_coord_answer *answer, enum ts_error_variant variant,
                        const struct ts_coord_outcome *outcome);
 

@@ -1,6 +1,6 @@
 /*
- * A worker of turnstone/coord.h: a session (session.h), its keeper (keeper.h), and the lease of the last claim,
- * which is kept after the session has released it.
+ * A worker of turnstone/coord.h: a session (session.h), its keeper (keeper.h), and the lease of the last
+ * claim. The worker keeps this lease after the session has released it.
  *
  *     lease     session   is_lost   state
  *     none      IDLE      no        nothing was claimed yet
@@ -303,8 +303,8 @@ enum ts_release_error ts_worker_release(struct ts_worker *worker, struct ts_op_i
     return error;
 }
 
-/* Whether the caller's batch has a key with the reserved first byte. Only coordination and transactions may
- * use such keys. */
+/* Returns whether the caller's batch has a key with the reserved first byte. Only coordination and
+ * transactions may use such keys. */
 static bool has_reserved_key(struct ts_batch batch, struct ts_store_error *ret_error) {
     for (size_t i = 0; i < batch.count; i++) {
         const struct ts_bytes key = batch.ops[i].key;
@@ -353,7 +353,7 @@ enum ts_split_error ts_worker_split_replace(struct ts_worker *worker, struct ts_
                                             struct ts_coord_answer *ret_answer) {
     struct op op;
     struct ts_split_replace_result result;
-    struct ts_new_shard children[TS_SPLIT_CHILD_MAX + 1]; /* one child too many: the core refuses it */
+    struct ts_new_shard children[TS_SPLIT_CHILD_MAX + 1]; /* one too many, which the core refuses */
     enum ts_split_error error = TS_SPLIT_LEASE_EXPIRED;
     count = count < TS_SPLIT_CHILD_MAX ? count : TS_SPLIT_CHILD_MAX;
     if (begin_last_op(&op, worker, ret_answer))

@@ -39,8 +39,8 @@ struct registration {
     struct ts_coord_detail detail;
 };
 
-/* Reads up to READ_AT_ONCE shards of a place: which of these shards exist, and whether their records equal
- * the new ones. */
+/* Reads up to READ_AT_ONCE shards of a place. Finds out which of them exist, and checks that the existing
+ * records match the new ones. */
 static enum coord__end compare(struct registration *mine, const struct ts_run_record *run, uint32_t place,
                                const size_t *indexes, size_t count, size_t *already_there) {
     struct coord__key keys[READ_AT_ONCE];
@@ -120,7 +120,7 @@ static enum coord__end find_present(struct registration *mine, const struct ts_r
     return COORD__END_DONE;
 }
 
-/* Returns whether the step gets as far as checking the shards. Only then are the shards read. */
+/* Returns whether the step gets as far as checking the shards. The shards are read only in that case. */
 static bool comes_to_shards(struct registration *mine, const struct ts_run_record *run) {
     struct ts_manifest_detail ignored;
     return run != NULL && ts_tenant_id_equal(&run->tenant, &mine->op->tenant) &&

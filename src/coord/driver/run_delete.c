@@ -6,8 +6,8 @@
  *
  * Nothing else changes the shards of a run that has ended, so they are deleted in batches. Each batch leaves
  * records, index and counters consistent. The run's record is deleted last: until then its id is in use, and
- * a repeated deletion continues where the last deletion stopped. Every batch checks the guard, so that it
- * never touches a new run with the same id, and waits if the transaction that ended the run is still being
+ * a repeated deletion continues where the last deletion stopped. Every batch checks the guard. So the batch
+ * never touches a new run with the same id, and waits while the transaction that ended the run is still being
  * committed.
  */
 #include "driver.h"
@@ -34,9 +34,9 @@ struct deletion {
     bool has_run;
     uint64_t version;
     struct ts_run_record run;
-    /* Version of the run's record when a store without its guard was found; otherwise 0. */
+    /* Version that the run's record had when a store without the run's guard was found; otherwise 0. */
     uint64_t guardless_version;
-    int64_t uncounted[COORD__COUNTERS]; /* changes of the counters by this batch, by status and stripe */
+    int64_t uncounted[COORD__COUNTERS]; /* shards that this batch deletes, by counter */
     struct ts_coord_detail detail;
 };
 
@@ -88,8 +88,8 @@ static enum progress again(struct deletion *mine, const struct coord__result *re
                                                                                    : PROGRESS_ENDED;
 }
 
-/* Plans the deletions that belong to a shard: its entry in the claim index, and the decrement of its counter.
- * For a damaged shard, entry and counter are unknown. Both are deleted at the end. */
+/* Plans the deletion of the shard's entry in the claim index, and adds the shard to `uncounted`. For a
+ * damaged shard, entry and counter are unknown; both are deleted later. */
 static void plan_shard(struct deletion *mine, uint32_t place, const struct ts_row *row) {
     struct ts_shard_key key;
     struct ts_shard_record record;
@@ -114,7 +114,7 @@ static void plan_shard(struct deletion *mine, uint32_t place, const struct ts_ro
 }
 
 /* The kinds of records of a run on each store, in the order of deletion. Entries of the claim index are
- * deleted with their shards; entries that remain belong to no shard. */
+ * deleted with their shards; entries that remain belong to damaged shards, or to none. */
 static const struct kind {
     enum coord__kind kind;
     /* Plans the deletions that belong to the row; may be NULL. */
@@ -159,8 +159,8 @@ static void plan_batch(struct deletion *mine, const struct kind *kind, uint32_t 
     ts_assert(plan->count <= BATCH_OPS_MAX);
 }
 
-/* Called when a store does not have the run's guard. Either another process has deleted the run, which
- * reading the run again shows, or the guard is lost. */
+/* Called when a store does not have the run's guard. Either another process has deleted the run, or the guard
+ * is lost. Reading the run again shows which. */
 static enum progress without_guard(struct deletion *mine, enum coord__end *ret_end) {
     if (mine->guardless_version != mine->version) {
         mine->guardless_version = mine->version;

@@ -149,10 +149,11 @@ enum ts_get_run_error ts_coord_limits(struct ts_coord *coord, const struct ts_te
 
 /* ---- lists of runs ---- */
 
-/* Reads one page of the tenant's list: scans into call 1, reads the runs into call 0. */
+/* Reads one page of the tenant's list. Afterwards rows[1] of the work has the entries of the list, and
+ * rows[0] the runs. */
 static enum coord__end read_page(struct ts_coord *coord, struct coord__work *work,
                                  const struct coord__range *range, struct ts_coord_detail *detail) {
-    /* Scans this range alone, then reads the runs that the scan found. */
+    /* Scans the range first, because the scan finds the keys of the runs. */
     (void)coord__call_scan(work, 0, 0, range, RUNS_AT_ONCE);
     struct coord__result result = coord__read(coord, work, 1);
     if (result.result != TS_STORE_OK)
@@ -234,7 +235,8 @@ enum ts_get_run_error ts_coord_list_runs(struct ts_coord *coord, const struct ts
 
 /* ---- shards ---- */
 
-/* A walk over the shards of a run on one store, a page at a time, in calls[place] and rows[place]. */
+/* A walk over the shards of a run on one store, one page at a time. rows[place] of the work has the current
+ * page. */
 struct walk {
     struct coord__range range;
     size_t at;
@@ -252,7 +254,7 @@ static enum coord__end refill(struct ts_coord *coord, struct coord__work *work, 
         struct ts_rows *rows = &work->rows[place];
         if (rows->count > 0)
             walk->range.from = after_key(rows->rows[rows->count - 1].key);
-        /* Calls always run from index 0, so this call is moved there and back. */
+        /* coord__read runs calls from index 0 on, so this call is placed in calls[0]. */
         struct ts_coord_call call = {.place = place,
                                      .call = {.kind = TS_CALL_SCAN,
                                               .from = coord__key_bytes(&walk->range.from),

@@ -207,7 +207,8 @@ struct ending {
     struct ts_bytes key_bytes[COORD__STRIPES + 1]; /* the keys of the counters, then the key of the guard */
 };
 
-/* Counts the active shards of all stores; afterwards calls 0 to place_count - 1 have the counters. */
+/* Counts the active shards of all stores; afterwards rows[place] of the work has the counters of each
+ * store. */
 static enum coord__end count_active(struct ending *mine, uint64_t *ret_active) {
     const uint32_t places = mine->coord->io.place_count;
     for (size_t i = 0; i < COORD__STRIPES; i++) {
@@ -240,7 +241,7 @@ static void plan_ending(struct ending *mine, const struct coord__run_seen *seen)
     struct coord__plan *plan = &mine->work->plan;
     coord__plan_clear(plan);
     coord__plan_run(plan, &mine->step, seen->version);
-    /* Makes sure that no shard becomes active in the meantime. */
+    /* These checks make sure that no shard becomes active in the meantime. */
     for (uint32_t place = 0; mine->op->kind == TS_RUN_OP_COMPLETE_RUN && place < plan->place_count; place++)
         for (size_t i = 0; i < COORD__STRIPES; i++)
             coord__plan_check(plan, place, &mine->stripe_keys[i], mine->work->rows[place].rows[i].version);

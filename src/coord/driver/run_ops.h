@@ -26,7 +26,8 @@ enum coord__end coord__run_read_made(struct ts_coord *coord, struct coord__work 
                                      const struct ts_coord_run_query *query, struct coord__tries *tries,
                                      struct coord__run_seen *ret_seen, struct ts_coord_detail *detail);
 
-/* Writes the run's record over the version that was read (0: a new record), and its guard on every store. */
+/* Plans the write of the run's record over the version that was read (0: a new record), and of the guard on
+ * every store if step->write_guard is set. */
 void coord__plan_run(struct coord__plan *plan, const struct ts_run_step *step, uint64_t version);
 
 /* Plans all other records of a new run: its number, its entry in the tenant's list, and the counters of

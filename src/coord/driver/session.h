@@ -11,8 +11,8 @@
  *                                 +----+ renew, checkpoint, split_residual, write
  *
  * HOLDING: there is a lease (ts_coord_session_lease), which may have ended by the store's clock. Callers must
- * not call functions that need a lease in IDLE. A session belongs to one thread at a time: a keeper that
- * renews the lease takes turns with the worker.
+ * not call functions that need a lease in IDLE. A session belongs to one thread at a time. A keeper
+ * (keeper.h) renews the lease without the session.
  */
 #ifndef TS_COORD_DRIVER_SESSION_H
 #define TS_COORD_DRIVER_SESSION_H
@@ -25,7 +25,7 @@ struct ts_coord_session;
 struct ts_coord_worker {
     struct ts_tenant_id tenant;
     struct ts_worker_id worker;
-    struct ts_pin pin; /* the pin that claims present; zeros: none */
+    struct ts_pin pin; /* the worker's pin for claims; zeros: none */
     /* ts_coord_session_claim_any claims only from runs with exactly this pin: other runs are for another kind
      * of worker. */
     bool pinned_only;
@@ -34,7 +34,7 @@ struct ts_coord_worker {
 /* Returns NULL when memory runs out. The coordination must outlive the session. */
 struct ts_coord_session *ts_coord_session_new(struct ts_coord *coord, const struct ts_coord_worker *worker);
 
-/* Sets the pin that later claims present. */
+/* Sets the worker's pin for later claims. */
 void ts_coord_session_set_pin(struct ts_coord_session *session, struct ts_pin pin);
 
 /* Frees the session. Does not release its lease, which expires by itself. Accepts NULL. */
@@ -61,10 +61,10 @@ uint64_t ts_coord_session_left_ms(const struct ts_coord_session *session);
 enum ts_claim_error ts_coord_session_claim(struct ts_coord_session *session, struct ts_run_id run,
                                            struct ts_acquire_result_view *ret_view,
                                            struct ts_coord_detail *ret_detail);
-/* Claims from any active run of the tenant whose pin allows it: first from the run of the last success, as
- * long as it has shards, then from other runs, in the order of their numbers. NoneAvailable has the earliest
- * deadline of all runs, and counts the runs with another pin. Throttled only if every run that has shards has
- * a cooldown. */
+/* Claims from any active run of the tenant, if the run's pin admits the worker: first from the run of the
+ * last success, then from the other runs in the order of their numbers. NoneAvailable has the earliest
+ * deadline of all runs, and counts the runs with another pin. Throttled: no run gave a shard, and the worker
+ * waits for the cooldown of at least one run. */
 enum ts_claim_error ts_coord_session_claim_any(struct ts_coord_session *session,
                                                struct ts_acquire_result_view *ret_view,
                                                struct ts_coord_detail *ret_detail);

@@ -62,9 +62,9 @@ static void call_children(struct split_job *mine) {
 }
 
 /*
- * Whether this operation has made the child, in an earlier try or in another process: the child's id is
- * derived from the parent and the op id, and the child's record names the parent. If so, the transaction is
- * committed, but the parent's record that was read does not show it yet.
+ * Returns whether this operation has made the child, in an earlier try or in another process: the child's id
+ * is derived from the parent and the op id, and the child's record names the parent. If so, the transaction
+ * is committed, but the parent's record that was read does not show it yet.
  */
 static bool is_own_child(const struct split_job *mine, const struct ts_row *row) {
     struct ts_shard_record child;
@@ -95,7 +95,7 @@ static void find_taken(struct split_job *mine) {
 static enum coord__end gather(struct coord__job *job) {
     struct split_job *mine = (struct split_job *)job;
     mine->env = (struct ts_split_env){0};
-    /* Reads nothing: the step refuses such a split before it needs the children. */
+    /* The step refuses such a split before it needs the children, so nothing is read. */
     if (!job->seen->has_record || mine->want > TS_SPLIT_CHILD_MAX ||
         !ts_tenant_id_equal(&job->seen->record.tenant, job->tenant))
         return COORD__END_DONE;
@@ -163,7 +163,8 @@ static enum ts_error_variant step_residual(struct coord__job *job, const struct 
         record, &mine->env, mine->residual, &job->work->split, &job->result, &mine->split_off, &job->detail));
 }
 
-/* Begins a split. The other fields are filled in every round. */
+/* Begins a split. The caller sets the fields for its kind of split; gather fills in the rest in every
+ * round. */
 static void begin(struct split_job *mine, struct ts_coord *coord, struct coord__seen *seen,
                   const struct ts_lease_op *by) {
     mine->job = coord__job_by(coord, seen, by);

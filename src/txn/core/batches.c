@@ -7,7 +7,8 @@ static struct ts_op *add_op(struct txn__own *own, enum ts_op_kind kind) {
     return op;
 }
 
-/* Returns the memory for the key of the next operation. Each operation has its own, at its index. */
+/* Returns the memory for the key of the next operation. Each operation has its own key, at the index of the
+ * operation. */
 static struct txn__key *next_key(struct txn__own *own) {
     ts_assert(own->count < TXN__OWN_OPS_MAX);
     return &own->keys[own->count];

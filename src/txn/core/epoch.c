@@ -2,8 +2,8 @@
 
 #include "base/assert.h"
 
-/* Returns the epoch that this raise leads to. The raise finishes a raise in progress; otherwise it begins a
- * new one. */
+/* Returns the epoch that this raise leads to. If a raise has begun already, this raise finishes it; otherwise
+ * it begins a new raise. */
 static uint64_t find_target(const struct txn__epoch_store *stores, size_t count) {
     uint64_t lowest = UINT64_MAX;
     uint64_t highest = 0;

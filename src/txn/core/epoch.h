@@ -35,8 +35,8 @@ struct txn__epoch_step {
     uint64_t epoch;
 };
 
-/* What the caller remembers during a raise, because the stores do not show it. {0} at the start of the
- * raise. */
+/* The state of a raise that the stores do not show. The caller keeps it during the raise; it starts as
+ * {0}. */
 struct txn__epoch_raise {
     uint64_t target; /* epoch after the raise; 0: not known yet */
     bool settled;    /* set by the caller after a SETTLE that left no promise */

@@ -31,8 +31,8 @@ void txn__key_mark(const struct txn__uuid *uuid, struct txn__key *ret_key);
 void txn__key_decision(const struct txn__uuid *uuid, uint64_t sequence, struct txn__key *ret_key);
 void txn__key_outcome(const struct txn__uuid *uuid, uint64_t sequence, struct txn__key *ret_key);
 
-/* Each sets the range of all registrations, or of all decisions, of a store: from the first key (included) to
- * the second (excluded). */
+/* These functions set the range of all registrations or of all decisions of a store: from ret_from (included)
+ * to ret_to (excluded). */
 void txn__key_all_coordinators(struct txn__key *ret_from, struct txn__key *ret_to);
 void txn__key_all_decisions(struct txn__key *ret_from, struct txn__key *ret_to);
 

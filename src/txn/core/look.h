@@ -17,7 +17,7 @@ enum { TXN__LOOK_KEYS = 5 };
 
 struct txn__look_keys {
     struct txn__key keys[TXN__LOOK_KEYS];
-    struct ts_bytes bytes[TXN__LOOK_KEYS]; /* storage of keys, which point into it: do not copy the struct */
+    struct ts_bytes bytes[TXN__LOOK_KEYS]; /* point into `keys`: do not copy the struct */
 };
 
 void txn__look_keys_init(struct txn__look_keys *keys, const struct txn__gid *gid);

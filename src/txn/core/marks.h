@@ -27,7 +27,7 @@
 enum txn__entry_state {
     TXN__ENTRY_IDLE,
     TXN__ENTRY_OPEN,
-    TXN__ENTRY_PENDING,   /* committed; the participants in `places` have not applied it yet */
+    TXN__ENTRY_PENDING,   /* committed; the participants in `places` have not applied the commit yet */
     TXN__ENTRY_UNSETTLED, /* the decision was sent, and its result is unknown */
     TXN__ENTRY_APPLIED,
     TXN__ENTRY_SYNCING,
@@ -37,8 +37,8 @@ struct txn__entry {
     uint64_t sequence;
     uint32_t decider; /* place of the decider */
     enum txn__entry_state state;
-    struct txn__places participants; /* all stores but the decider */
-    struct txn__places places;       /* PENDING: participants that have not applied it yet */
+    struct txn__places participants; /* stores of the transaction, without the decider */
+    struct txn__places places;       /* PENDING: participants that have not applied the commit yet */
     bool record;                     /* the outcome is kept */
     struct txn__entry *next, *previous;
 };
@@ -81,9 +81,9 @@ void txn__marks_unsettled(struct txn__entry *entry);
 /* Makes every APPLIED entry SYNCING. Sets *ret_places to the stores to sync. */
 void txn__marks_take_applied(struct txn__marks *marks, struct txn__places *ret_places);
 
-/* Call it after the syncs that txn__marks_take_applied asked for. `synced` are the stores that have synced.
- * SYNCING entries whose participants have all synced move to the list *ret_gone, linked by `next`. The other
- * entries become APPLIED again. */
+/* Takes the result of the syncs that txn__marks_take_applied asked for. `synced` are the stores that have
+ * synced. SYNCING entries whose participants have all synced move to the list *ret_gone, linked by `next`.
+ * The other entries become APPLIED again. */
 void txn__marks_synced(struct txn__marks *marks, const struct txn__places *synced,
                        struct txn__entry **ret_gone);
 

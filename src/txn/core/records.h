@@ -76,8 +76,8 @@ enum txn__decision { TXN__DECISION_NONE, TXN__DECISION_COMMIT, TXN__DECISION_ABO
 
 enum txn__recorded { TXN__RECORDED_NONE, TXN__RECORDED_COMMITTED, TXN__RECORDED_ABORTED };
 
-/* Each encodes a record and returns its length. A buffer has TXN__RECORD_SMALL_MAX bytes; the buffer of a
- * commit has TXN__DECISION_MAX. */
+/* These functions encode a record and return its length. The buffer has TXN__RECORD_SMALL_MAX bytes; for a
+ * commit it has TXN__DECISION_MAX bytes. */
 size_t txn__registration_encode(uint64_t total_timeout_ms, uint8_t *ret_record);
 size_t txn__fence_mark_encode(uint64_t now_ms, uint8_t *ret_record);
 size_t txn__heartbeat_encode(uint64_t now_ms, uint8_t *ret_record);
@@ -86,8 +86,8 @@ size_t txn__commit_encode(const struct txn__places *participants, uint8_t *ret_r
 size_t txn__abort_encode(uint8_t *ret_record);
 size_t txn__outcome_encode(enum txn__recorded outcome, uint8_t *ret_record);
 
-/* Each decodes a record. Returns false if the bytes are no such record: the store is damaged, or a newer
- * version has written them. */
+/* These functions decode a record. They return false if the bytes are not a record of this kind: the store is
+ * damaged, or a newer version has written them. */
 bool txn__registration_decode(struct ts_bytes record, struct txn__registration *ret_registration);
 bool txn__heartbeat_decode(struct ts_bytes record, uint64_t *ret_time_ms);
 bool txn__mark_decode(struct ts_bytes record, uint64_t *ret_sequence);

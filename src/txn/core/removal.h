@@ -46,8 +46,8 @@ bool txn__round_next(struct txn__round *round, uint32_t *ret_place);
  * as a confirmation. */
 void txn__round_reply(struct txn__round *round, uint32_t place, enum ts_store_result result);
 
-/* Whether a decision record of another coordinator may be removed. The coordinator must be fenced. For a
- * commit, every participant must also have finished its promise and then synced. */
+/* A decision record of another coordinator, for txn__may_remove. It may be removed if the coordinator is
+ * fenced. For a commit, every participant must also have finished its promise and then synced. */
 struct txn__removal {
     enum txn__decision decision;
     bool fenced;          /* the coordinator is fenced, or no longer registered */
@@ -56,7 +56,7 @@ struct txn__removal {
 };
 bool txn__may_remove(const struct txn__removal *removal);
 
-/* What to do with a coordinator that is registered on a store. */
+/* The next action of a sweep for a coordinator that has records on a store. */
 enum txn__sweep_wish {
     TXN__SWEEP_LEAVE, /* do nothing: it is alive, or its record cannot be decoded */
     TXN__SWEEP_FENCE, /* fence it first, then remove its decisions */
@@ -83,8 +83,8 @@ struct txn__sweep {
 void txn__sweep_init(struct txn__sweep *sweep, const struct ts_rows *rows, bool fenced,
                      struct txn__taken taken);
 
-/* Sets the next commit to finish and the round of its participants. Of the gid, sets only the coordinator and
- * the sequence. Returns false when no commit is left. */
+/* Sets the next commit to finish and the round of its participants. Sets only the coordinator and the
+ * sequence of the gid. Returns false when no commit is left. */
 bool txn__sweep_next(struct txn__sweep *sweep, struct txn__gid *gid, struct txn__round *ret_round);
 void txn__sweep_finished(struct txn__sweep *sweep, const struct txn__round *round);
 
@@ -105,12 +105,12 @@ struct txn__mark_page {
 };
 size_t txn__mark_dels(const struct txn__mark_page *page, struct ts_op *ret_ops, uint64_t *ret_upto);
 
-/* Makes the deletions after deregistering, from a page of the decisions of that uuid. Returns their
- * number. */
+/* Makes the deletions of a uuid's abort decisions after the uuid was deregistered, from a page of its
+ * decisions. Returns the number of deletions. */
 size_t txn__abort_dels(const struct ts_rows *rows, struct ts_op *ret_ops);
 
-/* Whether a coordinator may deregister from a store: nothing of it is in progress there, and it has removed
- * its commit decisions, which no process would find afterwards. */
+/* The state of a coordinator on a store, for txn__may_deregister. The coordinator may deregister if it has
+ * nothing in progress there and has removed its commit decisions, which no process would find afterwards. */
 struct txn__standing {
     bool registered;
     bool fenced;

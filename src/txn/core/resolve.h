@@ -49,7 +49,7 @@ struct txn__resolve {
     struct txn__gid gid;
     uint32_t place;  /* place of the promise */
     uint64_t age_ms; /* age of the promise, by the clock of the promise's store */
-    bool fence_all;  /* recover: fence every coordinator */
+    bool fence_all;  /* fence every coordinator, as recover does */
     struct txn__taken taken;
 
     enum txn__resolve_state state;

@@ -124,7 +124,7 @@ void txn__run_reply(struct txn__run *run, size_t member, const struct ts_store_e
                     const struct txn__look *look);
 
 /* Call it when the driver's time has run out. In PREPARING the run aborts. From DECIDING on it stops trying
- * to find out the result. Calls in progress must still be reported. */
+ * to find out the result. The driver must still report the replies to calls in progress. */
 void txn__run_give_up(struct txn__run *run);
 
 static inline bool txn__run_is_done(const struct txn__run *run) {

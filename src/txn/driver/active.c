@@ -61,7 +61,8 @@ void txn__active_free(struct txn__active *active) {
     free(active);
 }
 
-/* Makes room for `count` elements in two arrays that have the same length. The contents of both are lost. */
+/* Makes room for `count` elements in two arrays that have the same length. If the arrays must grow, their
+ * contents are lost. */
 static bool grow(struct ts_op **ops, uint32_t **numbers, size_t *capacity, size_t count) {
     if (count <= *capacity)
         return true;

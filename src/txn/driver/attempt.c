@@ -44,7 +44,7 @@ static enum ts_txn_timeout_phase phase_of(enum txn__wish wish) {
     return TS_TXN_TIMEOUT_SHARD_RPC;
 }
 
-/* Whether the wish belongs to the cleanup after a failure. Cleanup has its own time, even when the
+/* Returns whether the wish belongs to the cleanup after a failure. Cleanup has its own time, even when the
  * transaction's time has run out, so that no locks remain. */
 static bool is_cleaning_up(enum txn__wish wish) {
     return phase_of(wish) == TS_TXN_TIMEOUT_SHARD_RPC || wish == TXN__WISH_REFUSE;
@@ -160,8 +160,8 @@ static enum ts_txn_timeout_phase phase_over(const struct ts_coordinator *coordin
     return ts_txn_timeout_over(&coordinator->config.timeouts, &watch, txn__now_us());
 }
 
-/* Keeps the cause of the transaction's first failure for the caller. A late commit is no failure: then keeps
- * only the timeout that explains why the commit is pending. */
+/* Keeps the cause of the transaction's first failure for the caller. For a late commit, which is no failure,
+ * keeps only the timeout that explains why the commit is pending. */
 static void keep_cause(const struct ts_coordinator *coordinator, struct txn__active *active, size_t member,
                        enum txn__wish wish) {
     const struct ts_call *call = &active->attempt.calls[member];
@@ -291,7 +291,7 @@ static void cancel_all(struct txn__active *active) {
     }
 }
 
-/* Ends the calls, except those that free locks, because the caller must stop. */
+/* Called when the caller must stop. Ends the calls, except those that free locks. */
 static void cancel_for_stop(struct txn__active *active) {
     for (size_t i = 0; i < active->attempt.run.count; i++) {
         const enum txn__wish wish = active->attempt.members[i].flying;
@@ -366,8 +366,8 @@ static bool collect(struct ts_coordinator *coordinator, struct txn__active *acti
     return any;
 }
 
-/* Call it when a store did not answer. Waits before the next try; or gives up, if the time has run out or the
- * caller must stop. */
+/* Called when a store did not answer. If the time has run out or the caller must stop, gives up. Otherwise
+ * waits before the next try. */
 static void pause_or_give_up(const struct ts_coordinator *coordinator, struct txn__active *active) {
     uint64_t end_us = active->timing.begun_us + coordinator->config.timeouts.total_us;
     if (txn__now_us() + PAUSE_US >= end_us || ts_txn_must_stop(&active->request.stop)) {

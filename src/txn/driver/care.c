@@ -13,7 +13,7 @@
 enum {
     TICK_US = 500000,     /* time between two moves of the marks */
     RESOLVE_US = 2000000, /* time between two passes over the promises */
-    NUDGED_US = 100000,   /* the shortest time between two such passes, if a batch is blocked */
+    NUDGED_US = 100000,   /* the shortest time between two passes over the promises, if a batch is blocked */
     SWEEP_US = 10000000,  /* time between two passes over the coordinators */
     PAGE = 1000,          /* number of decisions that one batch removes */
 };
@@ -31,8 +31,8 @@ static void gid_of(const struct tick *tick, const struct txn__entry *entry, stru
     memcpy(ret_gid->cluster, tick->coordinator->cluster_id, sizeof ret_gid->cluster);
 }
 
-/* Returns the first entry in this state after `after`. Only this thread removes entries in these states, so
- * `after` is still in the list. */
+/* Returns the first entry in this state after `after`. Only this thread removes PENDING and UNSETTLED
+ * entries, so `after` is still in the list. */
 static struct txn__entry *find(const struct tick *tick, uint32_t decider, enum txn__entry_state state,
                                const struct txn__entry *after) {
     pthread_mutex_lock(&tick->coordinator->lock);
@@ -71,8 +71,8 @@ static void push_pending(struct tick *tick) {
     }
 }
 
-/* Asks the decider until the result of the entry is known. Uses the machine of the transaction, and continues
- * at the point where the machine stopped. */
+/* Tries once to find out the result of the entry from the decider's records. Uses the machine of the
+ * transaction (run.h), from the state in which the earlier attempt ended. */
 static void settle_entry(struct tick *tick, struct txn__entry *entry) {
     struct ts_coordinator *coordinator = tick->coordinator;
     if (txn__places_have(&tick->settle.sick, entry->decider))

@@ -74,7 +74,7 @@ struct txn__request {
     bool degrade;
     struct ts_txn_stop stop;
     uint32_t retries;
-    bool met_locks;      /* take locks in order: an attempt met a lock, or there will be no second one */
+    bool met_locks;      /* take locks in order: an attempt met a lock, or no other attempt will follow */
     bool only_conflicts; /* every attempt so far met a conflict */
 };
 
@@ -104,7 +104,7 @@ struct txn__attempt {
     char text[240];
 };
 
-/* Where the time was spent in all attempts. A field of only one attempt or phase says so. */
+/* The times of all attempts. If a field has the time of only one attempt or phase, its comment says so. */
 struct txn__timing {
     uint64_t begun_us;
     uint64_t replied_us;         /* time of the last reply */
@@ -158,7 +158,7 @@ struct ts_coordinator {
     struct ts_txn_conflict_tracker *conflicts; /* indexed by place */
     struct ts_txn_adaptive *adaptive;          /* indexed by place */
     uint64_t *lag_ms;                          /* indexed by place: the store's last answer */
-    uint64_t *in_order_until_us;               /* indexed by place: take locks in order there until then */
+    uint64_t *in_order_until_us;               /* indexed by place: end of the time of locks in order */
     pthread_cond_t care_wake;
     pthread_cond_t heart_wake;
     bool nudged;   /* a promise has blocked a batch */

@@ -80,8 +80,8 @@ static void beat_all(struct ts_coordinator *coordinator, struct txn__incarnation
     run_all(coordinator, calls);
 }
 
-/* Returns the incarnation after `before`, or NULL. Counts this thread as a user, so that the incarnation is
- * not freed. Releases `before`. */
+/* Returns the incarnation after `before`, or NULL. Counts this thread as a user of the returned incarnation,
+ * so that it is not freed. Releases `before`. */
 static struct txn__incarnation *next_one(struct ts_coordinator *coordinator,
                                          struct txn__incarnation *before) {
     pthread_mutex_lock(&coordinator->lock);
@@ -111,7 +111,7 @@ static uint64_t wake_at_us(const struct ts_coordinator *coordinator, uint64_t be
     return ts_txn_lag_is_limited(&coordinator->config.replication) && ask_us < beat_us ? ask_us : beat_us;
 }
 
-/* Asks all stores for their lag. A store that is slow to answer keeps its earlier lag, because the heartbeat
+/* Asks all stores for their lag. If a store is slow to answer, its earlier lag is kept, because the heartbeat
  * must not wait. */
 static void ask_for_lag(struct ts_coordinator *coordinator) {
     uint32_t place;

@@ -1,7 +1,7 @@
 /*
  * Reads of the layers above. A read passes the breaker of its store like a transaction, and the breaker
- * learns the result of the read. So if a store does not answer, a process waits only once for the store, and
- * not for each read.
+ * learns the result of the read. So after the breaker of a store that does not answer has opened, reads of
+ * this store end without a wait.
  */
 #ifndef TS_TXN_DRIVER_READS_H
 #define TS_TXN_DRIVER_READS_H

@@ -82,7 +82,7 @@ enum ts_txn_error ts_txn_recover(struct ts_cluster *cluster, uint64_t timeout_ms
     return error;
 }
 
-/* Reads the epoch and the state of a store. From then on, this process expects both. */
+/* Reads the epoch and the state of a store. From then on, this process expects this epoch and this state. */
 static enum ts_store_result read_meta(struct ts_cluster *cluster, uint32_t place, uint64_t timeout_us,
                                       struct ts_meta *ret_meta, struct ts_store_error *ret_error) {
     struct ts_store *store = ts_cluster_store(cluster, place);

@@ -29,7 +29,8 @@ void txn__settle_init(struct txn__settle *settle, struct ts_cluster *cluster, ui
     *settle = (struct txn__settle){.cluster = cluster, .timeout_us = timeout_us, .fence_all = fence_all};
 }
 
-/* Returns whether the store gave no answer about the promise, even if it answered other calls. */
+/* Returns whether the result says nothing about the store's records, because the store did not answer or
+ * failed. */
 static bool did_not_answer(enum ts_store_result result) {
     const enum ts_store_fault fault = ts_store_result_meaning(result)->fault;
     return fault != TS_STORE_FAULT_NONE && fault != TS_STORE_FAULT_STATE;

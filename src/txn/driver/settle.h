@@ -55,7 +55,7 @@ enum ts_store_result txn__settle_look(struct txn__settle *settle, const struct t
 /* Syncs every store of the round. */
 void txn__settle_sync(struct txn__settle *settle, struct txn__round *round);
 
-/* Returns the id of the cluster, which has 16 bytes. */
+/* Returns the 16 bytes of the cluster's id. */
 const uint8_t *txn__cluster_id(const struct ts_cluster *cluster);
 
 /* Fills in ret_detail, if it is not NULL, and returns the error. */
