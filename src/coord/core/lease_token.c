@@ -34,9 +34,10 @@ bool ts_lease_token_read(const uint8_t secret[static TS_LEASE_TOKEN_SECRET_LEN],
                          struct ts_lease *ret_lease) {
     uint8_t bytes[BINARY_LEN];
     uint8_t mac[TS_LEASE_TOKEN_MAC_LEN];
+    /* Only lower-case digits are accepted, so that a lease has exactly one text. */
     if (!ts_bytes_starts_with(text, ts_bytes_of_cstring(prefix)) ||
         text.len != strlen(prefix) + 2 * (size_t)BINARY_LEN ||
-        !ts_hex_decode_lower(ts_bytes_skip(text, strlen(prefix)), bytes)) /* no upper case */
+        !ts_hex_decode_lower(ts_bytes_skip(text, strlen(prefix)), bytes))
         return false;
     sign(secret, bytes, mac);
     /* Always compares all bytes, so that the time taken reveals nothing about the correct value. */

@@ -158,7 +158,8 @@ struct ts_coordinator {
     struct ts_txn_conflict_tracker *conflicts; /* indexed by place */
     struct ts_txn_adaptive *adaptive;          /* indexed by place */
     uint64_t *lag_ms;                          /* indexed by place: the store's last answer */
-    uint64_t *in_order_until_us;               /* indexed by place: end of the time of locks in order */
+    /* Indexed by place: the time until which transactions take locks in order on the store. */
+    uint64_t *in_order_until_us;
     pthread_cond_t care_wake;
     pthread_cond_t heart_wake;
     bool nudged;   /* a promise has blocked a batch */

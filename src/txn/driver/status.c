@@ -74,8 +74,9 @@ static bool is_shut_out(const struct txn__gid *gid, const struct txn__look *look
            (look->registration.state != TXN__REGISTERED || gid->sequence < look->mark);
 }
 
-/* Returns the state of a transaction: from its recorded outcome, because outcomes are kept longest; otherwise
- * from its decision. Without either, a transaction with a promise is pending. */
+/* Returns the state of a transaction. A kept outcome or a decision determines it. Without outcome and
+ * decision, a transaction that can no longer commit is aborted, and any other transaction with a promise is
+ * pending. */
 static enum ts_txn_state state_of(const struct txn__gid *gid, const struct txn__look *look,
                                   const struct ts_txn_status *status) {
     if (look->outcome == TXN__RECORDED_COMMITTED || look->decision == TXN__DECISION_COMMIT)
@@ -128,7 +129,7 @@ enum ts_txn_error ts_txn_status(struct ts_cluster *cluster, const char *id, uint
     return TS_TXN_ERROR_OK;
 }
 
-/* How many elements the arrays of a status have room for while the status is made. */
+/* The capacities of the arrays of a status while the status is made. */
 struct room {
     size_t coordinators;
     size_t promises;
@@ -257,7 +258,7 @@ static const char *state_name(const struct ts_meta *meta) {
     return "none";
 }
 
-/* Reads the status of one store. The row of the store shows which questions the store did not answer. */
+/* Reads the status of one store. If a call fails, the row of the store has its result and its message. */
 static void read_store(struct txn__settle *settle, struct ts_txn_cluster_status *status, struct room *room,
                        uint32_t place) {
     struct ts_txn_cluster_status_store *row = &status->stores[place];

@@ -7,11 +7,11 @@
 
 #include "turnstone/txn.h"
 
-/* Time between two questions of a wait whether it must stop. */
+/* Interval at which a wait asks whether it must stop. */
 #define TS_TXN_STOP_NS UINT64_C(20000000)
 
-/* Asked while something waits for a store. If the answer is true, the wait ends, and the question is not
- * asked again. `must` may be NULL: never stop. */
+/* `must` is called while something waits for a store. If it returns true, the wait ends; from then on it must
+ * always return true. NULL: never stop. */
 struct ts_txn_stop {
     bool (*must)(void *context);
     void *context;

@@ -110,9 +110,9 @@ static struct txn__incarnation *take_incarnation_and_lock(struct ts_coordinator 
 }
 
 /*
- * Whether the next attempt takes locks in order. Attempts with parallel prepares are fast, but may wait in a
- * cycle, so they give way. After such an attempt has met a lock, its transaction takes locks in order. For a
- * while, all other transactions on the same store do so, too. The caller holds the lock.
+ * Returns whether the next attempt takes locks in order. Attempts with parallel prepares are fast, but may
+ * wait in a cycle, so they give way. After such an attempt has met a lock, its transaction takes locks in
+ * order. For a while, all other transactions on the same store do so, too. The caller holds the lock.
  */
 static bool takes_locks_in_order(const struct ts_coordinator *coordinator, const struct txn__active *active) {
     bool in_order = active->request.met_locks;
@@ -267,7 +267,8 @@ static void keep_conflicts(struct ts_coordinator *coordinator, const struct txn_
     }
 }
 
-/* Completes the cause with what was found after the first failure: a resolver or a fence. */
+/* Replaces the cause if the attempt found out after its first failure that a resolver had aborted the
+ * transaction or that this process was fenced. */
 static void complete_cause(struct txn__active *active) {
     switch (active->attempt.run.why) {
     case TXN__WHY_RESOLVER:
@@ -290,7 +291,7 @@ static void complete_cause(struct txn__active *active) {
     }
 }
 
-/* Updates the request after a lock conflict, for the next attempt. The caller holds the lock. */
+/* Records in the request whether the attempt met a lock, for the next attempt. The caller holds the lock. */
 static void keep_locks_met(struct ts_coordinator *coordinator, struct txn__active *active, uint64_t now_us) {
     bool met_a_lock = active->attempt.cause.kind != TS_TXN_CAUSE_NONE &&
                       ts_txn_error_classify(&active->attempt.cause).met_a_lock;
@@ -327,7 +328,8 @@ static bool is_committed(const struct txn__active *active) {
            active->attempt.run.outcome == TS_TXN_COMMITTED_PENDING;
 }
 
-/* Makes the cause name what prevented a further attempt, after the attempt met a lock again. */
+/* Called when an attempt met a lock and no other attempt is allowed. Adds the reason for that to the cause or
+ * to the text. */
 static void blame_what_ended_retries(struct txn__active *active, enum ts_txn_retry_decision decision) {
     if (decision == TS_TXN_RETRY_CEILING || decision == TS_TXN_RETRY_TOTAL) {
         active->attempt.cause = ts_txn_cause_of_timeout(
@@ -353,7 +355,7 @@ static bool back_off(const struct ts_txn_stop *stop, uint64_t backoff_us) {
     return !ts_txn_must_stop(stop);
 }
 
-/* Returns whether to try again. If so, has waited for the backoff. */
+/* Returns whether to try again. If so, the backoff is already over. */
 static bool again(struct ts_coordinator *coordinator, struct txn__active *active, struct ts_txn_retry *retry,
                   bool once) {
     if (once || active->attempt.run.outcome != TS_TXN_ABORTED ||
@@ -573,7 +575,7 @@ static void run_planned(struct ts_coordinator *coordinator, struct txn__active *
     leave(coordinator, active, admitted);
 }
 
-/* Returns clean memory for a transaction. On failure returns NULL, and fills in the refusal in the result. */
+/* Returns clean memory for a transaction. On failure returns NULL, and writes the refusal to the result. */
 static struct txn__active *begin(struct ts_coordinator *coordinator, const struct ts_txn_options *options,
                                  size_t op_count, struct ts_txn_result *result) {
     clear_result(result);
@@ -613,8 +615,8 @@ static void refuse_active(struct ts_coordinator *coordinator, struct txn__active
 }
 
 /*
- * Checks that each store's part is within the limits of a batch. The stores check the sizes, too, but the
- * decider would check only after the other stores have promised. Returns NULL, or what is wrong with the
+ * Checks that each store's part is within the limits of a batch. The stores also check the sizes, but the
+ * decider would check only after the other stores have promised. Returns NULL, or a message about the
  * operation *ret_op.
  */
 static const char *check_sizes(const struct txn__active *active, size_t *ret_op) {
@@ -680,8 +682,7 @@ void ts_txn_run(struct ts_coordinator *coordinator, const struct ts_op *ops, siz
 
 static const char no_such_place[] = "unknown store; the cluster's stores are numbered from 0";
 
-/* Joins the operations of all parts in one array. Returns NULL, or what is wrong with the operation
- * *ret_op. */
+/* Joins the operations of all parts in one array. Returns NULL, or a message about the operation *ret_op. */
 static const char *flatten(const struct ts_coordinator *coordinator, struct txn__active *active,
                            const struct ts_txn_part *parts, size_t count, bool system, size_t *ret_op) {
     struct txn__places seen = {{0}};
@@ -705,8 +706,7 @@ static const char *flatten(const struct ts_coordinator *coordinator, struct txn_
     return NULL;
 }
 
-/* Checks the keys of a single part. The store checks the size, because no other store promises before
- * that. */
+/* Checks the keys of a single part. The store checks the size; no other store has promised by then. */
 static const char *check_part(const struct ts_coordinator *coordinator, const struct ts_txn_part *part,
                               bool system, size_t *ret_op) {
     *ret_op = 0;

@@ -60,7 +60,7 @@ struct ts_txn_admission_gauges {
     uint64_t total_admitted;  /* admitted transactions, including the degraded ones */
     uint64_t total_rejected;  /* refused, shed or timed out */
     uint64_t total_queued;    /* all transactions that had to wait, however their wait ended */
-    uint64_t total_shed;      /* rejected because the queue was full */
+    uint64_t total_shed;      /* rejected by the overflow action ShedLoad */
     uint64_t total_timed_out; /* rejected because the wait took too long */
     uint64_t total_degraded;  /* admitted and answered at the commit point */
 };

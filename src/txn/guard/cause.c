@@ -40,19 +40,19 @@ static bool is_one_of(const char *sqlstate, const char *const *codes, size_t cou
     is_one_of((sqlstate), (const char *const[]){__VA_ARGS__},                                                \
               sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
-/* Whether the code means a serialization failure, a deadlock within one server, or that a lock is not
+/* Returns whether the code means a serialization failure, a deadlock within one server, or that a lock is not
  * available. */
 static bool is_conflict(const char *sqlstate) {
     return IS_ONE_OF(sqlstate, "40001", "40P01", "55P03");
 }
 
-/* Whether the code means that the connection is lost, or that the server is shutting down. */
+/* Returns whether the code means that the connection is lost, or that the server is shutting down. */
 static bool is_lost_connection(const char *sqlstate) {
     return IS_ONE_OF(sqlstate, "08", "57P01", "57P02");
 }
 
-/* Whether the code means that the server or its machine failed, independently of the request. A full disk
- * counts; too much load does not. */
+/* Returns whether the code means that the server or its machine failed, independently of the request. A full
+ * disk counts; too much load does not. */
 static bool is_infrastructure(const char *sqlstate) {
     return is_lost_connection(sqlstate) || IS_ONE_OF(sqlstate, "57P03", "53100", "58", "XX");
 }

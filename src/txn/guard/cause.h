@@ -29,7 +29,7 @@ enum ts_txn_cause_kind {
     TS_TXN_CAUSE_NONE,
     TS_TXN_CAUSE_STORE,           /* a call to a store failed: result, sqlstate, call */
     TS_TXN_CAUSE_TIMEOUT,         /* the timeout of a phase; `phase` says which */
-    TS_TXN_CAUSE_ADMISSION,       /* admission refused or shed it */
+    TS_TXN_CAUSE_ADMISSION,       /* admission refused or shed the transaction */
     TS_TXN_CAUSE_BREAKER,         /* refused because the breaker is open */
     TS_TXN_CAUSE_REPLICATION_LAG, /* refused because a standby is too far behind */
     TS_TXN_CAUSE_DEADLOCK,        /* the deadlock detector asked for the abort */
@@ -50,13 +50,13 @@ struct ts_txn_cause {
 struct ts_txn_cause ts_txn_cause_of_store(const struct ts_call *call);
 struct ts_txn_cause ts_txn_cause_of_timeout(enum ts_txn_timeout_phase phase);
 
-/* What a cause means for the client and for retries. There is no verdict about NONE. */
+/* The meaning of a cause for the client and for retries. The cause NONE has no verdict. */
 struct ts_txn_error_verdict {
     enum ts_txn_error_class error_class;
     bool repeatable;     /* the same batches may be tried again, under a new transaction id */
     bool met_a_lock;     /* a retry is useful until the total timeout, because the lock will be released */
     bool infrastructure; /* counts for the circuit breaker, because the store or the connection failed */
-    bool answered;       /* the store answered and works, so it did not fail */
+    bool answered;       /* the store answered, so the store works */
 };
 struct ts_txn_error_verdict ts_txn_error_classify(const struct ts_txn_cause *cause);
 

@@ -109,7 +109,7 @@ const char *ts_txn_wait_reason_text(struct ts_txn_wait_reason reason,
     return ret_text;
 }
 
-/* Like snprintf at text + *used, and adds the length to *used, which is at most size - 1. */
+/* Appends to the text at *used, as snprintf does, and adds the length to *used. *used stays below size. */
 __attribute__((format(printf, 4, 5))) static void append(char *text, size_t size, size_t *used,
                                                          const char *format, ...) {
     va_list arguments;

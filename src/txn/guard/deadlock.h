@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a transaction can wait for. X(SUFFIX, name). A wait for SHARD_LOCK_WAIT names its store. */
+/* The reasons why a transaction waits. X(SUFFIX, name). SHARD_LOCK_WAIT also has a store. */
 #define TS_TXN_WAIT_REASONS(X)                                                                               \
     X(COORDINATOR_QUEUE, "CoordinatorQueue")                                                                 \
     X(SHARD_LOCK_WAIT, "ShardLockWait")                                                                      \

@@ -33,7 +33,8 @@ enum ts_txn_breakdown_phase {
 };
 #undef TS_TXN_BREAKDOWN_PHASE_ENUM
 
-/* How many stores can have their own round trip times. A further store still counts if it is the slowest. */
+/* The maximum number of stores with their own round trip times. Any other store still counts if one of its
+ * round trips is the slowest. */
 enum { TS_TXN_BREAKDOWN_STORES_MAX = 32 };
 
 struct ts_txn_breakdown_rpc {
@@ -66,8 +67,9 @@ const char *ts_txn_breakdown_phase_field(enum ts_txn_breakdown_phase phase);
 /* Returns a description of the phase, for people and for HELP. */
 const char *ts_txn_breakdown_phase_help(enum ts_txn_breakdown_phase phase);
 
-/* queue=100|route=50|rpc_max=500|read=0|lock=0|prep=800|barrier=0|commit=200|repl=0|retry=0|total=1650
- * Room for the longest, with its terminator. Returns ret_text. */
+/* Writes all times in one line, and returns ret_text. The size is enough for the longest line and its
+ * terminator.
+ * queue=100|route=50|rpc_max=500|read=0|lock=0|prep=800|barrier=0|commit=200|repl=0|retry=0|total=1650 */
 #define TS_TXN_BREAKDOWN_WATERFALL_SIZE 320
 const char *ts_txn_breakdown_waterfall(const struct ts_txn_breakdown *latency,
                                        char ret_text[static TS_TXN_BREAKDOWN_WATERFALL_SIZE]);

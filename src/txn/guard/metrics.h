@@ -35,7 +35,7 @@ struct ts_txn_metrics {
     uint64_t total_aborted[TS_TXN_ABORT_REASON_COUNT];
     uint64_t total_retried; /* transactions that were tried more than once */
     struct ts_hist total_us;
-    struct ts_hist phases[TS_TXN_BREAKDOWN_PHASE_COUNT]; /* empty for SHARD_RPC, which `stores` have */
+    struct ts_hist phases[TS_TXN_BREAKDOWN_PHASE_COUNT]; /* the one of SHARD_RPC is empty: see `stores` */
     struct ts_txn_store_metrics *stores;
     size_t store_count;
 };

@@ -123,7 +123,7 @@ static void put_ppm(struct text *text, const struct metric *metric, struct label
     put(text, value);
 }
 
-/* Writes a sum. It is exact while it fits in 64 bits; beyond, it is as exact as Prometheus, which keeps
+/* Writes a sum. A sum that fits in 64 bits is exact. A larger sum is as exact as in Prometheus, which keeps
  * doubles. */
 static void put_sum(struct text *text, struct ts_hist_sum sum) {
     if (sum.high == 0) {

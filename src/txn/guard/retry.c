@@ -33,7 +33,7 @@ static uint64_t scale(uint64_t value, uint32_t ppm) {
 
 static uint64_t base_us(const struct ts_txn_retry_config *config, uint32_t n) {
     uint64_t base = config->initial_backoff_us;
-    /* With a multiplier of 1, or a base of 0, the loop would have no effect. */
+    /* The loop ends when the base stops growing, as it does with a multiplier of 1 or a base of 0. */
     for (uint32_t i = 0; i < n && base < config->max_backoff_us; i++) {
         uint64_t next = scale(base, config->multiplier_ppm);
         if (next == base)

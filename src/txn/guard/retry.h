@@ -1,5 +1,5 @@
 /*
- * Whether and when a transaction is tried again.
+ * Decides whether and when a transaction is tried again.
  *
  *     backoff(n) = base + uniform(0, jitter * base),  base = min(initial * multiplier^n, max_backoff)
  *

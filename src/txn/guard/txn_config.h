@@ -26,7 +26,7 @@
 
 #define TS_TXN_OVERFLOW_ACTIONS(X)                                                                           \
     X(REJECT, "Reject")      /* the newcomer is refused */                                                   \
-    X(SHED_LOAD, "ShedLoad") /* of all waiters and the newcomer, the one with the most stores is refused */  \
+    X(SHED_LOAD, "ShedLoad") /* the waiter or newcomer with the most stores is refused */                    \
     X(DEGRADE, "Degrade")    /* the first in the queue is admitted, and answered at its commit point */
 
 #define TS_TXN_CONFIG_POLICY(suffix, name)   TS_TXN_TIMEOUT_POLICY_##suffix,
@@ -57,7 +57,7 @@ struct ts_txn_timeouts {
 
 struct ts_txn_admission_config {
     uint32_t hard_limit; /* transactions in flight and waiting together; 1 or more */
-    uint32_t soft_limit; /* transactions in flight; above it new ones wait; 1 to hard_limit */
+    uint32_t soft_limit; /* transactions in flight; further transactions wait; 1 to hard_limit */
     enum ts_txn_queue_policy queue_policy;
     enum ts_txn_overflow_action overflow;
 };
@@ -76,7 +76,7 @@ struct ts_txn_retry_config {
 struct ts_txn_breaker_config {
     uint32_t failure_threshold;
     uint64_t recovery_timeout_us;
-    uint64_t probe_timeout_us; /* a probe that has not reported by then counts as lost */
+    uint64_t probe_timeout_us; /* time after which a probe without a report counts as lost */
 };
 
 struct ts_txn_conflict_config {

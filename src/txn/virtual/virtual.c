@@ -343,7 +343,7 @@ static void run_attempt(struct attempt *attempt, struct ts_txn_result *result) {
         attempt->coordinator->fenced = true;
 }
 
-/* Returns whether to try again. If so, has waited for the backoff. */
+/* Returns whether to try again. If so, the backoff is already over. */
 static bool again(struct ts_txn_virtual *coordinator, const struct ts_txn_cause *cause,
                   const struct ts_txn_result *result, struct ts_txn_retry *retry) {
     if (result->outcome != TS_TXN_ABORTED || cause->kind == TS_TXN_CAUSE_NONE || coordinator->fenced)

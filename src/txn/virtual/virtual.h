@@ -44,7 +44,7 @@ struct ts_txn_virtual_options {
 /* Makes a coordinator. Copies io. Returns NULL when memory runs out. */
 struct ts_txn_virtual *ts_txn_virtual_new(const struct ts_txn_virtual_io *io,
                                           const struct ts_txn_virtual_options *options);
-/* Frees the coordinator, which has no transaction in progress. Accepts NULL. */
+/* Frees the coordinator. No transaction may be in progress. Accepts NULL. */
 void ts_txn_virtual_free(struct ts_txn_virtual *coordinator);
 
 /* Runs one transaction. No two parts have the same place. `decider` is the index of the deciding part. Sets
@@ -54,7 +54,7 @@ void ts_txn_virtual_run(struct ts_txn_virtual *coordinator, const struct ts_txn_
                         size_t decider, struct ts_txn_result *ret_result);
 
 /* Sends a heartbeat to every store where the coordinator is registered. It may run at the same time as a
- * transaction, so its `io` may be another one. */
+ * transaction, so `io` may differ from the coordinator's io. */
 void ts_txn_virtual_beat(struct ts_txn_virtual *coordinator, const struct ts_txn_virtual_io *io);
 
 /* Returns true if a resolver has fenced the coordinator. Then use another coordinator for the next
@@ -64,7 +64,7 @@ bool ts_txn_virtual_is_fenced(const struct ts_txn_virtual *coordinator);
 struct ts_txn_virtual_pass {
     uint64_t committed;
     uint64_t aborted;
-    uint64_t left;  /* promises that are young, and whose coordinators are alive */
+    uint64_t left;  /* young promises of live coordinators, and promises of other clusters */
     uint64_t stuck; /* promises about which a store did not answer */
 };
 
