@@ -21,7 +21,7 @@ void ts_shard_record_copy(const struct ts_shard_record *from, struct ts_shard_re
            offsetof(struct ts_shard_record, op_log.slots) + slots * sizeof from->op_log.slots[0]);
 }
 
-/* Returns whether two of the ids are the same. */
+/* Returns whether an id occurs more than once. */
 static bool any_is_repeated(const uint64_t *ids, size_t count) {
     bool repeated = false;
     for (size_t i = 1; i < count; i++)

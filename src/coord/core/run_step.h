@@ -93,8 +93,8 @@ struct ts_register_env {
  * announced list, the run's own limit), ShardLimitExceeded (for a step: counts all shards that are not
  * registered yet), ResourceExhausted. On success, and after a replay, memory->ids holds the ids of the shards.
  *
- * A step whose shards are all registered is a replay, however long ago that was: the number of registered
- * shards shows it when the op-log has forgotten the op id.
+ * A step whose shards are all registered is always a replay: if the op-log has forgotten the op id, the
+ * number of registered shards shows that the step was done.
  */
 enum ts_register_shards_error
 ts_register_shards_step(const struct ts_run_record *run, const struct ts_register_env *env,

@@ -1,5 +1,5 @@
 /*
- * Claiming: finds a shard that can be acquired, on all stores, beginning with the worker's own.
+ * A claim searches all stores for a shard that can be acquired, beginning with the worker's own store.
  *
  *     own store:  read guard and cooldown | scan free ones from the worker's point | scan the first leases
  *         -> admission -> candidates: free ones, wrapping, then expired ones; at most 64 in a look
@@ -469,7 +469,8 @@ static void arm(struct claim *mine) {
     }
 }
 
-/* Claims from one store, until it has no more entries. Returns true if ret_error is the final answer. */
+/* Claims from one store until the store has no more entries. Returns true if ret_error is the final
+ * answer. */
 static bool try_store(struct claim *mine, uint32_t place, enum ts_claim_error *ret_error) {
     struct offer offer;
     *ret_error = look(mine, place, &offer);

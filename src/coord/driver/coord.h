@@ -219,10 +219,10 @@ static inline enum ts_run_transition_error ts_coord_cancel_run(struct ts_coord *
 }
 
 /*
- * The key of a unit: a record of another layer about one target of a run, for example the work of a shard.
- * Coordination does not read units. It deletes them with the run, and also all keys that begin with the key
- * of a unit. Units may be on any store. If a unit is on the shard's store, a worker can write it in one batch
- * with the lease check (lease_check.h).
+ * Makes the key of a unit. A unit is a record of another layer about one target of a run, for example the
+ * work of a shard. Coordination does not read units. It deletes them with the run, and also all keys that
+ * begin with the key of a unit. Units may be on any store. If a unit is on the shard's store, a worker can
+ * write it in one batch with the lease check (lease_check.h).
  */
 enum { TS_COORD_UNIT_KEY_LEN = 3 + 8 + TS_COORD_TARGET_LEN };
 void ts_coord_unit_key(struct ts_run_id run, const uint8_t target[static TS_COORD_TARGET_LEN],

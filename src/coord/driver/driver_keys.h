@@ -63,8 +63,8 @@ struct coord__key coord__key_shard(struct ts_shard_key shard);
 struct coord__key coord__key_free(struct ts_shard_key shard);
 struct coord__key coord__key_leased(struct ts_shard_key shard, struct ts_logical_time deadline);
 
-/* The key of a unit: a record of another layer, which is deleted with its run (coord.h). Units may be on any
- * store. */
+/* The key of a unit. A unit is a record of another layer that is deleted with its run (coord.h). It may be on
+ * any store. */
 struct coord__key coord__key_unit(struct ts_run_id run, const uint8_t target[static 16]);
 
 /* Keys of records on the worker's own store. */

@@ -13,7 +13,7 @@
  *                  v
  *                answer, event
  *
- * A batch checks the versions of the record and of the guard, so both are unchanged since the step when it is
+ * A batch checks the versions of the record and of the guard, so both are unchanged when the batch is
  * written; for operations under a lease it also checks the deadline. The claim index and the counters follow
  * from the old and the new record, and are written with it.
  */

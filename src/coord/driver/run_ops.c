@@ -259,9 +259,9 @@ static void plan_ending(struct ending *mine, const struct coord__run_seen *seen)
 }
 
 /*
- * Returns whether all stores have the counters. A store creates the counters together with the guard. A store
- * that has neither guard nor counters has not yet committed the registration that the first store shows. A
- * guard without counters is damage.
+ * The results of find_stripes, which finds out whether all stores have the counters. A store creates the
+ * counters together with the guard. A store that has neither guard nor counters has not yet committed the
+ * registration that the first store shows. A guard without counters is damage.
  */
 enum made { MADE_EVERYWHERE, MADE_SOMEWHERE, MADE_DAMAGED };
 static enum made find_stripes(const struct ending *mine) {

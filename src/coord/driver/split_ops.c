@@ -1,6 +1,6 @@
 /*
- * Splits: the parent on its store, the children on their stores, the limits on the first store, in one
- * transaction.
+ * A split writes the parent on its store, the children on their stores and the limits on the first store in
+ * one transaction.
  *
  * The ids of the children are derived from the parent's record and the op id, so the children can be read
  * before the step. The write checks again that they are absent.

@@ -6,8 +6,8 @@
  *        ──► open them one by one at e + 1 ──► every store OPEN, e + 1
  *
  * A store that is already OPEN at e + 1 while others are CLOSING at e shows that everything was settled: no
- * store opens before that, and a closing store accepts no new promises. So no step undoes an earlier one, and
- * every step can be repeated safely.
+ * store opens before everything is settled, and a closing store accepts no new promises. So no step undoes an
+ * earlier one, and every step can be repeated safely.
  */
 #ifndef TS_TXN_CORE_EPOCH_H
 #define TS_TXN_CORE_EPOCH_H

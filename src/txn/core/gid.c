@@ -33,7 +33,7 @@ size_t txn__gid_format(const struct txn__gid *gid, char ret_text[static TS_TXN_I
     return (size_t)(to - ret_text) + len;
 }
 
-/* Takes 32 hexadecimal digits off the front of `rest`. Returns false if they are not there. */
+/* Takes 32 hexadecimal digits off the front of `rest`. Returns false if `rest` does not begin with them. */
 static bool take_hex(struct ts_bytes *rest, uint8_t *ret_bytes) {
     if (rest->len < HEX_LEN || !ts_hex_decode_lower(ts_bytes_first(*rest, HEX_LEN), ret_bytes))
         return false;
@@ -49,7 +49,7 @@ static bool take_dot(struct ts_bytes *rest) {
 }
 
 /* Takes a decimal number without leading zeros off the front of `rest`, up to the next dot or the end.
- * Returns false if there is none. */
+ * Returns false if there is no such number. */
 static bool take_number(struct ts_bytes *rest, uint64_t *ret_number) {
     const uint8_t *dot = rest->len == 0 ? NULL : memchr(rest->data, '.', rest->len);
     size_t len = dot == NULL ? rest->len : (size_t)(dot - rest->data);

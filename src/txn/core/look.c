@@ -12,7 +12,7 @@ void txn__look_keys_init(struct txn__look_keys *keys, const struct txn__gid *gid
         keys->bytes[i] = txn__key_bytes(&keys->keys[i]);
 }
 
-/* Decodes the rows. Returns false when one is damaged. The fields of an absent row stay zero. */
+/* Decodes the rows. Returns false when a row is damaged. The fields of an absent row stay zero. */
 static bool understand(const struct ts_row *rows, struct txn__look *look) {
     if (rows[COORDINATOR].version != 0 &&
         !txn__registration_decode(rows[COORDINATOR].value, &look->registration))

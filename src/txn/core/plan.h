@@ -8,8 +8,8 @@
 #include "turnstone/store.h"
 #include "turnstone/txn.h"
 
-/* The place of an operation without a key (BEFORE): all stores that other operations touch; if there are
- * none, the first store of the cluster. */
+/* The place of an operation without a key (BEFORE): all stores that other operations touch; without other
+ * operations, the first store of the cluster. */
 #define TXN__EVERYWHERE UINT32_MAX
 
 struct txn__plan_part {

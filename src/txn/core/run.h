@@ -105,8 +105,9 @@ struct txn__run {
     bool recorded;               /* the outcome is stored, or need not be stored */
 };
 
-/* Initialises the run of a transaction. `members` has at least one member; only their places are set. After
- * that, the caller sets run->own_ops_from to the number of operations in the decider's part. */
+/* Initialises the run of a transaction. There is at least one member; the caller has set only the places of
+ * the members. After that, the caller sets run->own_ops_from to the number of operations in the decider's
+ * part. */
 void txn__run_init(struct txn__run *run, struct txn__member *members, size_t count, size_t decider,
                    const struct txn__run_options *options);
 

@@ -194,8 +194,8 @@ void ts_coordinator_close(struct ts_coordinator *coordinator) {
     free_coordinator(coordinator);
 }
 
-/* Adds the breaker of one store to the view, which has the worst state and the sum of the trips of all
- * stores. */
+/* Adds the breaker of one store to the view. The view has the worst state of all breakers and the sum of
+ * their trips. */
 static void view_breaker(struct ts_txn_view *view, const struct ts_txn_breaker *breaker, uint64_t now_us) {
     enum ts_txn_breaker_state state = ts_txn_breaker_state_at(breaker, now_us);
     if (state == TS_TXN_BREAKER_OPEN || view->breaker_state == TS_TXN_BREAKER_CLOSED)

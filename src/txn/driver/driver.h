@@ -40,9 +40,9 @@ struct txn__seat {
 };
 
 /*
- * One uuid of this process. One incarnation is the current one. An incarnation that was fenced on a store is
- * retired: it is kept until all its transactions have ended. Then it is deregistered from the stores where it
- * is still registered.
+ * One uuid of this process. New transactions use the current incarnation. An incarnation that was fenced on a
+ * store is retired: it is kept until all its transactions have ended. Then it is deregistered from the stores
+ * where it is still registered.
  */
 struct txn__incarnation {
     struct txn__incarnation *next;

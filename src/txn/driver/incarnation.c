@@ -1,5 +1,6 @@
 /*
- * The uuids of this process: registers them, and continues with a new one after being fenced.
+ * The uuids of this process: registers them on stores, and switches to a new uuid after the process was
+ * fenced.
  */
 #include "driver.h"
 #include "os/failpoint.h"

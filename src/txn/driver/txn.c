@@ -112,7 +112,8 @@ static struct txn__incarnation *take_incarnation_and_lock(struct ts_coordinator 
 /*
  * Returns whether the next attempt takes locks in order. Attempts with parallel prepares are fast, but may
  * wait in a cycle, so they give way. After such an attempt has met a lock, its transaction takes locks in
- * order. For a while, all other transactions on the same store do so, too. The caller holds the lock.
+ * order. For a while, all other transactions on the store with this lock also take their locks in order. The
+ * caller holds coordinator->lock.
  */
 static bool takes_locks_in_order(const struct ts_coordinator *coordinator, const struct txn__active *active) {
     bool in_order = active->request.met_locks;

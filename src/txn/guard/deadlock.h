@@ -3,9 +3,9 @@
  * deadlock.timeout counts as deadlocked. The detector reports the transaction once for each wait. It also
  * asks the owner to abort the transaction, except after the commit point.
  *
- * The caller owns the nodes. From begin to end it must not move or free a node, nor the id and the stores
- * that the node points to. Times never decrease from one begin to the next, so the list is in the order of
- * age. Not thread-safe: the driver locks.
+ * The caller owns the nodes. From begin to end the caller must not move or free a node, its id or its list of
+ * stores. Times never decrease from one begin to the next, so the list is in the order of age. Not
+ * thread-safe: the driver locks.
  */
 #ifndef TS_TXN_GUARD_DEADLOCK_H
 #define TS_TXN_GUARD_DEADLOCK_H

@@ -19,9 +19,9 @@
 bool ts_txn_lag_is_limited(const struct ts_txn_replication_config *config);
 
 /*
- * If the largest lag of these stores is above the limit, returns the place of its store, which is an index
- * into lag_ms; if several stores have this lag, the first of them. Otherwise returns SIZE_MAX. A lag equal to
- * the limit is allowed.
+ * If the largest lag of these stores is above the limit, returns the place of the store with this lag, which
+ * is an index into lag_ms; otherwise returns SIZE_MAX. If several stores have this lag, returns the first of
+ * them. A lag equal to the limit is allowed.
  */
 size_t ts_txn_lag_find(const struct ts_txn_replication_config *config, const uint64_t *lag_ms,
                        const uint32_t *stores, size_t store_count);

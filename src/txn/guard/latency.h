@@ -2,9 +2,9 @@
  * Where the time of one transaction went, in microseconds.
  *
  * Phases do not overlap: each microsecond counts in one phase. So the phase with the most time shows where to
- * look. Parallel work on several stores takes as long as the slowest store. For round trips, the time of each
- * store is kept, too, and the time of the slowest store counts. total_us is measured end to end, and is at
- * least about the sum of the phases.
+ * look. Parallel work on several stores takes as long as the slowest store. The round trips of each store are
+ * also added up separately; their phase has the time of the slowest store. total_us is measured end to end,
+ * and is at least about the sum of the phases.
  */
 #ifndef TS_TXN_GUARD_LATENCY_H
 #define TS_TXN_GUARD_LATENCY_H

@@ -60,7 +60,7 @@ void ts_txn_metrics_record_rpc(struct ts_txn_metrics *metrics, struct ts_txn_bre
 /* Records that a call has waited for locks on a store. */
 void ts_txn_metrics_record_lock_wait(struct ts_txn_metrics *metrics, struct ts_txn_breakdown_rpc wait);
 
-/* Adds everything that was recorded in `from`. Both must have the same number of stores. */
+/* Adds everything that was recorded in `from`. Both structs must have the same number of stores. */
 void ts_txn_metrics_merge(struct ts_txn_metrics *metrics, const struct ts_txn_metrics *from);
 
 /* Values of the whole process, which no thread's metrics have. */
