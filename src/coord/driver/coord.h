@@ -38,7 +38,7 @@ struct ts_cluster;
 struct ts_coordinator;
 struct ts_coord;
 
-/* Zero-initialise it for the defaults. */
+/* A struct of zeros has the defaults. */
 struct ts_coord_options {
     /* Limits of shards; 0: shards.tenant_max and shards.global_max of the coordinator, or, without a
      * coordinator, TS_TENANT_SHARD_MAX and TS_GLOBAL_SHARD_MAX. */
@@ -51,8 +51,8 @@ struct ts_coord_options {
     uint64_t patience_ms;
     /* For ts_coord_new: the stores were opened with a frozen clock, so nothing is added to their time. */
     bool is_clock_frozen;
-    /* For ts_coord_new_over: seeds the numbers that identify our own acquires. Must differ between
-     * coordinators. */
+    /* For ts_coord_new_over: seeds the numbers by which this coordination recognises its own acquires. The
+     * seed must differ between coordinators. */
     uint64_t seed;
 
     /* Callbacks, or NULL. `event` is called after each event; `transaction` is called after each transaction,

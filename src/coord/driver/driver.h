@@ -276,8 +276,8 @@ enum ts_acquire_error coord__acquire(struct ts_coord *coord, const struct ts_acq
 
 enum { COORD__CANDIDATES_MAX = 64 }; /* number of shards that a look at a store returns */
 
-/* Free shards after the one that the last look has acquired. The next claims of the session try them without
- * another look. */
+/* The free shards that the last look found and the session has not acquired. The next claims of the session
+ * try them without another look. */
 struct coord__left {
     size_t count, at;
     uint64_t until_ms; /* by elapsed_ms: later claims look again */

@@ -49,7 +49,7 @@ struct ts_coord_keeper_options {
 struct ts_coord_keeper *ts_coord_keeper_new(struct ts_coord *coord,
                                             const struct ts_coord_keeper_options *options);
 
-/* Frees the keeper. Waits for a call of the renewer that is in progress. Accepts NULL. */
+/* Frees the keeper. If a call of the renewer is in progress, waits for its end. Accepts NULL. */
 void ts_coord_keeper_free(struct ts_coord_keeper *keeper);
 
 /* The functions below are for the worker's thread. */

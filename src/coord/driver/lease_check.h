@@ -39,7 +39,8 @@ struct ts_coord_lease_check {
     uint8_t keys[2][TS_COORD_LEASE_CHECK_KEY_MAX]; /* keys of the checks */
 };
 
-/* Where the check takes its versions from: the session's memory of the shard, or a new read from the store. */
+/* The source of the versions in a lease check: the session's memory of the shard, or a new read from the
+ * store. */
 enum ts_coord_lease_check_from { TS_COORD_LEASE_CHECK_REMEMBERED, TS_COORD_LEASE_CHECK_READ };
 
 /* Makes a lease check. seen is the session's memory. If seen is NULL, the store is always read. */

@@ -333,7 +333,8 @@ enum ts_write_error ts_worker_write(struct ts_worker *worker, struct ts_batch ba
     return error;
 }
 
-/* Makes the children between the cuts. The child that contains the last key continues after it. */
+/* Makes the children between the cuts. The child that contains the last reported key continues after that
+ * key. */
 static struct ts_new_shards make_children(const struct ts_worker *worker, const struct ts_bytes *cuts,
                                           size_t count, struct ts_new_shard children[static 1]) {
     const struct ts_bytes last = ts_bytes_of(worker->last_key, worker->last_key_len);

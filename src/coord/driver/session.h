@@ -57,7 +57,7 @@ const struct ts_run_guard *ts_coord_session_guard(const struct ts_coord_session 
 uint64_t ts_coord_session_left_ms(const struct ts_coord_session *session);
 
 /* Call the claim and acquire functions in IDLE. ret_view borrows from the session until the next claim or
- * acquire. A later claim starts where the last one succeeded. */
+ * acquire. A later claim in the same run starts after the shard of the last successful claim. */
 enum ts_claim_error ts_coord_session_claim(struct ts_coord_session *session, struct ts_run_id run,
                                            struct ts_acquire_result_view *ret_view,
                                            struct ts_coord_detail *ret_detail);
