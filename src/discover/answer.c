@@ -59,7 +59,7 @@ static enum discover_page_result read_repository(struct discover_pages *pages, c
     return is_wanted(pages, repository) ? keep(pages, name) : DISCOVER_PAGE_OK;
 }
 
-/* Checks that the page does not repeat the page before. Without this check, a forge that ignores the page
+/* Checks that the page does not repeat the previous page. Without this check, a forge that ignores the page
  * number would be asked until the limit of pages. */
 static enum discover_page_result check_first(struct discover_pages *pages, const json_t *repository) {
     const char *name = json_string_value(json_object_get(repository, pages->request->forge->repository));

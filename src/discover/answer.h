@@ -13,7 +13,7 @@ enum discover_page_result {
     DISCOVER_PAGE_OTHER,    /* the page is JSON, but not the forge's list */
     DISCOVER_PAGE_NAME,     /* a repository has a name that no forge allows */
     DISCOVER_PAGE_OWNER,    /* a repository belongs to another owner */
-    DISCOVER_PAGE_REPEATED, /* the page begins with the same name as the page before */
+    DISCOVER_PAGE_REPEATED, /* the page begins with the same name as the previous page */
     DISCOVER_PAGE_NO_MEMORY,
 };
 
@@ -22,7 +22,7 @@ struct discover_pages {
     const struct ts_discover_options *options;
     const struct discover_request *request;
     struct ts_discovered *list;
-    const char *first; /* the first name of the page before, in the list's arena */
+    const char *first; /* first name of the previous page; the text is in the list's arena */
     bool is_last;      /* no page follows */
 };
 

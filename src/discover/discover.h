@@ -1,5 +1,5 @@
 /*
- * The repositories of an organisation, group, workspace or user, as the API of its forge lists them.
+ * Lists the repositories of an organisation, group, workspace or user, with the API of the forge.
  *
  *     github://github.com/OWNER       also GitHub Enterprise Server
  *     gitlab://gitlab.com/GROUP/…     with all subgroups

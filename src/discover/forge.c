@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The forges. Their lists are sorted by something that does not change, so that few repositories move to
- * another page when repositories are added or deleted. */
+/* The forges. Their lists are sorted by a property that never changes. So few repositories move to another
+ * page when repositories are added or deleted. */
 static const struct discover_forge forges[] = {
     {.name = "github",
      .own_host = "github.com",
@@ -73,8 +73,8 @@ static bool is_letter_or_digit(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* Copies a host name, or an address in brackets, in lower case; a port is optional. Returns false if it is
- * not valid. */
+/* Copies a host in lower case. The host is a name, or an address in brackets, and may have a port. Returns
+ * false if the host is not valid. */
 static bool put_host(struct ts_bytes host, char ret_host[static DISCOVER_HOST_MAX + 1]) {
     if (host.len == 0 || host.len > DISCOVER_HOST_MAX)
         return false;

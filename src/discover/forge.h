@@ -17,7 +17,7 @@ struct discover_forge {
     const char *name;         /* name of the forge, before "://" in requests */
     const char *own_host;     /* host of the public service; NULL: none */
     const char *own_api;      /* URL of the public service's API; NULL: `api` is used */
-    const char *api;          /* URL of the API of other hosts than own_host */
+    const char *api;          /* URL of the API of all other hosts */
     const char *variable;     /* environment variable with a token for the public service; NULL: none */
     const char *token_header; /* the header with a token */
     const char *header;       /* an additional header; NULL: none */
@@ -28,7 +28,7 @@ struct discover_forge {
     const char *more;         /* field that all pages except the last have; NULL: an empty page is the last */
     const char *repository;   /* field with the name: owner/repository */
     const char *archived;     /* field that is true in archived repositories; NULL: no such field */
-    const char *fork;         /* field that is true, or an object, in forks */
+    const char *fork;         /* field that is true or an object in forks */
 };
 
 struct discover_request {

@@ -6,8 +6,8 @@
 
 #include <curl/curl.h>
 
-/* curl defines these functions as macros that check types. The macros would hide the functions of
- * this list. */
+/* curl also defines these two functions as macros that check types. The macros would replace the names in the
+ * list below. */
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 

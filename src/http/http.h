@@ -21,8 +21,8 @@ struct ts_http_options {
     const char *ca_file;     /* certificates to trust instead of the system's; NULL: the system's */
     const atomic_bool *stop; /* ends a request or a wait soon after it is set; NULL: never */
     size_t body_max;         /* limit on the bytes of an answer's body; further bytes are not read */
-    unsigned pause_max_s;    /* a host that asks for a longer pause is not asked again */
-    unsigned repeats;        /* how often a request is repeated after a pause */
+    unsigned pause_max_s;    /* if a host asks for a longer pause, the request is not repeated */
+    unsigned repeats;        /* limit of repeats of one request after pauses */
     bool plain;              /* also allows http:// URLs; the caller decides for which hosts */
 };
 

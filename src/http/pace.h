@@ -20,8 +20,8 @@ struct http_pace {
 
 void http__pace_init(struct http_pace *pace, uint64_t interval_ns);
 
-/* Returns when a request to the host may be sent, at the earliest now_ns, and reserves that moment: the next
- * request may follow one interval later. */
+/* Returns the earliest time, not before now_ns, at which a request to the host may be sent. Reserves this
+ * time: the next request can be sent one interval later. */
 uint64_t http__pace_take(struct http_pace *pace, struct ts_bytes host, uint64_t now_ns);
 
 /* Records that the host asked for a pause until until_ns. */

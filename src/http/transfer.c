@@ -155,8 +155,8 @@ static bool read_header(CURL *curl, const char *name, uint64_t *ret_number) {
            ts_u64_parse(ts_bytes_of_cstring(header->value), ret_number) == TS_NUMBER_OK;
 }
 
-/* Returns the pause that the host asks for: Retry-After, or the time until an exhausted rate limit is reset,
- * in the headers that forges use. */
+/* Returns the pause that the host asks for: the value of Retry-After, or the time until an exhausted rate
+ * limit is reset. Forges use two families of headers for rate limits. */
 static uint64_t pause_of(CURL *curl) {
     static const char *const names[][2] = {{"X-RateLimit-Remaining", "X-RateLimit-Reset"},
                                            {"RateLimit-Remaining", "RateLimit-Reset"}};

@@ -56,8 +56,7 @@ static bool equals_in_any_case(struct ts_bytes text, const char *name) {
     return at == text.len && name[at] == '\0';
 }
 
-/* A buffer for one of the two results. The length of the input is checked before; writing adds only a few
- * bytes. */
+/* A buffer for the normalised URL. It is large enough, because the length of the input was checked before. */
 struct writer {
     uint8_t bytes[3 * TS_ADDRESS_MAX + 64]; /* each byte may become %XX */
     size_t len;
@@ -179,7 +178,7 @@ static enum ts_address_error split_short(struct ts_bytes given, size_t colon, st
     parts->is_short = true;
     parts->path = ts_bytes_skip(given, colon + 1);
     if (parts->path.len > 0 && parts->path.data[0] == ':' && find(authority, "[") == authority.len)
-        return TS_ADDRESS_SCHEME; /* helper::address, which runs a program */
+        return TS_ADDRESS_SCHEME; /* for helper::address git would run a program */
     /* user:password@host:path, or https:/user:password@host/path */
     if (find(parts->path, "@") < (has_user ? find(parts->path, "/") : parts->path.len))
         return TS_ADDRESS_CREDENTIALS;
@@ -288,7 +287,8 @@ static bool ends_with(struct ts_bytes text, struct ts_bytes end) {
     return text.len >= end.len && ts_bytes_equal(ts_bytes_skip(text, text.len - end.len), end);
 }
 
-/* Whether .git follows a name. The segments ".git", "..git" and "...git" have no other name. */
+/* Returns whether the text ends with a name and .git. The segments ".git", "..git" and "...git" have no name
+ * before .git. */
 static bool has_git_at_end(struct ts_bytes text) {
     if (!ends_with(text, TS_BYTES(".git")))
         return false;
@@ -297,12 +297,12 @@ static bool has_git_at_end(struct ts_bytes text) {
            !ends_with(name, TS_BYTES("/.."));
 }
 
-/* Makes the address and the URL for git from a URL, with or without .git at its end. */
+/* Makes the address, and the URL for git, from the URL in the writer, which may end with .git. */
 static enum ts_address_error keep(const struct parts *parts, struct ts_bytes given, struct writer *writer,
                                   struct ts_address *ret_address) {
     struct ts_bytes url = ts_bytes_of(writer->bytes, writer->len);
     struct ts_bytes text = url;
-    /* Removes every .git at the end, so that the result, if it is submitted as an address, is the same
+    /* Removes every .git at the end, so that a user who submits the result as an address gets the same
      * target. */
     while (has_git_at_end(text))
         text.len -= GIT_LEN;

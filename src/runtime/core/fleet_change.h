@@ -8,7 +8,7 @@
 
 #include "runtime/core/fleet_page.h"
 
-/* The maximum number of ids in a page, and of pages. All pages are in one batch. */
+/* The maximum number of ids in a page, and the maximum number of pages. All pages are in one batch. */
 enum { TS_FLEET_CHANGE_IDS = 65000, TS_FLEET_CHANGE_PAGES = 3 };
 
 /* One page of a change. */

@@ -1,6 +1,6 @@
 /*
- * Encodes and decodes the records of a fleet. Every record has 4 bytes of magic, 1 of version, its fields,
- * and in the last 8 bytes the XXH64 of everything before. Numbers are LEB128 in their shortest form, or
+ * Encodes and decodes the records of a fleet. Every record has 4 bytes of magic, 1 byte of version, its
+ * fields, and 8 bytes with the XXH64 of everything before them. Numbers are LEB128 in their shortest form, or
  * little-endian where they have a fixed size; a text is its length and its bytes.
  */
 #ifndef TS_RUNTIME_CORE_FLEET_CODEC_H
@@ -23,7 +23,7 @@ struct runtime__writer {
 struct runtime__writer runtime__begin(uint8_t *bytes, size_t capacity, const char magic[static 4]);
 void runtime__put_byte(struct runtime__writer *writer, uint8_t byte);
 void runtime__put_number(struct runtime__writer *writer, uint64_t number);
-void runtime__put(struct runtime__writer *writer, struct ts_bytes bytes); /* without their length */
+void runtime__put(struct runtime__writer *writer, struct ts_bytes bytes); /* writes no length */
 void runtime__put_text(struct runtime__writer *writer, struct ts_bytes text);
 void runtime__put_signed(struct runtime__writer *writer, int64_t number);
 
@@ -45,7 +45,7 @@ int64_t runtime__take_signed(struct runtime__reader *reader);
 void runtime__take(struct runtime__reader *reader, uint8_t *ret_bytes, size_t len);
 struct ts_bytes runtime__take_text(struct runtime__reader *reader, size_t max);
 
-/* Returns OK if everything was valid and nothing is left. */
+/* Returns OK if all fields were valid and no bytes are left. */
 enum ts_fleet_error runtime__close(const struct runtime__reader *reader);
 
 #endif

@@ -28,8 +28,8 @@ size_t ts_fleet_decisions_encode(const struct ts_fleet_decisions *decisions,
 enum ts_fleet_error ts_fleet_decisions_decode(struct ts_bytes bytes,
                                               struct ts_fleet_decisions *ret_decisions);
 
-/* Adds the newest decision. A decision under the same lease replaces the last one, so that a repetition
- * counts once. */
+/* Adds the newest decision. If the newest stored decision is from the same lease, replaces it, so that a
+ * repetition counts once. */
 void ts_fleet_decisions_add(struct ts_fleet_decisions *decisions, const struct ts_fleet_decision *decision);
 
 #endif

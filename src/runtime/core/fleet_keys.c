@@ -343,7 +343,7 @@ bool ts_fleet_key_is_hits(struct ts_bytes key, struct ts_fleet_hits_key *ret_hit
     memcpy(ret_hits->rules.rules, body.data + TS_TARGET_ID_LEN, TS_FLEET_RULES_LEN);
     memcpy(ret_hits->rules.judging, body.data + TS_TARGET_ID_LEN + TS_FLEET_RULES_LEN, TS_FLEET_RULES_LEN);
     ret_hits->lease = ts_attempt_decode(body.data + FROM);
-    ret_hits->lease.n = 0; /* this part of the key is the page's number */
+    ret_hits->lease.n = 0; /* these bytes of the key are the page's number */
     return true;
 }
 

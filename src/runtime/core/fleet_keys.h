@@ -29,8 +29,8 @@ struct ts_fleet_finding {
     uint8_t bytes[TS_FLEET_FINDING_LEN];
 };
 
-/* Digests of the rules and the program, which decide the results of a scan. For contents with hits also a
- * digest of the configuration. */
+/* `rules` is a digest of the rules and the program, which decide what a scan finds. `judging` is a digest of
+ * the configuration and the tenant's key, which decide what is reported about a hit. */
 struct ts_fleet_rules {
     uint8_t rules[TS_FLEET_RULES_LEN];
     uint8_t judging[TS_FLEET_RULES_LEN];
@@ -76,8 +76,8 @@ static inline struct ts_bytes ts_fleet_key_bytes(const struct ts_fleet_key *key)
 /* ---- on the home of the target ---- */
 
 struct ts_fleet_key ts_fleet_key_target(const struct ts_tenant_id *tenant, const struct ts_target_id *target);
-/* Keys of pages of known objects and of hits. `page` is the number of a page of the attempt's lease; n is
- * ignored. */
+/* Keys of pages of known objects and of hits. The pages of a lease are numbered by `page`; the n of the
+ * attempt is ignored. */
 struct ts_fleet_key ts_fleet_key_known(const struct ts_target_id *target, const struct ts_fleet_rules *rules,
                                        const struct ts_attempt *attempt, uint32_t page);
 struct ts_fleet_key ts_fleet_key_hits(const struct ts_target_id *target, const struct ts_fleet_rules *rules,
@@ -99,7 +99,7 @@ struct ts_fleet_change_key {
 struct ts_fleet_key ts_fleet_key_change(const struct ts_tenant_id *tenant,
                                         const struct ts_fleet_change_key *change);
 
-/* Names the notice of what a run has changed in a target. */
+/* Names the notice about the changes that a run has made in a target. */
 struct ts_fleet_notice_key {
     uint64_t run; /* the run's number */
     struct ts_target_id target;
@@ -111,7 +111,7 @@ struct ts_fleet_key ts_fleet_key_notice(const struct ts_tenant_id *tenant,
 
 struct ts_fleet_key ts_fleet_key_schedule(const struct ts_tenant_id *tenant,
                                           const struct ts_schedule_name *name);
-/* A page of a list of targets of a schedule. */
+/* Names a page of a schedule's list of targets. */
 struct ts_fleet_listing_key {
     struct ts_schedule_name name;
     uint64_t list; /* id of the list */
@@ -153,7 +153,8 @@ struct ts_fleet_range ts_fleet_range_summary(const struct ts_target_id *target,
                                              const struct ts_attempt *attempt);
 struct ts_fleet_range ts_fleet_range_waste(void); /* waste of all targets */
 struct ts_fleet_range ts_fleet_range_waste_of(const struct ts_target_id *target);
-/* The numbers of the runs whose changes a range contains, both included, in all targets of a store. */
+/* A range of changes contains the changes by the runs with these numbers, both included, in all targets of a
+ * store. */
 struct ts_fleet_runs {
     uint64_t first;
     uint64_t last;
@@ -172,7 +173,7 @@ struct ts_fleet_range ts_fleet_range_listings(const struct ts_tenant_id *tenant,
 /* Moves the beginning of a range to the first key that is after this key and does not begin with it. */
 void ts_fleet_range_skip(struct ts_fleet_range *range, const struct ts_fleet_key *key);
 
-/* ---- keys as a store returns them: false for a key of another kind ---- */
+/* ---- parsing keys from a store; the is_ functions return false if the key is of another kind ---- */
 
 bool ts_fleet_key_of_bytes(struct ts_bytes bytes, struct ts_fleet_key *ret_key);
 bool ts_fleet_key_is_target(struct ts_bytes key, struct ts_target_id *ret_target);

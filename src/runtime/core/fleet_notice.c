@@ -56,8 +56,8 @@ enum ts_fleet_error ts_fleet_notice_decode(struct ts_bytes bytes, struct ts_flee
     return end;
 }
 
-/* The id depends on the time, too, because another cluster, or a cluster that was created again, counts its
- * runs from 1. */
+/* The id also depends on the time. Otherwise ids would repeat in another cluster, or in a cluster that was
+ * created again, because every cluster counts its runs from 1. */
 struct ts_notice_id ts_notice_id_of(const struct ts_tenant_id *tenant, const struct ts_target_id *target,
                                     const struct ts_fleet_notice *notice) {
     uint8_t attempt[TS_ATTEMPT_LEN], at[8];

@@ -12,7 +12,7 @@
 
 enum { TS_FLEET_NOTICE_MAX = 3072, TS_NOTICE_SINKS = 8, TS_NOTICE_SINK_MAX = 32, TS_NOTICE_ID_LEN = 16 };
 
-/* Older notices are removed without being sent. */
+/* The maximum age of a notice. Older notices are removed without being sent. */
 #define TS_NOTICE_KEPT_MS (UINT64_C(14) * 24 * 3600 * 1000)
 
 struct ts_fleet_notice {

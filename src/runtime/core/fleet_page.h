@@ -31,7 +31,7 @@ struct ts_fleet_place {
     uint32_t commit;        /* index among the commits of this page, or TS_FLEET_NO_COMMIT */
     uint8_t place;          /* enum ts_place */
     bool is_allowed;        /* a mark in the source allows the occurrence */
-    struct ts_bytes object; /* binary; empty: not an object */
+    struct ts_bytes object; /* binary id of the object; empty: none */
     struct ts_bytes path;
     uint64_t line;
     uint64_t column;
@@ -48,7 +48,7 @@ struct ts_fleet_entry {
     struct ts_bytes excerpt;
     uint8_t depth;
     uint8_t encodings[TS_FLEET_DEPTH]; /* enum ts_encoding */
-    bool has_head;                     /* HEAD contains the finding; the fields below say where */
+    bool has_head;                     /* HEAD contains the finding: `head` and `head_count` say where */
     struct ts_fleet_place head;
     uint64_t head_count;
     struct ts_bytes refs[TS_FLEET_REFS];
@@ -103,15 +103,15 @@ struct ts_fleet_page_reader {
 
 enum ts_fleet_error ts_fleet_page_open(struct ts_bytes bytes, struct ts_fleet_page_reader *ret_reader);
 
-/* Fills in the member of ret_item for the kind that it returns. The item borrows from the page. After BAD, do
- * not use the page. */
+/* Returns the kind of the next item, and fills in the member of ret_item for this kind. The item borrows from
+ * the page. After BAD, do not use the page. */
 enum ts_fleet_item_kind ts_fleet_page_next(struct ts_fleet_page_reader *reader,
                                            struct ts_fleet_item *ret_item);
 
 /* ---- tips ---- */
 
-/* The watermark of a target: ids of `oid_len` bytes each. The ids are the tips of the scanned refs, or
- * objects that every scan must read again although the tips reach them. */
+/* The watermark of a target: ids of `oid_len` bytes each. The ids are the tips of the scanned refs or, if
+ * is_again, objects that every scan must read again although the tips reach them. */
 struct ts_fleet_tips {
     bool is_again;
     uint8_t oid_len;

@@ -145,11 +145,11 @@ enum ts_fleet_error ts_fleet_triage_decode(struct ts_bytes bytes, struct ts_flee
 struct ts_fleet_waste {
     struct ts_tenant_id tenant;
     uint64_t run;                /* the id of the run */
-    struct ts_fleet_rules rules; /* TS_WASTE_HITS: the rules of the pages */
-    /* Set by the first sweep that sees the mark: for each store, the time from which on the rows of the
-     * attempt may be removed. */
+    struct ts_fleet_rules rules; /* TS_WASTE_KNOWN, TS_WASTE_HITS: the rules of the pages */
+    /* For each store: the time after which the rows of the attempt may be removed. The first sweep that finds
+     * the lease ended sets these times. */
     uint64_t times_ms[TS_FLEET_WASTE_TIMES_MAX];
-    size_t time_count; /* 0: no sweep has seen the mark */
+    size_t time_count; /* 0: no sweep has set the times */
     bool is_sure;      /* every write of the attempt was answered: its rows may be removed at once */
 };
 

@@ -46,7 +46,7 @@ struct ts_fleet_schedule {
     uint64_t every_ms;    /* interval between due times */
     uint64_t last_due_ms; /* due times up to last_due_ms are started or skipped; 0: none */
 
-    /* The targets: a list, and requests to forges, which are asked again for every run. */
+    /* The targets: a list, and requests that are sent to forges again for every run. */
     struct ts_schedule_list list;
     struct ts_bytes requests[TS_SCHEDULE_REQUESTS];
     size_t request_count;
@@ -85,7 +85,7 @@ bool ts_schedule_name_from_text(struct ts_bytes text, struct ts_schedule_name *r
 struct ts_bytes ts_schedule_name_text(const struct ts_schedule_name *name);
 
 /* Returns the latest due time that is not started or skipped. That due time covers earlier due times that
- * nobody started. Returns 0 if nothing is due, also while the schedule is paused. */
+ * nobody started. Returns 0 if nothing is due or the schedule is paused. */
 uint64_t ts_schedule_due(const struct ts_fleet_schedule *schedule, uint64_t now_ms);
 
 /* Returns the first due time after now. */
@@ -104,8 +104,8 @@ struct ts_run_id ts_schedule_run(const struct ts_tenant_id *tenant, const struct
 /* Records that the run of the begun due time was created. */
 void ts_schedule_started(struct ts_fleet_schedule *schedule);
 
-/* Records that a try failed: the pause before the next try doubles from 5 seconds to 30 minutes. `why` is
- * cut. */
+/* Records a failed try. The pause before the next try doubles with each failure, from 5 seconds to 30
+ * minutes. If `why` is too long, it is cut. */
 void ts_schedule_failed(struct ts_fleet_schedule *schedule, uint64_t now_ms, struct ts_bytes why);
 
 /* ---- pages of a list ---- */

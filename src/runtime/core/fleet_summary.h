@@ -60,7 +60,7 @@ struct ts_fleet_suppression {
     uint64_t occurrences;
 };
 
-/* One rule of a change of rules. */
+/* A change of one rule, and its source. */
 struct ts_fleet_rule_change {
     uint8_t change; /* enum ts_report_rule_change_kind */
     bool is_of_target;

@@ -33,8 +33,8 @@ enum ts_fleet_plant { TS_FLEET_PLANT_NONE, TS_FLEET_PLANTS(TS_FLEET__PLANT_ENUM)
 
 #ifdef TS_TEST_BUILD
 
-/* Breaks this rule in the whole process, until it is called with NONE. Do not call it while other threads
- * work. */
+/* Breaks this rule in the whole process, until the function is called again; NONE breaks no rule. Do not call
+ * it while other threads work. */
 void ts_fleet_plant(enum ts_fleet_plant plant);
 bool runtime__is_planted(enum ts_fleet_plant plant);
 

@@ -2,7 +2,7 @@
 
 #include "base/hex.h"
 
-/* The maximum number of items: names of one letter with commas between them. */
+/* The maximum number of items: each has at least one letter, and commas separate the items. */
 #define ITEMS_MAX (TS_SELECTION_MAX / 2)
 
 struct items {
@@ -17,7 +17,7 @@ static struct ts_bytes item(const struct items *items, size_t i) {
     return ts_bytes_slice(ts_bytes_of(items->bytes, items->len), items->spans[i]);
 }
 
-/* Refuses the names that git check-ref-format refuses, but allows * as in git's ref patterns. */
+/* Returns false for names that git check-ref-format refuses. Allows *, as in git's ref patterns. */
 static bool is_ref_name(struct ts_bytes name) {
     static const char refused[] = " ~^:?[\\,";
     for (size_t i = 0; i < name.len; i++) {
@@ -66,7 +66,7 @@ static enum ts_selection_error add_commit(struct items *items, struct ts_bytes i
     return TS_SELECTION_OK;
 }
 
-/* Writes the names sorted, without duplicates. */
+/* Sorts the names, and removes duplicates. */
 static void put_in_order(struct items *items) {
     for (size_t i = 1; i < items->count; i++)
         for (size_t at = i; at > 0 && ts_bytes_compare(item(items, at - 1), item(items, at)) > 0; at--) {

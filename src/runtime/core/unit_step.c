@@ -49,8 +49,8 @@
  * What holds:
  * - A wish that writes (part, checkpoint, stage_and_flip, complete, park) never follows a lost lease.
  * - Complete follows only a flip that is durable, or a target that this run or a later one has flipped.
- * - A flip follows only a scan of what the last sync fetched, and a sync only a read of the target's record:
- *   the version that the flip checks is older than the refs that it makes visible.
+ * - A flip follows only a scan of what the last sync fetched. A sync follows only a read of the target's
+ *   record. So the version that the flip checks is older than the refs that the flip makes visible.
  * - A unit with faults is complete only after a scan of a repaired mirror: objects that this scan cannot read
  *   are missing at the origin.
  * - Only the wish stop follows OuterCheckpointed and LeaseLost.
@@ -263,7 +263,8 @@ static struct ts_unit_wish on_unknown(struct ts_unit *unit) {
     return runtime__is_planted(TS_FLEET_PLANT_UNKNOWNOK) ? complete(unit) : wish(TS_WISH_LOOK_UP);
 }
 
-/* Whether the event ends a series of failed tries. Looking up a flip that was not done does not end it. */
+/* Returns whether the event ends a series of failed tries. LOOKED_UP does not end the series, because it may
+ * show that the flip was not done. */
 static bool is_progress(enum ts_unit_event_kind kind) {
     return (EVENT(READ) | EVENT(SYNCED) | EVENT(SCANNED) | EVENT(PART_DURABLE) | EVENT(CHECKPOINTED) |
             EVENT(FLIPPED) | EVENT(CONFLICT)) &

@@ -86,7 +86,7 @@ struct ts_unit_wish {
 };
 
 #define TS_UNIT_EVENTS(X)                                                                                    \
-    X(CLAIMED, "claimed") /* the first one, after ts_unit_init */                                            \
+    X(CLAIMED, "claimed") /* the first event, after ts_unit_init */                                          \
     X(READ, "read")                                                                                          \
     X(SYNCED, "synced")                                                                                      \
     X(SCANNED, "scanned")                                                                                    \

@@ -17,7 +17,7 @@ enum {
     IDLE_MIN_MS = 50, /* pause between two claims that found nothing */
     IDLE_MAX_MS = 1000,
     FAILED_MS = 1000,       /* pause after a failure of a store */
-    RELEASED_STEP_MS = 5,   /* pause for each unit in a row that was handed back */
+    RELEASED_STEP_MS = 5,   /* growth of the pause with each unit in a row that was handed back */
     RELEASED_MAX_MS = 1000, /* the longest of these pauses */
     SICK_MS = 5000,         /* pause after a fault of this machine */
     SICK_MAX = 3,           /* the worker ends after this many faults in a row of one job */
@@ -123,7 +123,7 @@ static void idle(struct runtime__job *job, const struct ts_coord_detail *detail,
     *idle_ms = *idle_ms * 2 < IDLE_MAX_MS ? *idle_ms * 2 : IDLE_MAX_MS;
 }
 
-/* Units of one job that ended in the same way, in a row. */
+/* Counts how many units of one job ended in the same way, one after the other. */
 struct streaks {
     unsigned sick;
     unsigned released;
@@ -204,7 +204,7 @@ static void *run_job(void *context) {
 static void on_loss(void *context, enum ts_error_variant error, const struct ts_coord_detail *detail) {
     struct runtime__job *job = context;
     (void)detail;
-    /* Without an answer of the store, the lease ended by the clock of this process. */
+    /* If the store does not answer, the lease ends by the clock of this process. */
     atomic_store(&job->loss,
                  error == TS_VARIANT_BACKEND_ERROR ? TS_UNIT_LEASE_ENDED : ts_durable_reason_of_loss(error));
     atomic_store(&job->lost_stage, atomic_load(&job->progress.stage));
@@ -219,8 +219,8 @@ static bool must_stop(void *context) {
     return atomic_load(&job->progress.stop);
 }
 
-/* Whether calls to stores must end: the lease is lost. If the worker is asked to stop, the calls continue: a
- * part may still be stored, and the lease handed back. */
+/* Returns whether calls to stores must end, because the lease is lost. If the worker is asked to stop, the
+ * calls continue, so that the job can store a part and hand back the lease. */
 static bool is_lost(void *context) {
     const struct runtime__job *job = context;
     return ts_coord_keeper_is_lost(job->keeper);
@@ -330,8 +330,8 @@ static void crew_release(struct runtime__crew *crew) {
     pthread_mutex_destroy(&crew->events);
 }
 
-/* Whether the run is one of targets, which always has a pin. If the user names a run without a pin, its
- * shards are of another kind. If the run cannot be read, the claims report why. */
+/* Returns whether the run consists of targets. Such a run always has a pin; the shards of a run without a pin
+ * are of another kind. If the run cannot be read, returns true, and the claims report why. */
 static bool is_run_of_targets(const struct ts_crew_options *options) {
     const struct ts_coord_run_query query = {.tenant = options->tenant, .run = options->run};
     struct ts_run_record run;

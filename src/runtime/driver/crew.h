@@ -7,7 +7,8 @@
  *         schedules that are due; then it waits
  *
  * Each job is a thread with its own session and keeper. One thread scans a small unit, and all processors
- * together scan a large unit. So many small repositories, or one large repository, use the whole machine.
+ * together scan a large unit. This way, the whole machine works on many small repositories, or on one large
+ * repository.
  */
 #ifndef TS_RUNTIME_DRIVER_CREW_H
 #define TS_RUNTIME_DRIVER_CREW_H
@@ -40,7 +41,7 @@
     X(LOST, "lost")                                                                                          \
     X(RUN_COMPLETED, "run_completed")                                                                        \
     X(SWEPT, "swept")                                                                                        \
-    X(STORE_FAILED, "store_failed") /* a claim failed, or the completion of a run */                         \
+    X(STORE_FAILED, "store_failed") /* a claim or the start of a schedule failed */                          \
     X(SCHEDULED, "scheduled")       /* a run of a schedule was started */                                    \
     X(SCHEDULE_FAILED, "schedule_failed")                                                                    \
     X(NOTIFIED, "notified") /* people were notified of findings that came */                                 \
@@ -65,8 +66,8 @@ struct ts_crew_event {
     const char *text;   /* the reason for people */
     uint64_t count;     /* its meaning depends on the event: docs/formats/worker-log.md */
     uint64_t elapsed_ms;
-    /* LOST, if the keeper lost the lease. `stage`: the stage of the scan at that moment. stop_us: the time
-     * until everything had stopped. */
+    /* The next three fields are set for LOST, if the keeper lost the lease. `stage`: the stage of the scan at
+     * that moment. stop_us: the time until everything had stopped. */
     enum ts_scan_stage stage;
     uint64_t stop_us;
     uint64_t stop_cpu_us; /* processor time of the whole process */
@@ -75,7 +76,7 @@ struct ts_crew_event {
     uint64_t bytes_read; /* bytes of the objects that were scanned under this lease */
     uint64_t bytes_looked_at;
     uint64_t findings;
-    uint64_t faults; /* DONE: how much of the target could not be read */
+    uint64_t faults; /* DONE: number of faults of the scan */
 };
 
 /* The progress of a worker. Any thread may read it while the worker runs. Starts as {0}. */
@@ -105,7 +106,7 @@ struct ts_crew_options {
     struct ts_mirrors *mirrors; /* for repositories on servers */
     /* For schedules with requests to forges: tokens, certificates and limits. Timeout and rate are not 0. */
     struct ts_discover_options forge;
-    struct ts_notify *notify; /* who is notified of findings that came; NULL: other workers do that */
+    struct ts_notify *notify; /* sinks that are notified of new findings; NULL: other workers notify */
     struct ts_crew_progress *progress;
     /* May be NULL. Called from any thread, one call at a time. */
     void (*event)(void *context, const struct ts_crew_event *event);

@@ -18,8 +18,8 @@ struct runtime__herald;
 /* Starts the thread. Returns NULL if that fails. */
 struct runtime__herald *runtime__herald_start(struct runtime__crew *crew);
 
-/* Call it when all jobs have ended. If the worker was not asked to stop, sends the remaining notices until
- * one fails. Returns how many notices still wait. Accepts NULL. */
+/* Call it when all jobs have ended. If the worker was not asked to stop, first makes up to three more passes
+ * over the remaining notices. Returns how many notices still wait. Accepts NULL. */
 uint64_t runtime__herald_finish(struct runtime__herald *herald);
 
 #endif

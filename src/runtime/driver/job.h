@@ -76,8 +76,9 @@ enum runtime__unit_result {
 enum runtime__unit_result runtime__unit_run(struct runtime__job *job,
                                             const struct ts_acquire_result_view *claimed);
 
-/* Called by a job that finds nothing to claim. Completes the runs whose shards have all ended, and removes
- * rows that killed workers left. Returns how many runs are still active. */
+/* Called by a job that finds nothing to claim. Completes the runs whose shards have all ended, removes rows
+ * that killed workers left, and starts schedules that are due. Sets ret_active to the number of runs that are
+ * still active. Returns false if this number is not known, for example because another job tidies. */
 bool runtime__tidy(struct runtime__job *job, uint64_t *ret_active);
 
 /* Plans a sweep for rows that cannot be removed yet: a job that finds nothing to claim sweeps again after

@@ -27,7 +27,7 @@ struct runtime__news {
 void runtime__news_keep(void *context, const struct ts_noticed *noticed);
 void runtime__news_release(struct runtime__news *news);
 
-/* Returns how many of the findings have the severity and the confidence that the sink asks for. */
+/* Returns how many of the findings have at least the severity and the confidence that the sink asks for. */
 size_t runtime__news_count(const struct runtime__news *news, const struct ts_notify_sink *sink);
 
 /* Returns the body, which the caller frees; NULL when memory runs out. Sorts the news. */

@@ -55,7 +55,7 @@ static bool read_again(struct start *start) {
 
 /* ---- targets ---- */
 
-/* Adds a target that was stored: its address and selection are normalised, and nothing is looked up. */
+/* Adds a target from a stored list. Its address and selection are already normalised. */
 static bool add_unit(void *context, const struct ts_fleet_unit *unit) {
     struct start *start = context;
     struct ts_target_list *list = &start->targets;
@@ -121,8 +121,8 @@ static bool next_unit(void *context, struct ts_fleet_unit *ret_unit) {
 
 /* ---- begin ---- */
 
-/* Sets the list of this run: the schedule's list, or a new list with the repositories that the forges list
- * now. */
+/* Sets the list of this run: the schedule's list. If the schedule has requests, this is a new list, which
+ * also has the repositories that the forges list now. */
 static bool settle_list(struct start *start, struct ts_schedule_list *ret_list) {
     const struct ts_fleet_schedule *schedule = &start->seen.schedule;
     *ret_list = schedule->list;
@@ -134,9 +134,9 @@ static bool settle_list(struct start *start, struct ts_schedule_list *ret_list) 
             store_failed(start));
 }
 
-/* Fixes the due time, the list of targets and the rules of the next run. If another worker has begun or
- * changed the schedule meanwhile, the list that was stored here is not used, and is removed later, like the
- * lists of killed workers. */
+/* Stores the due time, the list of targets and the rules of the next run, which do not change after that. If
+ * another worker has begun or changed the schedule meanwhile, the list that was stored here is not used, and
+ * is removed later, like the lists of killed workers. */
 static bool begin(struct start *start, uint64_t due_ms) {
     struct ts_fleet_schedule next = start->seen.schedule;
     if (!settle_list(start, &next.begun))
@@ -184,7 +184,7 @@ static bool submit(struct start *start, struct ts_run_id run) {
     return fail(start, "the run cannot be created: %s", why);
 }
 
-/* Deletes runs that are older than the last `keep`. A run that has not ended is not deleted until a later
+/* Deletes all runs of the schedule except the newest `keep`. If a run has not ended, it is deleted by a later
  * call. */
 static void delete_old(struct start *start) {
     struct ts_fleet_schedule next = start->seen.schedule;
@@ -228,7 +228,7 @@ static bool finish(struct start *start, struct ts_run_id run) {
 
 /* ---- all schedules ---- */
 
-/* Returns whether the schedule needs work. */
+/* Returns whether a run of the schedule must be started or continued, and sets its due time. */
 static bool is_due(const struct ts_schedule_seen *seen, uint64_t *ret_due_ms) {
     if (seen->version == 0 || seen->is_damaged || seen->now_ms < seen->schedule.again_at_ms)
         return false;

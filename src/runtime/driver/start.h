@@ -4,10 +4,10 @@
  *
  *     due ──(forges are asked, the list is stored)──> begun ──(submit)──> started ──> old runs are deleted
  *
- * Any number of workers may do this at the same time, and each may be killed at any moment. The record of the
- * schedule is replaced only in the version that was read. The run's id depends on the due time only. The run
- * is created only while the record says that it has begun. So there is exactly one run for each due time that
- * a worker reaches.
+ * Any number of workers may do this at the same time, and each may be killed at any moment. A worker replaces
+ * the record of the schedule only if the record still has the version that it has read. The run's id depends
+ * on the due time only. The run is created only while the record says that it has begun. So there is exactly
+ * one run for each due time that a worker reaches.
  */
 #ifndef TS_RUNTIME_DRIVER_START_H
 #define TS_RUNTIME_DRIVER_START_H

@@ -17,8 +17,8 @@ struct ts_submission {
     struct ts_run_id run;
     struct ts_run_config config;
     const struct ts_target_list *targets; /* sorted, without duplicates (ts_target_list_settle); not empty */
-    /* The run is created only while this record of the first store has this version. If the key is empty,
-     * there is no condition. */
+    /* The run is created only while the record with this key, on the first store, has this version. If the
+     * key is empty, there is no condition. */
     struct ts_bytes condition_key;
     uint64_t condition_version;
 };

@@ -242,8 +242,8 @@ enum ts_target_result ts_target_list_add_forge(struct ts_target_list *list,
     return result;
 }
 
-/* Compares by id, then by URL. Of several duplicates, the one with the smaller URL is kept. So the order of
- * the arguments does not matter. */
+/* Compares by id, then by URL. ts_target_list_settle keeps the first of several duplicates, which has the
+ * smallest URL. So the order of the arguments makes no difference. */
 static int by_id(const void *one, const void *other) {
     const struct ts_target *a = one;
     const struct ts_target *b = other;

@@ -1,6 +1,6 @@
 /*
- * Makes targets with ids from the addresses, folders and requests to forges of a request. The same request
- * gives the same targets in the same order, on every machine that has the repositories.
+ * Makes targets with ids from addresses, folders and requests to forges. The same input gives the same
+ * targets in the same order, on every machine that has the repositories.
  */
 #ifndef TS_RUNTIME_DRIVER_TARGET_LIST_H
 #define TS_RUNTIME_DRIVER_TARGET_LIST_H

@@ -76,7 +76,7 @@ static struct ts_op_id completion_id(struct ts_run_id run) {
     return (struct ts_op_id){ts_le64_load(hash)};
 }
 
-/* Returns whether the run has ended. */
+/* Completes the run if all its shards have ended. Returns whether the run has ended. */
 static bool complete(struct runtime__job *job, struct ts_run_id run) {
     const struct ts_crew_options *options = job->crew->options;
     const struct ts_coord_run_query query = {.tenant = options->tenant, .run = run};
@@ -156,7 +156,8 @@ static void report_not_started(void *context, struct ts_run_id run, const char *
                                                                  .text = why});
 }
 
-/* Returns how many runs were started. A worker for one run starts none. */
+/* Starts the schedules that are due, and returns how many runs were started. A worker for one run starts
+ * none. */
 static uint64_t start_due(struct runtime__job *job) {
     const struct ts_crew_options *options = job->crew->options;
     struct starting starting = {.job = job};

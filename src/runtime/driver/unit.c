@@ -20,7 +20,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_US UINT64_C(1000)
 
-/* While it sleeps, a job checks this often whether it must stop. */
+/* A sleeping job checks at this interval whether it must stop. */
 enum { SLEEP_MS = 20 };
 
 struct ts_unit_event runtime__failed(enum ts_durable_end end, const struct ts_durable_detail *detail) {
@@ -73,7 +73,8 @@ struct ts_unit_event runtime__stopped(const struct runtime__unit *unit) {
     return event_of(runtime__is_lost(unit) ? TS_UNIT_EVENT_LEASE_LOST : TS_UNIT_EVENT_ASKED_TO_STOP);
 }
 
-/* Called when the unit of a lost lease has stopped: adds when the lease was lost, and how long stopping took. */
+/* Called when the unit of a lost lease has stopped. Adds the stage of the scan at the loss, and how long
+ * stopping took. */
 static void add_stop(const struct runtime__job *job, struct ts_crew_event *event) {
     const uint64_t lost_ns = atomic_load(&job->lost_ns);
     if (event->kind != TS_CREW_EVENT_LOST || lost_ns == 0)
@@ -246,9 +247,10 @@ static struct ts_unit_event perform_release(struct runtime__unit *unit) {
     struct ts_coord_session *session = unit->job->session;
     struct ts_coord_outcome outcome;
     struct ts_coord_detail detail = {0};
-    /* If nobody is to blame, the cause is not the target: a store did not answer, or the worker must stop. But
-     * a host that limits requests may hold up its targets for hours, so people want to see these targets.
-     * Workers claim and release such a target again and again, which is one decision. */
+    /* If nobody is to blame, the cause is not the target: a store did not answer, or the worker must stop.
+     * Then no reason is stored, with one exception: a host that limits requests may hold up its targets for
+     * hours, and people want to see these targets. Workers release such a target again and again; note()
+     * stores this as one decision. */
     if (unit->wish.blame == TS_BLAME_SHARD || unit->is_held_up)
         note(unit, false);
     if (ts_coord_session_lease(session) == NULL)
@@ -282,8 +284,8 @@ struct ts_unit_event runtime__part(struct runtime__unit *unit, const struct ts_d
     return event_of(TS_UNIT_EVENT_PART_DURABLE);
 }
 
-/* Makes everything durable that the scan has delivered or that waits for the flip. Used when the worker has
- * to stop. */
+/* Makes durable all pages that the scan has delivered and that wait for the flip. Used when the worker has to
+ * stop. */
 static struct ts_unit_event perform_part(struct runtime__unit *unit) {
     const struct ts_durable_part part = {.known = {unit->known.items, unit->known.count},
                                          .hits = {unit->hits.items, unit->hits.count},

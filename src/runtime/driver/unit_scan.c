@@ -31,7 +31,7 @@ enum {
     PAGES_MAX = 2, /* pages that wait for the flip: the flip's batch has room for this number */
 };
 
-/* After this many bytes of new ids a part is due, even if its time has not come. */
+/* A part is due after this many bytes of new ids, even if its time has not come. */
 #define PART_BYTES ((size_t)1 << 19)
 
 /* ---- pages that wait for the flip ---- */
@@ -132,8 +132,8 @@ static bool take(void *context, enum ts_durable_recall what, struct ts_bytes byt
     ts_unreachable("every kind is handled");
 }
 
-/* Passes the tips to the scan if all tips could be read. Without tips, the scan reads everything again, and
- * only takes longer. */
+/* Passes the tips to the scan if all tips could be read. Missing tips are harmless: the scan then reads
+ * everything again, which takes longer. */
 static void use_tips(const struct loading *loading) {
     if (loading->tips.len > 0 && !loading->is_damaged && !loading->has_no_tips && !loading->no_memory)
         ts_scan_earlier_tips(loading->earlier, ts_bytes_of(loading->tips.data, loading->tips.len),
@@ -340,9 +340,9 @@ static void run_scanner(struct runtime__unit *unit, const char *path, const stru
     runtime__step(unit, &event);
 }
 
-/* When a callback ends a scan, it sets the stop flag. The flag is cleared afterwards. If the worker must
- * stop, too, its own thread sets the flag again. If the lease is lost, or the core was asked to stop, this
- * function sets the flag again. */
+/* Clears the stop flag, which the scanner sets when a callback ends a scan. If the lease is lost, or the core
+ * was asked to stop, sets the flag again. If the worker must stop, the worker's own thread sets the flag
+ * again. */
 static void forget_refusal(struct runtime__unit *unit) {
     if (!unit->is_settled)
         return;

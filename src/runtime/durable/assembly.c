@@ -274,7 +274,8 @@ static int compare_pieces(const void *a, const void *b) {
     return one->entry.from < other->entry.from ? -1 : one->entry.from > other->entry.from;
 }
 
-/* Drops the pieces of changed targets. From here on, target numbers are those of the report. */
+/* Drops the pieces of changed targets, and sorts the other pieces. Replaces target numbers by those of the
+ * report. */
 static void sort_pieces(struct gather *gather) {
     size_t kept = 0;
     for (size_t i = 0; i < gather->piece_count; i++) {
@@ -292,7 +293,8 @@ static void sort_pieces(struct gather *gather) {
         qsort(gather->pieces, kept, sizeof *gather->pieces, compare_pieces);
 }
 
-/* Copies the places of several pieces into one array. The places of a single piece are not copied. */
+/* Returns the places of the pieces as one array. Copies them only if there are several pieces. Returns NULL
+ * when memory runs out. */
 static const struct ts_report_occurrence *places_of(struct assembly *mine, const struct gather_piece *pieces,
                                                     size_t count, size_t total) {
     const struct ts_report_occurrence *places = mine->gather->places;
@@ -408,8 +410,8 @@ static void note_listed(void *context, const struct ts_found *found) {
     *is_listed = true;
 }
 
-/* Sets is_allowed to false if a place in another target is open. A report of one target does not have the
- * places in other targets. */
+/* Sets is_allowed to false if marks do not allow every place in other targets. A report of one target does
+ * not have these places. */
 static bool check_other_targets(const struct assembly *mine, const struct ts_report_finding *finding,
                                 bool *is_allowed) {
     const struct gather *gather = mine->gather;

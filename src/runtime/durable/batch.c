@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-/* Operations that are kept free for the lease check, the target's record and its check, and marks. */
+/* The number of operations that are reserved for the lease check, the target's record with its check, and
+ * marks. */
 enum { SPARE_OPS = 16 };
 #define SPARE_BYTES ((size_t)16384)
 

@@ -21,7 +21,7 @@ struct durable__batch {
 void durable__batch_clear(struct durable__batch *batch);
 void durable__batch_release(struct durable__batch *batch);
 
-/* Returns whether operations with this many bytes can be added, so that there is still room for the flip. */
+/* Returns whether the batch has room for this many operations and bytes, in addition to those of the flip. */
 bool durable__batch_has_room(const struct durable__batch *batch, size_t ops, size_t bytes);
 
 /* Each function returns false when memory runs out. */

@@ -54,7 +54,8 @@ static enum ts_durable_end read_before(struct ts_durable *durable, struct before
     }
 }
 
-/* Visits the items that only one of the two lists contains. Both lists are sorted. */
+/* Collects the findings that only one of the two lists contains: first the added findings, then the removed
+ * ones. Both lists are sorted. */
 static void compare(const struct before *before, const struct durable__order *order,
                     struct durable__change *change) {
     struct ts_fleet_finding *went = change->ids + order->count;

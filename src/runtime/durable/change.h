@@ -15,7 +15,8 @@ struct durable__change {
     bool is_blind; /* the target's current findings cannot be read */
 };
 
-/* Compares the findings of a scan with those of the target's current attempt, as last read. */
+/* Compares the findings of a scan with those of the attempt that was current when the target was last
+ * read. */
 enum ts_durable_end durable__change_find(struct ts_durable *durable, const struct durable__order *order,
                                          struct durable__change *ret_change,
                                          struct ts_durable_detail *ret_detail);
@@ -23,7 +24,7 @@ void durable__change_release(struct durable__change *change);
 
 /* Returns the number of pages; 0: nothing changes. */
 uint32_t durable__change_pages(const struct durable__change *change);
-/* Fills memory of TS_FLEET_PAGE_MAX bytes, and returns the length. */
+/* Encodes a page into memory, which has TS_FLEET_PAGE_MAX bytes. Returns the length. */
 size_t durable__change_page(const struct durable__change *change, uint32_t page, uint64_t at_ms,
                             uint8_t *memory);
 

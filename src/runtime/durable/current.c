@@ -8,11 +8,11 @@
 /* ---- keys ---- */
 
 struct batch_read {
-    struct ts_coord_call *calls; /* one call for each place */
+    struct ts_coord_call *calls; /* at most one call for each place */
     struct ts_rows *rows;
     struct ts_bytes *bytes; /* keys of all calls */
-    size_t *indexes;        /* the callers' indexes of these keys */
-    size_t *from;           /* index of the first key of each place */
+    size_t *indexes;        /* for each of these keys: its index in the caller's array */
+    size_t *from;           /* for each call: the index of its first key in `bytes` */
     uint32_t places;
 };
 
@@ -37,7 +37,7 @@ static void release_read(struct batch_read *read) {
     free(read->indexes);
 }
 
-/* Reads at most `most` keys, starting at `first`, with one call for each store. */
+/* Reads the keys of the span, with one call for each store. */
 static bool read_some(struct batch_read *read, struct ts_coord *coord, const struct durable__key_at *keys,
                       struct ts_span span, bool (*visit)(void *, size_t, const struct ts_row *),
                       void *context, struct ts_infra_error *ret_error) {

@@ -25,7 +25,7 @@ struct event {
     bool came;
 };
 
-/* An entry, and where its texts are. */
+/* An entry, and the target that has its address and selection. */
 struct pair {
     struct ts_diff_entry entry;
     size_t target; /* index in targets */
@@ -41,7 +41,7 @@ struct about {
     struct ts_fleet_finding id;
     size_t from, count;         /* the events of the finding */
     size_t first_pair, pairs;   /* the entries of the finding */
-    bool had_before, has_after; /* at first only in targets with events, later in any target */
+    bool had_before, has_after; /* in any target; before look_elsewhere, only in targets with events */
     struct ts_fleet_finding_record record;
 };
 
@@ -146,7 +146,8 @@ static bool add_pair(struct diff *diff, const struct event *event, bool came) {
     return true;
 }
 
-/* Takes one finding: computes the states of each of its targets at both ends. */
+/* Takes one finding: for each of its targets with events, computes whether the target had the finding after
+ * each of the two runs. */
 static bool take_finding(struct diff *diff, size_t from, size_t count) {
     const struct event *events = diff->events + from;
     struct about about = {
@@ -199,7 +200,8 @@ static bool has_events(const struct diff *diff, const struct about *about,
                    compare_target_of_event) != NULL;
 }
 
-/* Whether a target without events has the finding now, among these rows. */
+/* Sets had_before and has_after if these rows show that a target without events has the finding now. Returns
+ * false if a read failed or memory ran out. */
 static bool look_at_rows(struct diff *diff, struct about *about, const struct ts_rows *rows) {
     for (size_t i = 0; i < rows->count; i++) {
         struct ts_fleet_seen_key key;
@@ -230,7 +232,7 @@ static struct ts_coord_call rows_of(const struct diff *diff, const struct about 
                                            .rows = rows}};
 }
 
-/* Reads more rows after the first ones until the answer is known. */
+/* Looks at the first rows of a finding, and reads more rows until had_before and has_after are known. */
 static bool look_further(struct diff *diff, struct about *about, struct ts_fleet_range *range,
                          struct ts_rows *rows) {
     for (;;) {

@@ -1,9 +1,9 @@
 /*
  * Findings that came and went between two runs.
  *
- * Runs are ordered by their numbers. The findings of a tenant after run N are, for each target, the findings
- * of its last complete scan by a run with a number of at most N. Every change of a target is stored with the
- * number of its run (runtime/core/fleet_change.h), so the result is exact, however long ago the runs were.
+ * Runs are ordered by their numbers. After run N, each target of a tenant has the findings of its last
+ * complete scan by a run with a number of at most N. Every change of a target is stored with the number of
+ * its run (runtime/core/fleet_change.h), so the result is exact, however long ago the runs were.
  *
  * On failure every function returns false and ret_error says why.
  */
@@ -27,7 +27,7 @@ struct ts_diff_entry {
     struct ts_fleet_finding id;
     struct ts_fleet_finding_record record;
     bool came;          /* true: added; false: removed */
-    bool is_everywhere; /* if added: no other target had it before; if removed: no other target has it now */
+    bool is_everywhere; /* added: no target had it before; removed: no target has it after */
     struct ts_target_id target;
     struct ts_bytes address; /* address of the target; empty: unknown */
     struct ts_bytes selection;
@@ -41,8 +41,8 @@ struct ts_diff_counts {
     uint64_t cut;   /* targets with more changes than are stored */
 };
 
-/* Visits the entries: first the added findings, then the removed ones, each by severity from the highest,
- * finding and target. */
+/* Visits the entries: first the added findings, then the removed findings. Both parts are sorted by severity
+ * from the highest, then by finding, then by target. */
 bool ts_diff_list(struct ts_coord *coord, const struct ts_diff_query *query,
                   void (*visit)(void *context, const struct ts_diff_entry *entry), void *context,
                   struct ts_diff_counts *ret_counts, struct ts_infra_error *ret_error);

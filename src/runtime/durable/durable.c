@@ -178,7 +178,8 @@ enum ts_durable_end durable__scan(struct ts_durable *durable, uint32_t place,
     return call(durable, place, &wanted, ret_detail);
 }
 
-/* Whether a planted mistake omits the lease check from this write: always, or after a look at the lease. */
+/* Returns whether a planted mistake omits the lease check from this write: UNCHECKED always omits it,
+ * PRECHECK only after a check before the write. */
 static bool is_unchecked(struct ts_durable *durable) {
     struct ts_store_error refused;
     struct ts_coord_detail detail;
@@ -262,7 +263,7 @@ bool durable__put_mark(struct durable__batch *batch, const struct ts_durable *du
 
 /* ---- reading ---- */
 
-/* Takes over the two rows of a read. */
+/* Decodes the two rows of a read: the unit and the target. Returns false if they are damaged. */
 static bool take_rows(struct ts_durable *durable) {
     const struct ts_row *unit = &durable->rows.rows[0], *target = &durable->rows.rows[1];
     if (unit->version == 0 || unit->value.len > sizeof durable->unit_bytes)

@@ -12,8 +12,8 @@
  * record. All findings of a target change at this moment. A row counts only while its attempt is the current
  * one.
  *
- * Receipts prove that a step is durable. Only the file that performs the step can make one, and nothing else moves the
- * shard's cursor (frontier.h).
+ * Receipts prove that a step is durable. Only the file that performs a step can make its receipt. Only
+ * receipts move the shard's cursor (frontier.h).
  *
  * All calls block. They use only the coordination of the options: its session, its stores and its pauses. One
  * thread at a time may use a struct ts_durable. Repeating a call after a failure is safe.
@@ -32,8 +32,8 @@
 enum { TS_DURABLE_OPS_MAX = 1000 };
 #define TS_DURABLE_BYTES_MAX  ((size_t)4 << 20)
 
-/* The limit for a batch on a store other than the target's home, from the moment when that store's clock was read.
- * A later batch is not applied. If leases are shorter than this, their duration is the limit. */
+/* A batch on a store other than the target's home must arrive within this time after that store's clock was
+ * read. A later batch is not applied. If leases are shorter than this time, their duration is the limit. */
 #define TS_DURABLE_FOREIGN_MS UINT64_C(30000)
 
 struct ts_durable;
@@ -41,8 +41,8 @@ struct ts_item_receipt;       /* a part is durable */
 struct ts_unit_receipt;       /* the unit is done: flipped, or covered by this run or a later one */
 struct ts_checkpoint_receipt; /* the shard's cursor has moved */
 
-/* Called between two calls to stores: if `must` returns true, the operation ends. If `must` is NULL, nothing
- * ends the operation. */
+/* An operation calls `must` between two calls to stores. If `must` returns true, the operation ends. If
+ * `must` is NULL, nothing ends the operation. */
 struct ts_durable_stop {
     bool (*must)(void *context);
     void *context;
@@ -84,7 +84,7 @@ struct ts_durable_run {
     struct ts_fleet_rules rules;
 };
 
-/* Begins a unit, when the session has just claimed a shard of the run. Forgets the previous unit. */
+/* Begins the unit of the shard that the session has just claimed. Forgets the previous unit. */
 void ts_durable_begin(struct ts_durable *durable, const struct ts_durable_run *run);
 
 /* ---- reading ---- */
@@ -164,12 +164,13 @@ struct ts_durable_scan {
 enum ts_durable_end ts_durable_stage(struct ts_durable *durable, const struct ts_durable_scan *scan,
                                      struct ts_durable_detail *ret_detail);
 
-/* Makes the staged attempt the current one. After UNKNOWN it may be repeated, if look_up finds the target unchanged. */
+/* Makes the staged attempt the current one. If the flip ends with UNKNOWN, and look_up finds the target
+ * unchanged, the flip may be repeated. */
 enum ts_durable_end ts_durable_flip(struct ts_durable *durable, const struct ts_unit_receipt **ret_receipt,
                                     struct ts_durable_detail *ret_detail);
 
-/* Flips without a scan. Refs, rules and judging equal those of the target's record, so only the run number
- * changes. */
+/* Flips without a scan. Refs, rules and judging must equal those of the target's record, because the flip
+ * changes only the run number. */
 enum ts_durable_end ts_durable_nothing_new(struct ts_durable *durable,
                                            const struct ts_unit_receipt **ret_receipt,
                                            struct ts_durable_detail *ret_detail);

@@ -19,7 +19,7 @@ struct ts_durable {
     struct ts_target_id id;
     uint32_t home;
     bool has_shape;    /* the shard's range has the form of a target's range */
-    uint64_t limit_ms; /* for batches on other stores */
+    uint64_t limit_ms; /* time limit of batches on other stores */
 
     /* The results of the last read. */
     uint8_t unit_bytes[TS_FLEET_UNIT_MAX];
@@ -33,14 +33,14 @@ struct ts_durable {
     /* Parts. */
     uint32_t known_pages, hits_pages; /* pages of this lease, durable or being written */
     uint32_t parts;
-    bool has_known_mark, has_hits_mark; /* marks in the store that pages of this lease exist */
+    bool has_known_mark, has_hits_mark; /* the store has a mark for such pages of this lease */
     struct ts_item_receipt *item;
 
     /* The staged attempt: operations that wait for the flip, and the record that the flip writes. */
     struct durable__batch pending;
     struct ts_fleet_target next;
     bool is_staged;
-    bool has_staged;                      /* the following fields are valid */
+    bool has_staged;                      /* the next three fields are valid */
     uint32_t staged_n;                    /* number of the attempt */
     uint32_t staged_hits;                 /* number of the attempt's first page of hits */
     bool has_staged_mark;                 /* some of the attempt's rows are in the store, with a mark */
@@ -55,7 +55,7 @@ struct ts_durable {
 };
 
 struct ts_attempt durable__attempt(const struct ts_durable *durable, uint32_t n);
-/* Returns the attempt of the staged rows; another attempt only with a planted mistake. */
+/* Returns the attempt under which rows are staged. With a planted mistake, this is a wrong attempt. */
 struct ts_attempt durable__staged_attempt(const struct ts_durable *durable, uint32_t n);
 
 /* ---- stores ---- */
@@ -89,8 +89,8 @@ enum ts_store_result durable__apply_surely(struct ts_durable *durable, uint32_t 
 /* Returns the end for a call that a store has refused. */
 enum ts_durable_end durable__refused_by(enum ts_store_result result, struct ts_durable_detail *ret_detail);
 
-/* Returns how long after a read of another store a batch on that store may be applied, for a run with these
- * leases. */
+/* Returns the time limit of batches on other stores (TS_DURABLE_FOREIGN_MS) for a run with this lease
+ * duration. */
 uint64_t durable__limit_ms(const struct ts_run_config *config);
 
 static inline bool durable__must_stop(struct ts_durable_stop stop) {
@@ -109,8 +109,8 @@ bool durable__put_mark(struct durable__batch *batch, const struct ts_durable *du
                        const struct ts_attempt *attempt, enum ts_waste waste,
                        const struct ts_fleet_waste *value);
 
-/* Allocates the receipt of the unit, so that no step fails after it is done. Returns NULL when memory runs
- * out. */
+/* Allocates the receipt of the unit in advance, so that a flip that is done cannot fail for lack of memory.
+ * Returns NULL when memory runs out. */
 struct ts_unit_receipt *durable__unit_receipt_new(void);
 
 /* ---- receipts: their contents, for the frontier ---- */
@@ -124,7 +124,8 @@ struct durable__progress {
 };
 
 const struct durable__progress *durable__item_progress(const struct ts_item_receipt *item);
-/* Returns the same receipt; in test builds with a planted mistake, a receipt without a durable step. */
+/* Returns `unit`. If `unit` is NULL because of a planted mistake, returns a receipt for a step that is not
+ * durable. */
 const struct ts_unit_receipt *durable__receipt_or_planted(struct ts_durable *durable,
                                                           const struct ts_unit_receipt *unit);
 const struct durable__progress *durable__unit_progress(const struct ts_unit_receipt *unit);

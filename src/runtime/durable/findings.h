@@ -46,7 +46,7 @@ struct ts_findings_filter {
     struct ts_target_id target;
 };
 
-/* Whether a scan of the target was ever complete. */
+/* Sets ret_knows to whether a scan of the target was ever complete. */
 bool ts_findings_knows_target(struct ts_coord *coord, const struct ts_tenant_id *tenant,
                               const struct ts_target_id *target, bool *ret_knows,
                               struct ts_infra_error *ret_error);
@@ -68,7 +68,7 @@ struct ts_found {
     bool is_in_head;
     struct ts_target_id first_target; /* the target with the smallest id */
     struct ts_fleet_seen first;
-    struct ts_bytes first_address; /* of the first target, if wanted; empty: the target is changing */
+    struct ts_bytes first_address; /* address of first_target, if wanted; empty: the target is changing */
 };
 
 struct ts_findings_query {
@@ -82,7 +82,8 @@ struct ts_findings_query {
     bool wants_address;
 };
 
-/* Visits matching findings in the order of their ids. ret_more: more findings match than the limit. */
+/* Visits matching findings in the order of their ids. Sets ret_more to whether more findings match than
+ * `limit`. */
 bool ts_findings_list(struct ts_coord *coord, const struct ts_findings_query *query,
                       void (*visit)(void *context, const struct ts_found *found), void *context,
                       bool *ret_more, struct ts_infra_error *ret_error);
@@ -96,8 +97,8 @@ struct ts_findings_scope {
     struct ts_fleet_finding finding;
 };
 
-/* Makes a report of all occurrences of the matching findings in all targets, in the form of a report of a
- * scan of these targets. Targets are ordered by address. If the filter has a target, the report has only the
+/* Makes a report of all occurrences of the matching findings in all targets, as if one scan had read all
+ * these targets. Targets are ordered by address. If the filter has a target, the report has only the
  * occurrences in that target; the state of a finding nevertheless depends on all targets. */
 bool ts_findings_report(struct ts_coord *coord, const struct ts_findings_scope *scope,
                         struct ts_report *ret_report, struct ts_infra_error *ret_error);
@@ -117,12 +118,12 @@ struct ts_triage_room {
     uint8_t bytes[TS_TRIAGE_BYTES];
 };
 
-/* Reads the decision about a finding. ret_exists: whether the fleet has seen the finding. ret_triage is OPEN,
- * without texts, if nobody has decided. */
+/* Reads the decision about a finding. Sets ret_exists to whether the fleet has seen the finding. ret_triage
+ * is OPEN, without texts, if nobody has decided. */
 bool ts_triage_get(struct ts_coord *coord, const struct ts_triage_query *query, struct ts_triage_room *room,
                    bool *ret_exists, struct ts_fleet_triage *ret_triage, struct ts_infra_error *ret_error);
 
-/* Stores a decision with the time of the finding's store, which is also returned in ret_at_ms. The finding
+/* Stores a decision with the time of the finding's store. Also returns this time in ret_at_ms. The finding
  * must exist. */
 bool ts_triage_set(struct ts_coord *coord, const struct ts_triage_query *query,
                    const struct ts_fleet_triage *triage, uint64_t *ret_at_ms,

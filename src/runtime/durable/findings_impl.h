@@ -16,8 +16,8 @@ bool durable__say_damaged(struct ts_infra_error *ret_error, const char *what, en
 bool durable__no_room(struct ts_infra_error *ret_error);
 
 /* A key and the place of its store. durable__read_all reads any number of keys, in as few calls as possible.
- * It calls visit for each key that exists, in any order. If visit returns false, the read fails with
- * ret_error. */
+ * It calls visit for each key that exists, in any order. If visit returns false, the read fails, and visit
+ * must have set the error. */
 struct durable__key_at {
     struct ts_fleet_key key;
     uint32_t place;

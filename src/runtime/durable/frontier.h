@@ -1,5 +1,5 @@
 /*
- * The prefix aggregator: computes how far the keys of a shard are done without a gap, from receipts alone.
+ * The prefix aggregator: computes, only from receipts, up to which key a shard is done without a gap.
  *
  * A shard has one target T. The frontier is T once a part of the target is durable, and T ff when the unit is
  * done. Only receipts of durable.h (items and units) move the frontier.

@@ -206,7 +206,7 @@ static bool take_page(struct gather *gather, uint32_t target, struct ts_bytes by
     return false;
 }
 
-/* Takes the pages of one target, starting at this key. */
+/* Takes the pages of one target in the range. */
 static bool take_rest(struct gather *gather, uint32_t index, struct ts_fleet_range range) {
     const struct gather_target *target = &gather->targets[index];
     const uint32_t home = ts_coord_target_home(ts_coord_router(gather->coord), target->id.bytes).v;
@@ -231,7 +231,8 @@ static bool take_rest(struct gather *gather, uint32_t index, struct ts_fleet_ran
     }
 }
 
-/* Reads the first pages of several targets at the same time, and then the other pages one by one. */
+/* Reads the first pages of several targets at the same time, and then the other pages of one target after the
+ * other. */
 static bool take_pages(struct gather *gather, uint32_t from, uint32_t count) {
     struct ts_coord_call calls[TARGETS_AT_ONCE];
     struct ts_fleet_range ranges[TARGETS_AT_ONCE];
@@ -285,7 +286,7 @@ static bool take_summaries(struct gather *gather, uint32_t from, uint32_t count)
     return durable__read_all(gather->coord, keys, count, take_summary, gather, gather->error);
 }
 
-/* Reads the targets again that have changed meanwhile, with their new attempts. */
+/* Adds the targets that have changed meanwhile to the list again, with their new attempts. */
 static bool again(struct gather *gather, size_t from, size_t to) {
     durable__current_release(&gather->current);
     for (size_t i = from; i < to; i++) {

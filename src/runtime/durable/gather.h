@@ -37,8 +37,8 @@ struct gather {
     struct ts_rows rows;
     struct ts_rows *many;
     struct durable__current current;
-    size_t summaries_from; /* index of the first of the summaries that are being read */
-    size_t page_commits;   /* the number of the first commit of the page */
+    size_t summaries_from; /* index of the first target whose summary is being read */
+    size_t page_commits;   /* index in `commits` of the first commit of the page */
 
     struct gather_target *targets;
     size_t target_count, target_capacity;

@@ -3,8 +3,8 @@
  *
  *     seen-in rows of each store, sorted ──merge──> groups of one finding ──> current attempts ──> filter ──> visit
  *
- * All rows of a finding are on one store, one after the other. A window of groups is complete before the
- * records of their targets, findings and triages are read, so that a page always costs a few calls.
+ * All rows of a finding are on one store, one after the other. All groups of a window are collected before
+ * the records of their targets, findings and triages are read. So a window costs only a few calls.
  */
 #include "findings_impl.h"
 
@@ -200,7 +200,7 @@ static bool has_other_attempts(const struct list *list, const struct group *grou
     return false;
 }
 
-/* Takes the rows of the finding again, and asks about their targets again. */
+/* Reads the rows of the finding again, and marks their targets to be read again. */
 static bool take_again(struct list *list, struct group *group, uint32_t place) {
     struct ts_fleet_range range = ts_fleet_range_seen(&list->query->tenant, &group->found.id);
     group->from = list->row_count;
@@ -356,7 +356,7 @@ static bool take_address(void *context, size_t index, const struct ts_row *row) 
     return true;
 }
 
-/* Makes the keys of the summaries of the targets' attempts, which have the addresses. */
+/* Makes one key for each first target: the key of its current summary, which has the address. */
 static void put_keys(struct addresses *mine) {
     struct list *list = mine->list;
     for (size_t i = 0; i < list->group_count; i++)

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the key of the unit with a letter after it, so that the note is deleted with the run. */
+/* Returns the key of the unit or, if is_note, of its note. The key of the note begins with the key of the
+ * unit, so that the note is deleted with the run. */
 static struct ts_fleet_key key_of(struct ts_run_id run, const struct ts_target_id *target, bool is_note) {
     struct ts_fleet_key key = {.len = TS_COORD_UNIT_KEY_LEN};
     ts_coord_unit_key(run, target->bytes, key.bytes);

@@ -78,7 +78,7 @@ bool ts_notices_list(struct ts_coord *coord, const struct ts_tenant_id *tenant, 
 
 /* ---- one notice ---- */
 
-/* Reads the notice; version 0: the notice no longer exists, or is damaged. */
+/* Reads the notice. Sets taken->version to 0 if the notice no longer exists or is damaged. */
 static bool read_notice(struct ts_coord *coord, const struct ts_notice_ref *ref,
                         struct ts_notice_taken *taken, uint64_t *ret_now_ms,
                         struct ts_infra_error *ret_error) {
@@ -102,8 +102,8 @@ static bool read_notice(struct ts_coord *coord, const struct ts_notice_ref *ref,
     return done;
 }
 
-/* Replaces the notice if it still has the version that was read; NULL removes it. ret_is_done is false if
- * another worker has changed the notice, or may have changed it. */
+/* Replaces the notice by `next` (NULL: removes it) if it still has the version that was read. Sets
+ * ret_is_done to false if another worker has changed the notice, or if the reply was lost. */
 static bool replace(struct ts_coord *coord, const struct ts_notice_taken *taken,
                     const struct ts_fleet_notice *next, bool *ret_is_done, struct ts_infra_error *ret_error) {
     const struct ts_fleet_key key = ts_fleet_key_notice(&taken->ref.tenant, &taken->ref.key);
@@ -119,7 +119,8 @@ static bool replace(struct ts_coord *coord, const struct ts_notice_taken *taken,
     return result == TS_STORE_OK || result == TS_STORE_CHECK_FAILED || result == TS_STORE_UNKNOWN;
 }
 
-/* If the reply is lost, the notice may be taken without an owner. After hold_ms it can be taken again. */
+/* If the reply is lost, the notice may count as taken although no worker has it. After hold_ms it can be
+ * taken again. */
 bool ts_notice_take(struct ts_coord *coord, const struct ts_notice_ref *ref, uint64_t hold_ms,
                     struct ts_notice_taken *ret_taken, bool *ret_is_taken, struct ts_infra_error *ret_error) {
     uint64_t now_ms;
@@ -182,7 +183,7 @@ struct gathering {
     } * known;
 };
 
-/* Reads, from the pages of the change, the ids of the findings that came, up to the maximum. */
+/* Reads the ids of the added findings, at most TS_NOTICED_MAX, in the first page of the change. */
 static bool read_ids(struct ts_coord *coord, const struct ts_notice_taken *taken, struct gathering *gathering,
                      struct ts_infra_error *ret_error) {
     const struct ts_fleet_change_key of = {.run = taken->ref.key.run, .target = taken->ref.key.target};

@@ -42,7 +42,7 @@ struct ts_notice_taken {
 bool ts_notice_take(struct ts_coord *coord, const struct ts_notice_ref *ref, uint64_t hold_ms,
                     struct ts_notice_taken *ret_taken, bool *ret_is_taken, struct ts_infra_error *ret_error);
 
-/* Ends a notice that everybody has received. */
+/* Ends a notice that all sinks have received. */
 bool ts_notice_end(struct ts_coord *coord, const struct ts_notice_taken *taken,
                    struct ts_infra_error *ret_error);
 
@@ -66,7 +66,7 @@ struct ts_noticed {
 /* The most findings that are read for a notice. */
 enum { TS_NOTICED_MAX = 1000 };
 
-/* Visits the findings, borrowed until visit returns, in any order. */
+/* Visits the findings in any order. A finding is borrowed until visit returns. */
 bool ts_notice_findings(struct ts_coord *coord, const struct ts_notice_taken *taken,
                         void (*visit)(void *context, const struct ts_noticed *noticed), void *context,
                         struct ts_infra_error *ret_error);

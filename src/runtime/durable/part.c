@@ -38,7 +38,7 @@ static bool put(struct parting *mine, const struct ts_fleet_key *key, struct ts_
     return false;
 }
 
-/* Adds a mark that pages of this lease exist, in the batch of the first page. */
+/* Adds a waste mark for the pages of this lease to the batch of the first page. */
 static bool mark(struct parting *mine, enum ts_waste waste, bool *has_mark) {
     struct ts_durable *durable = mine->durable;
     const struct ts_attempt lease = durable__attempt(durable, 0);

@@ -36,7 +36,7 @@ void durable__order_release(struct durable__order *order) {
 
 /* ---- pages ---- */
 
-/* Ids as bytes, on the caller's stack. */
+/* Memory for an id in binary form. */
 struct oid {
     uint8_t bytes[TS_FLEET_OID_MAX];
     size_t len;
@@ -124,7 +124,8 @@ static bool add_entry(struct durable__pager *pager, struct ts_fleet_page *page,
     return ts_fleet_page_add_entry(page, &entry);
 }
 
-/* Adds the places of the finding, starting with the next one. Returns false if some places are left. */
+/* Adds the places of the finding that no page has yet. Returns false if this page has no room for all of
+ * them. */
 static bool add_places(struct durable__pager *pager, struct ts_fleet_page *page,
                        const struct ts_report_finding *finding) {
     for (; pager->place < finding->listed_count; pager->place++) {
@@ -152,8 +153,8 @@ size_t durable__pager_next(struct durable__pager *pager, uint8_t *memory) {
         const size_t place = pager->place;
         if (add_entry(pager, &page, finding) && add_places(pager, &page, finding))
             continue;
-        /* If no place fits after the entry, the entry moves to the next page. Otherwise both pages would
-         * begin the finding. */
+        /* If no place fits after the entry, the entry is removed from this page, and the next page begins the
+         * finding. If the entry stayed, both pages would begin the finding. */
         if (pager->place == place)
             page = before;
         break;

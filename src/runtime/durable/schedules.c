@@ -205,7 +205,7 @@ bool ts_listing_read(struct ts_coord *coord, const struct ts_schedule_ref *ref,
     return good;
 }
 
-/* Reads one page of each list. */
+/* Collects the ids of the lists. Reads only one page of each list. */
 bool ts_listings_collect(struct ts_coord *coord, const struct ts_schedule_ref *ref,
                          struct ts_listings *ret_listings, struct ts_infra_error *ret_error) {
     struct ts_fleet_range range = ts_fleet_range_listings(&ref->tenant, &ref->name);

@@ -52,13 +52,13 @@ enum ts_schedule_write ts_schedule_write(struct ts_coord *coord, const struct ts
  *
  * Pages are written before the record that names them, under an id that nobody else uses. The process that
  * replaces the record also removes lists that no record names: it collects their ids before the replacement,
- * and removes the lists after it. If the writer of a list has not replaced the record yet, its replacement
- * then fails, so a list that is removed is never needed. */
+ * and removes the lists after it. If the process that wrote such a list has not replaced the record yet, its
+ * own replacement then fails. So nobody needs a list that is removed. */
 
 /* Sets the next unit of a list. Returns false at the end of the list. */
 typedef bool ts_listing_next(void *context, struct ts_fleet_unit *ret_unit);
 
-/* Stores a list. ret_list is not named by any record yet. */
+/* Stores a list. No record names the list yet. */
 bool ts_listing_write(struct ts_coord *coord, const struct ts_schedule_ref *ref, ts_listing_next *next,
                       void *context, struct ts_schedule_list *ret_list, struct ts_infra_error *ret_error);
 

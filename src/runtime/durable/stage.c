@@ -34,7 +34,7 @@ struct staging {
     struct durable__order order;
     uint32_t *places;               /* for each finding, in order: the place of its store */
     bool *exists;                   /* for each finding, in order: whether its record exists */
-    struct durable__batch *foreign; /* batches by place */
+    struct durable__batch *foreign; /* batches for other stores, indexed by place */
     uint64_t *before_ms;            /* for each place: the deadline of its batches; 0: none yet */
     enum ts_durable_end end;        /* how the failed call ended */
     struct ts_durable_detail *detail;
@@ -47,7 +47,7 @@ static bool fail(struct staging *mine, enum ts_durable_end end) {
 
 /* ---- home ---- */
 
-/* Called before each call to a store. */
+/* Returns false if the operation must stop. Called before each call to a store. */
 static bool may_continue(struct staging *mine) {
     return !durable__must_stop(mine->durable->options.stop) || fail(mine, TS_DURABLE_STOPPED);
 }

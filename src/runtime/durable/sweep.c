@@ -16,9 +16,9 @@
  * the rows. If a worker has received an answer to each of its writes, no batch can arrive late, and the
  * worker removes the rows at once.
  *
- * Only flips of their own run rely on pages of hits that have a mark (durable.c), so every batch that removes
- * such pages checks the mark. When that run has flipped the target, the pages remain, and the mark is
- * removed.
+ * If pages of hits have a mark, only a flip of the run that wrote them relies on them (durable.c). So every
+ * batch that removes such pages checks the mark. When that run has flipped the target, the pages remain, and
+ * the mark is removed.
  *
  * An attempt whose lease has ended can never become current, but a current attempt may be replaced. So the
  * sweep first checks whether the lease has ended. It removes seen-in rows before the page that lists them, and
@@ -44,7 +44,7 @@ struct sweep {
     struct ts_fleet_waste waste;
     uint64_t mark_version;
     struct ts_attempt sure; /* the caller's lease if all writes of that lease were answered; otherwise 0 */
-    uint64_t limit_ms;      /* limit for batches on other stores, from the mark's run */
+    uint64_t limit_ms;      /* time limit of batches on other stores, for the mark's run */
     struct ts_durable_stop stop;
 };
 
@@ -140,8 +140,8 @@ static void look_at(void *context, const struct ts_coord_shard_view *shard) {
     *look = (struct shard_look){shard->record->status, shard->record->fence.v};
 }
 
-/* Sets ret_is_over: the attempt's lease has ended for good, so nobody can write under it. With needs_done, a
- * lease counts as ended only if the shard is Done or no longer exists, or the run has ended. */
+/* Sets ret_is_over to whether the attempt's lease has ended for good, so that nobody can write under it. With
+ * needs_done, a lease counts as ended only if the shard is Done or no longer exists, or the run has ended. */
 static bool find_out(struct sweep *sweep, bool needs_done, bool *ret_is_over) {
     const struct ts_coord_run_query query = {.tenant = sweep->tenant, .run = {sweep->waste.run}};
     const struct ts_attempt *attempt = &sweep->key.attempt;
@@ -273,13 +273,14 @@ static bool is_own(const struct sweep *sweep) {
            own->fence == attempt->fence;
 }
 
-/* Whether no row of the attempt can still arrive on another store. If that is not certain, the times are in
- * the mark, or are stored there. */
+/* Sets ret_is_settled if no row of the attempt can arrive on another store any more. Otherwise keeps the
+ * mark, and makes sure that the mark has the times after which no row can arrive. */
 static bool is_settled(struct sweep *sweep, bool *ret_is_settled) {
     uint64_t now_ms[TS_FLEET_WASTE_TIMES_MAX];
     const size_t count = ts_coord_place_count(sweep->coord);
     const struct ts_fleet_range pages = ts_fleet_range_occurrences(&sweep->key.target, &sweep->key.attempt);
-    /* Pages are written before the rows on other stores, and removed after them. */
+    /* If there are no pages, other stores have no rows: pages are written before these rows, and removed
+     * after them. */
     if (!scan(sweep, sweep->home, &pages, 1, &sweep->rows))
         return false;
     *ret_is_settled = count == 1 || sweep->rows.count == 0 || sweep->waste.is_sure || is_own(sweep);
@@ -365,8 +366,8 @@ static bool sweep_hits_of_lease(struct sweep *sweep) {
     }
 }
 
-/* Sweeps pages of hits. A flip of a later run relies only on its own pages, and makes the check of the
- * target's version here fail. */
+/* Sweeps pages of hits. A flip of a later run relies only on the pages of that run. It changes the target's
+ * version, so the check of this version here fails. */
 static bool sweep_hits(struct sweep *sweep) {
     struct ts_fleet_target target;
     uint64_t version;

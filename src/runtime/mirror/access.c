@@ -30,7 +30,7 @@ static bool add_host(struct ts_mirror_access *access, const struct ts_private_in
 }
 
 /* Whether the value has no control characters. The path of a key becomes part of a shell command for ssh, and
- * a password part of a line for git. So neither may contain control characters. */
+ * a password becomes part of a line for git. So neither may contain control characters. */
 static bool is_plain(const char *value) {
     for (; *value != '\0'; value++)
         if ((unsigned char)*value < ' ' || *value == 0x7f)

@@ -80,7 +80,7 @@ static const struct row {
 };
 
 /* Faults of this machine, which are searched for first. Lack of memory is not among them, because a server
- * decides for how large an object git needs memory. */
+ * can send an object for which git needs too much memory. */
 static const struct own_row {
     const char *text;
     enum ts_fleet_worker_fault_kind kind;
@@ -112,7 +112,7 @@ static bool has(struct ts_bytes text, const char *what) {
     return memmem(text.data, text.len, what, strlen(what)) != NULL;
 }
 
-/* Takes the next line from `rest`. Progress ends lines with \r. */
+/* Takes the next line from `rest`. Lines that report progress end with \r. */
 static struct ts_bytes next_line(struct ts_bytes *rest) {
     size_t len = 0;
     while (len < rest->len && rest->data[len] != '\n' && rest->data[len] != '\r')
@@ -126,8 +126,8 @@ static bool is_header(struct ts_bytes line) {
     return has(line, " http.c:");
 }
 
-/* Whether a server wrote the line: its own lines, headers, and texts after "remote error:", which may have
- * several lines. */
+/* Returns whether a server wrote the line: a line after "remote: ", or a header. The callers stop at "remote
+ * error:", because the server's text after it may have several lines. */
 static bool is_of_server(struct ts_bytes line) {
     return ts_bytes_starts_with(line, TS_BYTES("remote: ")) || is_header(line);
 }
@@ -158,7 +158,8 @@ static bool is_own(struct ts_bytes text, enum ts_fleet_worker_fault_kind *ret_ki
     return false;
 }
 
-/* Ignores headers, because they say nothing about a response that git understands. */
+/* Returns the first row of the table whose text occurs. Ignores headers, because they say nothing about a
+ * response that git understands. */
 static const struct row *find_row(struct ts_bytes text) {
     const struct row *found = NULL;
     while (text.len > 0) {

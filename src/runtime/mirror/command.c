@@ -208,8 +208,8 @@ static bool is_readable(const char *path) {
     return path == NULL || access(path, R_OK) == 0;
 }
 
-/* Whether the files that the operator names for this host can be read. Without them git and ssh would report
- * that the host is not trusted, or rejects the key. */
+/* Returns whether the files that the operator names for this host can be read. If a file is missing, git and
+ * ssh would report something else: that the host is not trusted, or that the host rejects the key. */
 static bool has_files(const struct ts_mirror_host *host) {
     return is_readable(host->ca) && is_readable(host->ssh_key) && is_readable(host->known_hosts);
 }

@@ -52,7 +52,7 @@ void mirror__command_release(struct mirror__command *command);
 void mirror__command_begin(struct mirror__command *command, const char *repository, const char *const *words);
 void mirror__command_word(struct mirror__command *command, const char *word);
 
-/* Returns the call, ready to run; the caller sets input, lock and limits. */
+/* Returns the call. Before the caller runs it, the caller sets input, lock and limits. */
 struct mirror__git mirror__command_git(struct mirror__command *command);
 
 #endif

@@ -22,7 +22,7 @@ enum {
 
 #define NS_PER_MS UINT64_C(1000000)
 
-/* The ends of the pipes, by their place in the arrays. */
+/* Indexes of the pipes in arrays of their ends. */
 enum { OUTPUT, MESSAGES, LIFE, PIPES };
 
 /* ---- in the children: only functions that are safe after a fork of a process with threads ---- */
@@ -33,8 +33,8 @@ static void end_group(int number) {
     (void)kill(0, SIGKILL);
 }
 
-/* Closes the other descriptors of the worker. The guard is a copy of the worker, and must not hold
- * connections, files of stores or the locks of other mirrors. */
+/* Closes all descriptors of the worker that git does not need. The guard is a copy of the worker, and must
+ * not hold connections, files of stores or the locks of other mirrors. */
 static void close_others(const struct mirror__git *git, const int ends[PIPES]) {
     const int kept[] = {ends[OUTPUT],  ends[MESSAGES], ends[LIFE],
                         git->input_fd, git->lock_fd,   git->secret_fd};
@@ -184,7 +184,8 @@ static void enforce(const struct running *running, enum mirror__limit limit) {
     }
 }
 
-/* Returns when the last process of the group has closed its end of the pipe LIFE. */
+/* Reads the pipes, and checks the stop flag and the limits, until the last process of the group has closed
+ * its end of the pipe LIFE. */
 static void watch(struct running *running) {
     struct mirror__watch measured = {0};
     while (running->ends[LIFE] >= 0) {
@@ -200,7 +201,7 @@ static void watch(struct running *running) {
         else if (ts_clock_monotonic_ns() >= running->end_ns)
             kill_group(running, MIRROR__GIT_TIMED_OUT);
         else if (has_ended(running->guard))
-            kill_group(running, MIRROR__GIT_EXITED); /* processes that git left behind */
+            kill_group(running, MIRROR__GIT_EXITED); /* kills processes that git left behind */
         else
             enforce(running, mirror__limits_check(&running->git->limits, &measured, running->guard));
     }
@@ -248,7 +249,7 @@ void mirror__git_run(const struct mirror__git *git, struct mirror__git_result *r
         close_all(running.ends, PIPES);
         return;
     }
-    (void)setpgid(running.guard, running.guard); /* done here, too: before the first kill */
+    (void)setpgid(running.guard, running.guard); /* like be_guard, but surely before the first kill */
     running.end_ns = ts_clock_monotonic_ns() + git->time_max_ms * NS_PER_MS;
     ret_result->end = MIRROR__GIT_EXITED;
     watch(&running);

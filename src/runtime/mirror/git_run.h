@@ -32,7 +32,7 @@ struct mirror__git {
     uint64_t time_max_ms;
     /* The largest file, in bytes, that git may write; a write beyond it fails. 0: no limit. */
     uint64_t file_max;
-    uint64_t memory_max; /* bytes of each process; needing more is an error for git. 0: no limit */
+    uint64_t memory_max; /* limit of bytes for each process; git fails if it needs more; 0: no limit */
     struct mirror__limits limits;
     size_t output_max; /* bytes of git's standard output */
     const atomic_bool *stop;

@@ -135,8 +135,8 @@ static bool choose_commit(struct mirror__listing *listing, struct ts_bytes id, s
                               .name = copy(listing, TS_SELECTION_COMMIT_REF, id)};
     if (ref.source == NULL || ref.name == NULL)
         return false;
-    /* An id of another length belongs to another object format. This repository cannot contain it, which the
-     * scan reports. */
+    /* An id of another length belongs to another object format. This repository cannot contain the commit,
+     * and the scan reports that. */
     return !ts_git_oid_parse(listing->hash, id, &ref.oid) || add(wanted, ref);
 }
 

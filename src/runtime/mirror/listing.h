@@ -15,7 +15,7 @@
 /* This ref keeps the commit of a detached HEAD. */
 #define MIRROR__HEAD_REF   "refs/turnstone/head"
 
-/* HEAD of a mirror whose origin has none. */
+/* If the origin has no HEAD, HEAD of the mirror names this ref. */
 #define MIRROR__UNBORN_REF "refs/turnstone/unborn"
 
 struct mirror__ref {
@@ -47,7 +47,7 @@ enum mirror__listed {
     MIRROR__LISTING_NO_MEMORY,
 };
 
-/* Overwrites the output with terminators. `hash` is the format of an empty list. */
+/* Parses the output, and writes terminators into it. `hash` is the object format if the list is empty. */
 enum mirror__listed mirror__listing_parse(char *output, size_t len, enum ts_git_hash hash,
                                           struct mirror__listing *ret_listing);
 void mirror__listing_release(struct mirror__listing *listing);

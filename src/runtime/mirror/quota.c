@@ -41,7 +41,7 @@ static uint64_t clean(const char *lock_path) {
     (void)mirror__tree_remove(slot.new_path);
     mirror__tree_tidy(slot.path);
     const uint64_t size = mirror__tree_size(slot.path);
-    /* Keeps the mark, so that the next user refreshes the mirror in any case. */
+    /* Keeps the mark `busy`, so that the next worker refreshes the mirror even if no ref has changed. */
     if (size > 0)
         mirror__slot_unlock(&slot);
     else

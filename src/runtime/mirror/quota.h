@@ -12,12 +12,12 @@
 #include <stdint.h>
 
 struct mirror__quota {
-    pthread_mutex_t lock; /* guards everything below; taken before locks of slots, which are only tried */
+    pthread_mutex_t lock; /* guards everything below; its holder only tries locks of slots */
     uint64_t used;        /* bytes */
     uint64_t counted_ns;  /* time of the last count; 0: none yet */
 };
 
-/* Reports that a mirror has grown by this many bytes. Counts and evicts when that is due. */
+/* Adds the growth of a mirror. If a count is due, counts all mirrors, and evicts some if necessary. */
 void mirror__quota_grow(struct mirror__quota *quota, const char *root, uint64_t max, uint64_t bytes);
 
 #endif

@@ -9,8 +9,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Returns true if the resolver says that no such host exists. Returns false if no resolver says so: then this
- * machine or its network has a fault. Ends when `stop` is set. */
+/* Returns true if a resolver answers: no such host exists, or the host is known after all. Returns false if
+ * no resolver answers: then this machine or its network has a fault. Ends when `stop` is set. */
 bool mirror__is_no_host(struct ts_bytes name, const atomic_bool *stop);
 
 #endif

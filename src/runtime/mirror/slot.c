@@ -51,7 +51,7 @@ bool mirror__slot_init(struct mirror__slot *slot, const char *root, const struct
     return len > 0 && (size_t)len < sizeof base && init(slot, base);
 }
 
-/* Creates the folders of a path up to its last slash, for their owner only. */
+/* Creates the folders of a path up to its last slash. Only their owner can access them. */
 static bool make_folders(char *path) {
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -74,12 +74,13 @@ bool mirror__slot_make_folders(const char *root, const struct mirror__slot *slot
     if (fd < 0)
         return false;
     (void)close(fd);
-    /* The file system ignores case, so it would treat refs that differ only in case as one. */
+    /* If the other name exists, too, the file system ignores case. Refs that differ only in case would then
+     * be one file. */
     errno = EINVAL;
     return access(other, F_OK) != 0;
 }
 
-/* Whether the open file is still the one at its path: an eviction removes the lock file. */
+/* Returns whether the open file is still the file at its path. An eviction may have removed the lock file. */
 static bool is_current(const struct mirror__slot *slot) {
     struct stat open_file, named;
     return fstat(slot->fd, &open_file) == 0 && stat(slot->lock_path, &named) == 0 &&

@@ -33,7 +33,8 @@ enum mirror__lock {
 bool mirror__slot_init(struct mirror__slot *slot, const char *root, const struct ts_mirror_request *request,
                        unsigned number);
 
-/* Sets the slot of a lock file. Returns false if the path is not that of a lock file. */
+/* Sets the paths of the slot to which a lock file belongs. Returns false if the path is not that of a lock
+ * file. */
 bool mirror__slot_of_lock(struct mirror__slot *slot, const char *lock_path);
 
 /* Makes the folders above the slot. On failure returns false and sets errno. */

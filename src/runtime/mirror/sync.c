@@ -1,8 +1,8 @@
 /*
  * One sync; mirror.h has the diagram.
  *
- * Lock order: the lock of the slot, then that of the quota, which only tries the locks of other slots.
- * Nothing waits for a slot while it holds another one.
+ * Lock order: first the lock of the slot, then the lock of the quota. The holder of the quota's lock only
+ * tries the locks of other slots. No thread waits for a slot while it holds another slot.
  */
 #include "classify.h"
 #include "command.h"
@@ -54,7 +54,7 @@ struct sync {
     struct mirror__state state;
     struct ts_mirror_failure failure;
     bool is_stopped;
-    uint64_t size;      /* bytes of the mirror before the sync */
+    uint64_t size;      /* bytes of the mirror before the sync; after refresh: bytes by which it has grown */
     const char *folder; /* the folder that git writes to, which may grow up to folder_max; NULL: none */
     uint64_t folder_max;
     struct mirror__git_result result;
@@ -175,7 +175,8 @@ static bool call(struct sync *sync, struct mirror__git git) {
     return judge(sync);
 }
 
-/* Whether an empty list of refs may be that of an empty repository. Otherwise everything in the mirror would be removed. */
+/* Returns whether an empty list of refs may come from an empty repository. A wrong empty list would remove
+ * everything in the mirror. */
 static bool may_be_empty(const struct sync *sync) {
     const struct ts_bytes scheme = mirror__address_split(sync->request->address).scheme;
     const bool is_http =
@@ -234,7 +235,7 @@ static bool list_refs(struct sync *sync) {
            fail_here(sync, TS_FLEET_WORKER_FAULT_NO_MEMORY);
 }
 
-/* Opens a file with lines for git's standard input. */
+/* Makes a file with one line per ref, for git's standard input. Returns -1 when memory runs out. */
 static int open_input(const struct mirror__refs *refs, const char *format) {
     char *text = NULL;
     size_t len = 0;
@@ -398,7 +399,8 @@ static size_t count_packs(const char *path) {
     return count;
 }
 
-/* If a fetch fails for an unknown reason, the mirror may be damaged: then the core asks for a repair. */
+/* Fetches into the existing mirror. If the fetch fails for an unknown reason, the mirror may be damaged, so
+ * the failure is MIRROR_DAMAGED, and the core asks for a repair. */
 static bool update(struct sync *sync) {
     const char *path = sync->slot.path;
     sync->folder = path;
@@ -479,7 +481,8 @@ static bool lock_any(struct sync *sync) {
     return false;
 }
 
-/* Stores the size of the mirror. If there is no mirror, removes the lock file. */
+/* Unlocks the slot after a failed sync. Stores the size of the mirror or, if there is no mirror, removes the
+ * lock file. */
 static void leave(struct sync *sync) {
     if (access(sync->slot.path, F_OK) != 0)
         mirror__slot_remove(&sync->slot);
