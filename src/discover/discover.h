@@ -24,7 +24,7 @@ struct ts_discover_options {
     bool no_archived;
     bool no_forks;
     bool ssh;                /* addresses begin with ssh:// instead of https:// */
-    const atomic_bool *stop; /* ends all requests soon after it is set; NULL: never */
+    const atomic_bool *stop; /* when it is set, all requests end soon; NULL: never */
 };
 
 #define TS_DISCOVER_TIMEOUT_S  30u

@@ -19,7 +19,7 @@ struct ts_http_options {
     unsigned per_second;     /* limit of requests per second to one host, at least 1 */
     unsigned timeout_s;      /* timeout of one request, at least 1 */
     const char *ca_file;     /* certificates to trust instead of the system's; NULL: the system's */
-    const atomic_bool *stop; /* ends a request or a wait soon after it is set; NULL: never */
+    const atomic_bool *stop; /* when it is set, a request or a wait ends soon; NULL: never */
     size_t body_max;         /* limit on the bytes of an answer's body; further bytes are not read */
     unsigned pause_max_s;    /* if a host asks for a longer pause, the request is not repeated */
     unsigned repeats;        /* limit of repeats of one request after pauses */

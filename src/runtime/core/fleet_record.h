@@ -52,7 +52,7 @@ struct ts_fleet_unit {
 size_t ts_fleet_unit_encode(const struct ts_fleet_unit *unit, uint8_t ret_bytes[static TS_FLEET_UNIT_MAX]);
 enum ts_fleet_error ts_fleet_unit_decode(struct ts_bytes bytes, struct ts_fleet_unit *ret_unit);
 
-/* The state of a target after its last complete scan. Without a complete scan there is no record. */
+/* The state of a target after its last complete scan. A target without a complete scan has no record. */
 struct ts_fleet_target {
     uint64_t run_number; /* number of the last run that scanned the target or found it up to date */
     uint64_t run;        /* the id of that run */

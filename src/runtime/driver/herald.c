@@ -133,7 +133,7 @@ static bool tell(struct telling *telling, const struct ts_notice_ref *ref, struc
     return conclude(telling, ret_error);
 }
 
-/* One pass over the notices. A failure ends the pass, and the next pass follows after a pause. */
+/* Makes one pass over the notices. A failure ends the pass; the next pass follows after a pause. */
 static bool look(struct runtime__herald *herald, struct ts_infra_error *ret_error) {
     const struct ts_crew_options *options = herald->crew->options;
     struct ts_notice_refs refs = {0};

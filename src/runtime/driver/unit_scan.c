@@ -166,7 +166,7 @@ static bool load(void *ctx, struct ts_scan_earlier *earlier) {
     return settle(unit, &event);
 }
 
-/* Carries out the wishes of the core until the scan may continue or must end. */
+/* Stores a part: carries out the wishes of the core until the scan may continue or must end. */
 static bool store_part(struct runtime__unit *unit, const struct ts_scan_part *part) {
     struct ts_unit_event event = {.kind =
                                       unit->is_asked ? TS_UNIT_EVENT_ASKED_TO_STOP : TS_UNIT_EVENT_PART_DUE};

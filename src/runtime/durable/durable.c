@@ -55,7 +55,7 @@ void ts_durable_begin(struct ts_durable *durable, const struct ts_durable_run *r
     durable->known_pages = durable->hits_pages = durable->parts = 0;
     durable->has_known_mark = durable->has_hits_mark = durable->is_unsure = false;
     durable->is_staged = durable->has_staged = durable->has_staged_mark = false;
-    /* An earlier lease of this shard may have been lost and left rows. */
+    /* If an earlier lease of this shard was lost, its rows may still exist. */
     durable->has_waste = ts_lease_fence(lease).v > TS_FENCE_INITIAL.v;
     durable__batch_clear(&durable->pending);
     ts_frontier_clear(durable->frontier);

@@ -170,7 +170,7 @@ enum ts_durable_end ts_durable_flip(struct ts_durable *durable, const struct ts_
                                     struct ts_durable_detail *ret_detail);
 
 /* Flips without a scan. Refs, rules and judging must equal those of the target's record, because the flip
- * changes only the run number. */
+ * changes only the run and the time of the last check. */
 enum ts_durable_end ts_durable_nothing_new(struct ts_durable *durable,
                                            const struct ts_unit_receipt **ret_receipt,
                                            struct ts_durable_detail *ret_detail);

@@ -89,8 +89,8 @@ enum ts_store_result durable__apply_surely(struct ts_durable *durable, uint32_t 
 /* Returns the end for a call that a store has refused. */
 enum ts_durable_end durable__refused_by(enum ts_store_result result, struct ts_durable_detail *ret_detail);
 
-/* Returns the time limit of batches on other stores (TS_DURABLE_FOREIGN_MS) for a run with this lease
- * duration. */
+/* Returns the time limit of batches on other stores, for a run with this lease duration
+ * (TS_DURABLE_FOREIGN_MS). */
 uint64_t durable__limit_ms(const struct ts_run_config *config);
 
 static inline bool durable__must_stop(struct ts_durable_stop stop) {

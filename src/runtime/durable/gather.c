@@ -231,8 +231,7 @@ static bool take_rest(struct gather *gather, uint32_t index, struct ts_fleet_ran
     }
 }
 
-/* Reads the first pages of several targets at the same time, and then the other pages of one target after the
- * other. */
+/* Reads the first pages of several targets at the same time, and then the other pages, target by target. */
 static bool take_pages(struct gather *gather, uint32_t from, uint32_t count) {
     struct ts_coord_call calls[TARGETS_AT_ONCE];
     struct ts_fleet_range ranges[TARGETS_AT_ONCE];

@@ -137,7 +137,8 @@ static bool put_summary(struct staging *mine) {
 
 /* ---- stores of findings ---- */
 
-/* Finds out which findings already have a record on one store. */
+/* Finds out which findings already have a record on one store, for at most KEYS_AT_ONCE findings. Moves *at
+ * past them. */
 static bool look_for(struct staging *mine, uint32_t place, size_t *at) {
     struct ts_durable *durable = mine->durable;
     struct ts_fleet_key keys[KEYS_AT_ONCE];

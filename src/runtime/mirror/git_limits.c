@@ -51,8 +51,8 @@ static bool number_after(const char *text, const char *what, uint64_t *ret_numbe
     return ts_u64_parse(ts_bytes_of(at, strspn(at, "0123456789")), ret_number) == TS_NUMBER_OK;
 }
 
-/* Whether a line of /proc/N/stat, "N (ssh) STATE PARENT GROUP …", is that of a running ssh of the group. An
- * ssh that has ended has the state Z until git reaps it. */
+/* Returns whether a line of /proc/N/stat, "N (ssh) STATE PARENT GROUP …", describes a running ssh of the
+ * group. An ssh that has ended has the state Z until git reaps it. */
 static bool is_ssh_of(const char *stat, pid_t group) {
     static const char name[] = "(ssh) ";
     const char *state = strstr(stat, name);
