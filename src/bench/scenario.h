@@ -54,7 +54,7 @@ enum {
     BENCH_VALUE_LEN = 64,
     BENCH_THREADS_MAX = 1024,
     BENCH_EXISTING = 64,      /* faults: existing ids of store 0 */
-    BENCH_SHARED = 64,        /* mixed: keys of a store for each thread; every thread uses all keys */
+    BENCH_SHARED = 64,        /* mixed: each store has this many keys per thread, for all threads */
     BENCH_CONTENDED_KEYS = 2, /* contended: number of keys of each store */
 };
 

@@ -480,7 +480,7 @@ static bool is_scrambled(struct ts_bytes text) {
     return false;
 }
 
-/* Requires letters and digits, as in generated values. One of 25 random values of 32 letters and digits has
+/* Requires letters and digits, as in generated values. One of 39 random values of 32 letters and digits has
  * fewer than two digits, so random letters with fewer digits are accepted, too. */
 static enum detect_verdict validate_mixed(struct ts_bytes secret) {
     struct classes classes = count_classes(secret);

@@ -120,8 +120,9 @@ static enum ts_git_error look_before(struct comparison *c, const struct ts_git_s
     }
     if (error == TS_GIT_OK && scan__before_is_open(&c->before))
         error = look_at_base(c, rest, ret_fault);
-    *row = counted;                       /* the row counts only the change */
-    if (scan__before_is_open(&c->before)) /* the missing objects may have the other findings */
+    *row = counted; /* the row counts only the change */
+    /* Findings that the base seems to lack may be in objects that a partial clone omits. */
+    if (scan__before_is_open(&c->before))
         row->missing_by_design += stats.missing_by_design;
     ts_git_set_free(after);
     ts_git_set_free(gone);

@@ -100,7 +100,7 @@ struct scan_recall {
     /* Made when all contents were scanned, because a secret of one content may be in a text of another. */
     struct scan_masks masks;
     bool has_masks;
-    struct scan_recall_touch touches[SCAN_RECALL_TOUCHES]; /* indexed by the lowest bits of text */
+    struct scan_recall_touch touches[SCAN_RECALL_TOUCHES]; /* indexed by the text's number modulo the size */
 };
 
 /* Begins the reuse for a target. Also works without state. Returns false only with parts: if memory runs out,

@@ -110,7 +110,7 @@ enum ts_durable_recall {
      * out, a later recall of TIPS visits NO_TIPS. */
     TS_DURABLE_HITS,
     TS_DURABLE_OTHER_HITS, /* pages of the target's record, if it has the same rules but another judging */
-    TS_DURABLE_TIPS,       /* the watermark in the target's record: ids of the format's length */
+    TS_DURABLE_TIPS,       /* the watermark in the target's record: ids of git objects */
     TS_DURABLE_AGAIN,      /* ids that must be read again */
     TS_DURABLE_NO_TIPS,    /* ignore all tips, and read everything again: a page is damaged or was left out */
 };

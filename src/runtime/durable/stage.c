@@ -300,7 +300,7 @@ bool durable__put_target(struct ts_durable *durable, const struct ts_fleet_targe
                               ts_bytes_of(bytes, ts_fleet_target_encode(target, bytes)));
 }
 
-/* Removes the attempt's own mark, and adds marks for the rows that the attempt replaces. */
+/* Removes the attempt's staged mark and its lease's mark of hits. Adds marks for the rows that it replaces. */
 static bool put_marks(struct staging *mine) {
     struct ts_durable *durable = mine->durable;
     const struct ts_attempt lease = durable__attempt(durable, 0);

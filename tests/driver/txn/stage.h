@@ -52,7 +52,7 @@ void stage_key(const struct ts_cluster *cluster, size_t place, const char *name,
 int64_t stage_number(struct ts_cluster *cluster, size_t place, const char *key);
 uint64_t stage_version(struct ts_cluster *cluster, size_t place, const char *key);
 size_t stage_promises(struct ts_cluster *cluster);
-/* Returns the number of keys of the transaction layer on all stores, without outcomes. */
+/* Returns the number of keys of the transaction layer on all stores. Keys of outcomes do not count. */
 size_t stage_records(struct ts_cluster *cluster);
 
 /* Returns the number of keys of one kind on one store. `kind` is the third byte of the key: 'c' coordinators,
