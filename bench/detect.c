@@ -3,7 +3,8 @@
  * JSON.
  *
  * The files of the folders (/usr/include and /usr/share when none is given), up to 128 MB, are read into
- * memory first. A figure is the best of several passes.
+ * memory first. Files above 8 MB are left out. A figure is the best of several passes; `ungated` has only
+ * one pass.
  *
  *     bare           sums every byte, eight at a time: the cost of reading the memory
  *     gates          Vectorscan over every byte, with the literals and anchors of all rules, and nothing else

@@ -1,7 +1,7 @@
 /*
- * bench_inflate REPOSITORY: inflates every stream of every pack of a repository once, in the order of the
- * files, and does nothing else. No scan that reads all objects can be faster. Prints one JSON object with CPU
- * times. Ignores loose objects and packs of alternates.
+ * bench_inflate REPOSITORY: inflates every stream of every pack of a repository in file order, and does
+ * nothing else. No scan that reads all objects can be faster. Prints one JSON object with the lowest CPU time
+ * of three rounds. Ignores loose objects and packs of alternates.
  */
 #include "base/endian.h"
 #include "os/clock.h"

@@ -1,6 +1,6 @@
 /*
- * Threads that repeat one step for some time: the bare loops that Turnstone is compared with. They share only
- * the sizes of keys and values with Turnstone.
+ * Threads that repeat one step for some time: the bare loops that Turnstone is compared with. Their keys and
+ * values have the sizes of those in 'turnstone bench'.
  */
 #ifndef TS_BENCH_LOOP_H
 #define TS_BENCH_LOOP_H
@@ -24,7 +24,8 @@ struct loop_options {
     void (*end)(void *mine);
 };
 
-/* Runs the loop and prints one JSON line: loop, threads, seconds, transactions, per_second, p50_us, p99_us. */
+/* Runs the loop and prints one JSON line: loop, threads, seconds, transactions, per_second, p50_us, p99_us.
+ * Returns the exit status of the program. */
 int loop_run(const struct loop_options *options);
 
 /* Writes "bench/" and eight hexadecimal digits. */

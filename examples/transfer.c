@@ -1,6 +1,6 @@
 /*
- * transfer LEFT RIGHT: opens the cluster of the two stores in these folders, or creates it. Then it moves 5
- * from alice to eve in one transaction, whichever stores hold the two keys.
+ * transfer LEFT RIGHT: opens the cluster of the two stores in these folders, or creates it. Then the program
+ * adds 100 to alice, and moves 5 from alice to eve in one transaction, whichever stores hold the two keys.
  */
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static int run(struct ts_coordinator *coordinator, const char *what, const struc
     return result.outcome == TS_TXN_COMMITTED || result.outcome == TS_TXN_COMMITTED_PENDING ? 0 : 1;
 }
 
-/* Makes the transfer. One coordinator is enough for a process and all its threads. */
+/* Makes the deposit and the transfer. One coordinator is enough for a process and all its threads. */
 static int transfer(struct ts_cluster *cluster, const struct ts_txn_config *config) {
     struct ts_coordinator *coordinator;
     struct ts_txn_error_detail detail;

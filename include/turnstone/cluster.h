@@ -47,7 +47,7 @@ struct ts_store_options {
 /* All zero selects the defaults. */
 struct ts_cluster_options {
     struct ts_store_options store;
-    uint64_t timeout_ms; /* timeout for opening all stores, besides wait_ms; 0: 10 s */
+    uint64_t timeout_ms; /* timeout for opening all stores, in addition to wait_ms; 0: 10 s */
     bool any_step;    /* accept stores that differ in epoch or are being fenced, to repair or inspect them */
     bool accept_copy; /* accept copies of stores; the caller must then call ts_txn_accept_copy */
     /* Accept servers that do not answer, as long as one store answers. If a server has not answered half a

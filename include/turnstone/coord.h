@@ -20,8 +20,9 @@
  *
  * Errors. Each operation has its own enum (turnstone/coord_types.h). The details go into an answer, which the
  * caller supplies and may reuse; NULL is allowed. Texts of an answer never contain keys, tokens, owners or
- * other tenants. An error means that nothing was changed, with two exceptions: a BackendError of kind
- * UNKNOWN, and any error of ts_run_delete.
+ * other tenants. An error means that nothing was changed, with three exceptions: a BackendError of kind
+ * UNKNOWN; any error of ts_run_create_in_steps and ts_run_delete, which work in steps; and errors of claims
+ * and ts_worker_acquire, which park a shard that had too many attempts.
  *
  * Threads. Any number of threads may use a coordination and its runs. One thread at a time uses a worker, a
  * plan or an answer.

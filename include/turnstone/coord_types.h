@@ -75,8 +75,8 @@ enum ts_run_status { TS_RUN_STATUSES(TS_COORD__MEMBER) };
 
 /* ---- errors ---- */
 
-/* The errors that several operations share, with a column for each operation that can return them. X(SUFFIX,
- * name, Renew, Checkpoint, Complete, Park, Split, Release, Write) */
+/* The errors that several operations share. The column of an operation says whether the operation can return
+ * the error. X(SUFFIX, name, Renew, Checkpoint, Complete, Park, Split, Release, Write) */
 #define TS_COORD_ERRORS(X)                                                                                   \
     X(SHARD_NOT_FOUND, "ShardNotFound", YES, YES, YES, YES, YES, YES, YES)                                   \
     X(TENANT_MISMATCH, "TenantMismatch", YES, YES, YES, YES, YES, YES, YES)                                  \
@@ -249,7 +249,7 @@ enum ts_infra_kind {
 enum ts_coord_class {
     TS_COORD_CLASS_NONE,      /* no error */
     TS_COORD_CLASS_RETRYABLE, /* back off, then try again; after LeaseExpired, acquire the shard first */
-    TS_COORD_CLASS_FATAL,     /* stop the work on the shard; a call without a shard must not be repeated */
+    TS_COORD_CLASS_FATAL,     /* stop the work on the shard; if the call has no shard, do not repeat it */
     TS_COORD_CLASS_ESCALATE,  /* a bug, a wrong configuration or damage: report it */
 };
 

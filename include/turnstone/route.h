@@ -196,8 +196,8 @@ TS_API enum ts_router_strategy ts_router_strategy_of(const struct ts_router *rou
 TS_API size_t ts_router_store_count(const struct ts_router *router);
 TS_API struct ts_store_id ts_router_store_at(const struct ts_router *router, size_t index);
 
-/* Choose a store by a hash, without a router. The result is the same as with a router. A count of 0 or 1
- * gives store 0, without hashing. */
+/* Return the store that a hash chooses, without a router. A router with this hash and count returns the same
+ * store. A count of 0 or 1 gives store 0, without hashing. */
 TS_API struct ts_store_id ts_router_store_for(uint64_t id, uint32_t count); /* by xxh64 */
 TS_API struct ts_store_id ts_router_store_for_fnv1a(uint64_t id, uint32_t count);
 TS_API struct ts_store_id ts_router_store_for_jump(uint64_t id, uint32_t count);

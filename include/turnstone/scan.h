@@ -121,10 +121,10 @@ enum ts_scan_switch {
     TS_SCAN_SWITCH_SHOW_SECRETS,     /* findings contain their secret, and excerpts show the secret */
     TS_SCAN_SWITCH_NO_TARGET_CONFIG, /* ignore the .turnstone.yml of targets */
     TS_SCAN_SWITCH_NO_BUILTIN_RULES, /* use only the rules of TS_SCAN_TEXT_RULE_FILE and of configurations */
-    /* repositories: report the secrets that committing the staged files would add, compared with HEAD. Not with
-     * UNREACHABLE and the options that select commits: REF, BRANCH, COMMIT, RANGE, ts_scan_set_since */
+    /* repositories: report the secrets that a commit of the staged files would add to HEAD. Excludes UNREACHABLE
+     * and the options that select commits: REF, BRANCH, COMMIT, RANGE, ts_scan_set_since */
     TS_SCAN_SWITCH_STAGED,
-    /* repositories: scan the files of the work tree instead of the history. Not with the options that STAGED
+    /* repositories: scan the files of the work tree instead of the history. Excludes the options that STAGED
      * excludes */
     TS_SCAN_SWITCH_WORKING_TREE,
     TS_SCAN_SWITCH_UNREACHABLE,   /* repositories: also scan objects that no ref reaches */
@@ -155,14 +155,15 @@ enum ts_scan_text {
     /* Adds a range of commits, like COMMIT: A..B, A...B or A^!. Not with REF, BRANCH, COMMIT or
      * ts_scan_set_since. */
     TS_SCAN_TEXT_RANGE,
-    /* A file of 'turnstone baseline' with known findings. They are counted (TS_SCAN_COUNT_KNOWN), and not
-     * reported. The ids of findings are made with the salt of this file. */
+    /* A file that 'turnstone baseline' has written. The known findings in this file are counted
+     * (TS_SCAN_COUNT_KNOWN), and not reported. The ids of findings are made with the salt of this file. */
     TS_SCAN_TEXT_BASELINE_FILE,
 };
 
 /* A second RULE_FILE, REF, BRANCH or COMMIT adds to a list; NULL empties the list. A second text of any other
  * kind replaces the first one; NULL removes the text. BAD_USAGE for an unknown text. The first ts_scan_run
- * reads rules, configurations and baseline; later runs reuse them until one of these texts is set again. */
+ * reads CONFIG_FILE, RULE_FILE and BASELINE_FILE; later runs reuse them until one of these texts or
+ * TS_SCAN_SWITCH_NO_BUILTIN_RULES is set. */
 TS_API enum ts_scan_result ts_scan_set_text(struct ts_scan *scan, enum ts_scan_text which, const char *text);
 
 /* Repositories: report only secrets that commits since this time add, and that no earlier commit has. The
@@ -229,7 +230,7 @@ TS_API const char *ts_scan_fault(const struct ts_scan *scan, size_t index);
  * used; NULL if the index is too large. Valid as long as the findings of the run. */
 TS_API const char *ts_scan_note(const struct ts_scan *scan, size_t index);
 
-/* Counts from the start of the last run. */
+/* The counters begin at 0 with each run. */
 enum ts_scan_counter {
     TS_SCAN_COUNT_OBJECTS,       /* blobs, messages and files scanned so far */
     TS_SCAN_COUNT_OBJECTS_TOTAL, /* all objects to scan; 0 if unknown */
@@ -238,7 +239,7 @@ enum ts_scan_counter {
      * apply. */
     TS_SCAN_COUNT_FINDINGS,
     TS_SCAN_COUNT_FAULTS, /* faults of the last run; 0 during a run */
-    /* Findings that allow entries, marks or their low confidence suppressed; 0 during a run. */
+    /* Findings that are suppressed by allow entries, marks or the minimum confidence; 0 during a run. */
     TS_SCAN_COUNT_SUPPRESSED,
     TS_SCAN_COUNT_KNOWN, /* findings in the baseline; 0 during a run */
 };

@@ -260,7 +260,7 @@ TS_API bool ts_store_poll(struct ts_call *call);
 
 /*
  * Waits until one of the unfinished calls can make progress or has reached its deadline, or until the given
- * time (0: no time). Ignores NULLs and finished calls; returns at once when all calls are finished.
+ * time (0: no limit). Ignores NULLs and finished calls; returns at once when all calls are finished.
  */
 TS_API void ts_store_wait(struct ts_call *const *calls, size_t count, uint64_t until_ns);
 

@@ -179,7 +179,7 @@ enum ts_txn_error { TS_TXN_ERRORS(TS_TXN_ERROR_ENUM) };
 
 struct ts_txn_error_detail {
     enum ts_txn_error error;
-    uint32_t place; /* STORE: the store's place; otherwise UINT32_MAX */
+    uint32_t place; /* STORE: the store's place, if known; otherwise UINT32_MAX */
     enum ts_store_result reason;
     char sqlstate[6];
     char text[240];
@@ -283,7 +283,7 @@ TS_API enum ts_txn_error ts_txn_fence(struct ts_cluster *cluster, uint64_t timeo
 /* The state of one store of a cluster. */
 struct ts_txn_cluster_status_store {
     uint32_t place;
-    enum ts_store_result result; /* OK, or why the store could not be reached; then the other fields are 0 */
+    enum ts_store_result result; /* OK, or why the store could not be reached; then the numbers below are 0 */
     char text[240];
     uint64_t epoch;
     const char *state; /* "open", "closing", "initialising" or "none" */

@@ -22,7 +22,7 @@ static const char *const overflow_actions[] = {TS_TXN_OVERFLOW_ACTIONS(NAME) NUL
     { name, CONFIG_DURATION, AT(member), least, DAY, NULL, meaning, 0 }
 #define COUNT(name, member, least, most, meaning)                                                            \
     { name, CONFIG_COUNT, AT(member), least, most, NULL, meaning, 0 }
-/* A duration that limits waits for locks, and retries after them, only if the user has set it explicitly. */
+/* If the user has set such a duration explicitly, it also ends waits for locks and retries after conflicts. */
 #define GIVEN_DURATION(name, member, given, least, meaning)                                                  \
     { name, CONFIG_DURATION, AT(member), least, DAY, NULL, meaning, AT(given) }
 #define RATIO(name, member, least, most, meaning)                                                            \

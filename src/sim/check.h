@@ -67,8 +67,8 @@ struct sim__op {
     uint32_t under_way;
     uint32_t applied;  /* how often the stores showed the operation as applied */
     uint32_t executed; /* how often an answer said that the operation was executed now */
-    bool perhaps;      /* a call may have applied it: the call succeeded, ended UNKNOWN or never returned */
-    bool refused;      /* every call was refused: the operation must not have changed anything */
+    bool perhaps; /* a call that may have applied the operation succeeded, ended UNKNOWN or never returned */
+    bool refused; /* every call was refused: the operation must not have changed anything */
     uint64_t children[SIM_CUTS_MAX];
     size_t child_count;
     bool answered; /* a worker received the ids of the children */
@@ -146,7 +146,7 @@ struct sim__model {
 struct sim__model *sim__model_new(uint32_t worker_count);
 void sim__model_free(struct sim__model *model);
 
-/* Copies the wanted operation and gives it an op id. Returns NULL when memory runs out. */
+/* Copies the wanted operation, and gives the copy an op id. Returns NULL when memory runs out. */
 struct sim__op *sim__op_new(struct sim__world *world, const struct sim__op *wanted);
 struct sim__op *sim__op_find(const struct sim__model *model, uint64_t id);
 

@@ -4,8 +4,8 @@
 
 static void check_done(struct sim__world *world, struct sim__op *op, const struct sim__answer *answer) {
     const bool executed = answer->outcome.outcome == TS_OUTCOME_EXECUTED;
-    /* After a power loss, a commit may be a prepared transaction again, which commits later: the world is not
-     * quiet. */
+    /* After a power loss, a commit may be a prepared transaction again, and happen later. Until then the world
+     * is not quiet. */
     if (op->applied == 0 && sim__is_quiet(world))
         sim__broken(world, "op-log", "operation %llu was answered as done, but was not done",
                     (unsigned long long)op->id);

@@ -74,7 +74,7 @@ struct sim__fleet_shard {
     enum ts_park_reason reason;
     uint64_t fence;
     uint64_t deadline_ms; /* 0: nobody holds the shard */
-    size_t cursor;        /* length of the cursor's key: 0: none, 16: T, 17: T ff (target_shard.h) */
+    size_t cursor;        /* length of its key: 0: no cursor, 16: a part is durable, 17: done */
 };
 
 struct sim__fleet_target {

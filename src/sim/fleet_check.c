@@ -390,8 +390,8 @@ static void look_at_runs(struct look *look) {
 
 static void look_at_shards(struct look *look, uint32_t place) {
     struct sim__fleet_shard *shards = &look->fleet->shards[0][0];
-    /* A restart may undo the creation of a record. So forgets all shards of the store before reading them
-     * again. */
+    /* A restart may undo the creation of a record. So this function forgets all shards of the store before it
+     * reads them again. */
     for (size_t i = 0; look->restarted && i < (size_t)FLEET_RUNS * FLEET_TARGETS_MAX; i++) {
         if (shards[i].place == place)
             shards[i] = (struct sim__fleet_shard){0};

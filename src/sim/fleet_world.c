@@ -64,7 +64,7 @@ static void push_somewhere(struct sim__world *world) {
     sim__event(world, "pushes", index, repo->state_count, repo->states[repo->state_count - 1]);
 }
 
-/* Removes a repository. A run that has not finished the repository's target parks it. */
+/* Removes a repository. If a run has not finished the target of the repository, a worker parks the shard. */
 static void remove_some_repo(struct sim__world *world) {
     const uint32_t index = (uint32_t)sim__below(world, world->fleet->repo_count);
     world->fleet->repos[index].is_gone = true;

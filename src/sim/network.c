@@ -144,9 +144,9 @@ static void replied(struct sim__world *world, struct sim__message *message) {
 }
 
 /*
- * A planted mistake: the rows that a batch checks are not locked until the batch ends. The checks are sent as
- * a separate call; if the checks hold, the rest of the batch is delivered later. Returns true if only the
- * checks were sent now.
+ * A planted mistake: a batch does not keep the rows locked that it checks. This function sends the checks as a
+ * separate call; if the checks hold, the rest of the batch is delivered later. Returns true if only the checks
+ * were sent now.
  */
 static bool check_without_lock(struct sim__world *world, struct sim__message *message) {
     const struct ts_batch batch = message->call.batch;

@@ -19,7 +19,7 @@
 
 /* How many faults there are. X(SUFFIX, name) */
 #define TS_SIM_FAULTS(X)                                                                                     \
-    X(SUNNY, "sunny")             /* calls are slow and overtake each other; workers make mistakes */        \
+    X(SUNNY, "sunny")             /* calls overtake each other; pauses, mistakes and clock jumps */          \
     X(STORMY, "stormy")           /* also: replies are lost, calls fail, workers crash, stores restart */    \
     X(RADIOACTIVE, "radioactive") /* the faults of STORMY, far more often; power losses */
 
@@ -32,9 +32,9 @@ struct ts_store;
 
 enum {
     TS_SIM_WORKERS_MAX = 64,
-    TS_SIM_SHARDS_MAX = 1000, /* number of registered shards; splits make more */
+    TS_SIM_SHARDS_MAX = 1000, /* maximum number of shards in the first registration of a run */
     TS_SIM_STORES_MAX = 16,
-    TS_SIM_TARGETS_MAX = 64, /* number of repositories of a fleet */
+    TS_SIM_TARGETS_MAX = 64, /* maximum number of repositories of a fleet */
 };
 
 /* The subject of a world. X(SUFFIX, name) */

@@ -276,7 +276,7 @@ static void repeat_something(struct sim__worker *worker) {
     (void)sim__issue(worker, op);
 }
 
-/* Uses an op id that the log contains for another operation. */
+/* Takes an op id that the log contains, and uses it for another operation. */
 static void reuse_an_id(struct sim__worker *worker) {
     const struct sim__model *model = worker->actor.world->model;
     const struct sim__shard *shard = sim__shard_find(model, worker->run, worker->shard);

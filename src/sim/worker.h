@@ -66,7 +66,7 @@ void sim__reuse_id(struct sim__worker *worker, const struct sim__op *op);
 /* Registers a step of a list that is not the announced one; the step must be refused. */
 void sim__register_wrong_step(struct sim__worker *worker, uint32_t run);
 void sim__look(struct sim__worker *worker, uint32_t run);
-/* Checks the counters and indexes of a run with the driver's own audit, while no worker is active. */
+/* Checks the counters and indexes of a run with the driver's own audit. Called after all runs have ended. */
 void sim__audit(struct sim__worker *worker, const struct ts_tenant_id *tenant, struct ts_run_id run);
 
 /* Returns the index of the run of a lease. */

@@ -233,7 +233,8 @@ uint32_t sim__worker_tenant(const struct sim__world *world, uint32_t worker);
 bool sim__actor_begin(struct sim__actor *actor, void (*run)(void *context), void *context);
 void sim__actor_resume(struct sim__actor *actor);
 
-/* Returns the functions that the driver and the protocol receive (worker_io.c). */
+/* Returns the functions through which the driver of coordination makes calls and transactions, and waits
+ * (worker_io.c). */
 struct ts_coord_io sim__coord_io(struct sim__worker *worker);
 
 #endif

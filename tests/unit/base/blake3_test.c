@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* The functions of one BLAKE3 implementation. Each test runs with both implementations. */
+/* The functions of one BLAKE3 implementation. Tests that loop over `backends` run with both implementations. */
 struct backend {
     void (*init)(struct ts_blake3 *hasher);
     void (*init_keyed)(struct ts_blake3 *hasher, const uint8_t *key);

@@ -65,7 +65,7 @@ static void settings_do_not_overlap(void **state) {
     }
 }
 
-/* Every field of the struct has a setting: after clearing every setting, only padding may remain. */
+/* Sets every bit of every setting. The settings must fill as many bytes as their sizes add up to. */
 static void every_member_of_the_struct_is_a_setting(void **state) {
     (void)state;
     struct ts_txn_config config, blank;

@@ -56,8 +56,8 @@ static void shuffle(struct ts_prng *random, struct ts_router_range *ranges, size
     }
 }
 
-/* Makes a partition of `count` ranges. Its stores differ from each other and are from the whole range of 32
- * bits, because multiplication by an odd number is a bijection. */
+/* Makes a partition of `count` ranges. Its stores are any numbers of 32 bits. They differ from each other,
+ * because multiplication by an odd number is a bijection. */
 static void make_partition(struct ts_prng *random, size_t count) {
     static uint64_t cuts[MOST];
     make_cuts(random, cuts, count - 1);

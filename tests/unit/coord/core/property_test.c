@@ -1,9 +1,10 @@
 /*
  * Random operations on a small family of shards by workers that pause, repeat operations and keep old leases,
  * with a clock that sometimes jumps. After every step the test checks that the record keeps its invariants,
- * that the fence rises with every acquire and never falls, that the cursor never moves back, that a finished
- * shard changes only by unpark, that leases exclude each other, and that every key of the run is in exactly
- * one shard that is not split. Planted mistakes show that the checker can fail.
+ * that the fence rises only with acquire and unpark and never falls, that the cursor never moves back, that a
+ * shard that is done or split never changes, that a parked shard changes only by unpark, that leases exclude
+ * each other, and that every key of the run is in exactly one shard that is not split. Planted mistakes show
+ * that the checker can fail.
  */
 #include "base/prng.h"
 #include "world.h"

@@ -43,7 +43,7 @@ static int gone(void **state) {
     return system(command); /* NOLINT(cert-env33-c) */
 }
 
-/* A dying store makes this number of writes. Instead of the next write, it kills its process. */
+/* The stores of a dying process make this number of writes in total. The next write kills the process. */
 static int writes_left;
 
 struct dying {

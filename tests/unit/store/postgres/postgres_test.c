@@ -419,7 +419,7 @@ static void closing_refuses_promises_and_nothing_else(void **state) {
     apply_expecting(TS_STORE_FOREIGN, store, PUT("a", "1"));
 }
 
-/* A process that closes the store waits for every prepare that saw it open. */
+/* A process that closes the store waits for every prepare that saw the store open. */
 static void closing_waits_for_prepares_under_way(void **state) {
     (void)state;
     prepare_expecting(TS_STORE_OK, store, "holder", PUT("k", "1"));
