@@ -45,8 +45,8 @@ static int complain(void) {
     return 1;
 }
 
-/* Waits a moment and returns true if the operation may succeed next time. The caller then repeats it with the
- * same op id, so that it is done only once. */
+/* If the operation may succeed next time, waits a moment and returns true. The caller then repeats the
+ * operation with the same op id, so that it is done only once. */
 static bool try_again(void) {
     if (ts_coord_answer_class(answer) != TS_COORD_CLASS_RETRYABLE)
         return false;

@@ -9,7 +9,7 @@
  *     static const struct ts_rule_request requests[];
  *     const struct ts_rule builtin__rules[];
  *
- * An array ends with an element that nobody uses, because C has no empty arrays. tests/unit/builtin compares every
+ * Each array ends with an unused element, because C has no empty arrays. tests/unit/builtin compares every
  * field of the table with the rule files.
  */
 #include "detect/ruleset.h"
@@ -22,7 +22,8 @@ _Static_assert(sizeof(void *) != 8 || sizeof(struct ts_rule) == 288, "the fields
 _Static_assert(sizeof(void *) != 8 || sizeof(struct ts_rule_request) == 120,
                "the fields of a request have changed");
 
-/* The output, and the numbers of elements so far, with which a rule refers to its own elements. */
+/* The output, and the numbers of elements of all earlier rules. These numbers are the offsets of a rule's own
+ * elements. */
 struct table {
     FILE *out;
     size_t text_count;

@@ -56,7 +56,7 @@ static void *stack_of(const struct sim__fiber *fiber) {
     return (char *)fiber->memory + GUARD_SIZE;
 }
 
-/* Calls the real swapcontext: AddressSanitizer replaces it by a function that only adds a warning. */
+/* Calls the real swapcontext, because AddressSanitizer's replacement only adds a warning. */
 static int switch_context(ucontext_t *from, const ucontext_t *to) {
 #ifdef SIM_ASAN
     void *found = dlsym(RTLD_NEXT, "swapcontext");

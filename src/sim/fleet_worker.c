@@ -147,7 +147,8 @@ static void work(struct process *process, uint32_t run, const struct ts_acquire_
         (void)ts_durable_tidy(process->durable, &swept, &error);
 }
 
-/* Claims a shard, and works on its unit. Returns false if it got no shard. */
+/* Claims a shard, and works on its unit. If no shard is available, tries to complete the run. Returns true if
+ * a shard was claimed. */
 static bool claim(struct process *process, uint32_t run) {
     struct ts_coord_session *session = process->worker->session;
     struct ts_acquire_result_view view;

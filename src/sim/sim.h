@@ -1,8 +1,8 @@
 /*
  * Coordination in a simulated world: workers over the real driver, the real protocol of transactions and real
- * stores in memory, with faults. A seed decides time, order and every random choice. After every step the
- * stores are checked against the allowed states. At the end the faults stop, and every shard and run must
- * end.
+ * stores in memory, with faults. A seed decides time, order and every random choice. After every call that may
+ * have changed a store, the store is checked against the allowed states. At the end the faults stop, and every
+ * shard and run must end.
  *
  * The same options give the same steps and the same trace hash on every machine.
  */

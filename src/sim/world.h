@@ -3,9 +3,9 @@
  *
  *     actor (fiber) --start--> message SENT --deliver--> WAITING (perhaps for a lock) --> REPLIED --return--> actor
  *
- * Nothing runs in parallel. A step of the world is one of: a message is delivered, a reply returns and its
- * actor runs to its next wait, a sleeper wakes, or a fault strikes. After each step the stores that the step
- * touched are checked (check.h).
+ * Nothing runs in parallel. In a step of the world, faults may strike; then a message is delivered, or a reply
+ * returns and its actor runs to its next wait, or a sleeper wakes, or, if none of these is possible, time
+ * passes. After each call that may have changed a store, the store is checked (check.h).
  *
  * A crashed worker does not disappear at once; its stack unwinds. At the crash each of its messages arrives
  * now or never. From then on all its calls end UNKNOWN at once. When its stack is unwound, the worker starts

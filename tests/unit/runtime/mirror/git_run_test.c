@@ -66,7 +66,7 @@ static void of_many_messages_the_last_are_kept(void **state) {
 
 static void git_gets_no_other_variable_and_no_other_descriptor(void **state) {
     (void)state;
-    const int other = open("/dev/null", O_RDONLY); /* no O_CLOEXEC, as a careless library does */
+    const int other = open("/dev/null", O_RDONLY); /* without O_CLOEXEC, as by a careless library */
     const int lock = open("/dev/null", O_RDONLY | O_CLOEXEC);
     assert_true(other >= 0 && lock >= 0);
     setenv("TURNSTONE_TEST_VARIABLE", "1", 1);

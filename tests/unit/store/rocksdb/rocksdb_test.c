@@ -311,7 +311,7 @@ static void a_bad_byte_in_the_middle_of_the_log_is_damage(void **state) {
     assert_int_equal(count_logged_keys(), LOGGED_KEYS);
 }
 
-/* The log ends with an incomplete write, which was never acknowledged as durable. */
+/* The log ends with an incomplete write, as after a crash before the store acknowledged the write. */
 static void a_log_whose_tail_is_cut_opens_with_all_before(void **state) {
     (void)state;
     off_t size;

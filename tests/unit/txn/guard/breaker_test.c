@@ -164,8 +164,8 @@ static void a_permit_counts_once(void **state) {
     assert_int_equal(breaker.failures, 1);
 }
 
-/* After any sequence of reports, once the stores work again, a probe succeeds within the two timeouts and
- * closes the breaker. */
+/* After any sequence of reports, the breaker allows a call as soon as the longer of its two timeouts is over.
+ * If the call succeeds, the breaker is closed. */
 static void it_cannot_wedge(void **state) {
     struct ts_prng prng;
     ts_prng_init(&prng, 11);
