@@ -1,5 +1,5 @@
 /*
- * The contract of stores as tests, for any engine. An engine has a fixture and a program of three lines:
+ * The contract of stores as tests, for any engine. An engine has a fixture and a main function:
  *
  *     static const struct contract_fixture fixture = {"memory", set_up, open, ...};
  *     int main(int argc, char **argv) {
@@ -48,8 +48,8 @@ struct contract_world {
 /* Closes the store and opens it again. */
 void contract_reopen(struct contract_world *world);
 
-/* These functions make calls. Each function except run_* expects a certain result. If the call has another
- * result, the test fails with the text of the call. */
+/* Operations, and calls with them. contract_run_* return the call. The other functions and macros that make
+ * calls expect a certain result. If a call has another result, the test fails with the text of the call. */
 #define B(literal) TS_BYTES(literal)
 struct ts_bytes contract_text(const char *text);
 
@@ -127,7 +127,7 @@ struct contract_child {
     int said;
 };
 struct contract_child contract_child_start(struct contract_world *world, const char *job);
-/* Reads a line from the child; returns false at the end. */
+/* Reads a line from the child. Returns false at the end of the child's output. */
 bool contract_child_line(const struct contract_child *child, char *ret_line, size_t size);
 void contract_child_kill(struct contract_child *child);
 

@@ -76,8 +76,8 @@ static void a_batch_has_at_most_64_mebibytes(void **state) {
     const size_t len = TS_STORE_VALUE_MAX;
     uint8_t *value = calloc(1, len);
     assert_non_null(value);
-    /* Four values and four keys of one byte are one byte too many. To fit, the last value must be shorter by
-     * the length of all keys. */
+    /* The four values and the four one-byte keys together are one byte too long. The batch fits if the last
+     * value is shorter than the others by the length of all keys. */
     struct ts_op ops[] = {{.kind = TS_OP_PUT, .key = B("a"), .value = {value, len}},
                           {.kind = TS_OP_PUT, .key = B("b"), .value = {value, len}},
                           {.kind = TS_OP_PUT, .key = B("c"), .value = {value, len}},

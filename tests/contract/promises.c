@@ -141,7 +141,7 @@ static void a_large_promise_blocks_others_from_creating_its_keys(void **state) {
         expect_blocked(world->store, contract_put(keys[i], "2"));
         expect_blocked(world->store, contract_check(keys[i], 0), contract_put(keys[i], "2"));
         /* A batch that is already too late waits for its locks before it fails. So a caller can wait for a
-         * key without a change. */
+         * key without changing anything. */
         expect_blocked(world->store, contract_check(keys[i], 0), contract_put(keys[i], "2"),
                        contract_before(0));
     }

@@ -137,7 +137,7 @@ static void batches_on_crossing_keys_do_not_stop_each_other(void **state) {
     assert_int_equal(total, 8000);
 }
 
-/* Checks one key repeatedly while it writes a key that no other thread writes. */
+/* Repeatedly applies a batch that checks a shared key, and puts a key that no other thread writes. */
 static void *check_on(void *of) {
     struct work *work = of;
     struct ts_rows rows = {0};

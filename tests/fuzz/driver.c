@@ -1,6 +1,7 @@
 /*
- * Runs a fuzz target without libFuzzer, over files and folders: each file unchanged, truncated at every
- * length, and with each byte changed; at most MOST_CHANGES of each kind, evenly spread.
+ * Runs a fuzz target without libFuzzer, over files and folders. The target gets each file unchanged, truncated
+ * at every length, and with every single byte changed. If a file is long, the target gets at most MOST_CHANGES
+ * lengths and MOST_CHANGES changed bytes of the file, evenly spread.
  */
 #include "base/prng.h"
 
@@ -15,7 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A copy of exactly the input's size lets ASan find reads beyond its end. */
+/* Copies the input to memory of exactly its size, so that ASan finds reads beyond the end. */
 static void run_copy(const uint8_t *bytes, size_t len) {
     uint8_t *copy = malloc(len > 0 ? len : 1);
     if (copy == NULL)

@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (report.baseline_known + report.gone_count != baseline.count)
         abort();
 
-    /* The written baseline has its salt, and the findings of the report. */
+    /* The written baseline has the salt of the first baseline, and the findings of the report. */
     static struct ts_out out;
     ts_out_init(&out, -1);
     struct ts_finding_key key = ts_finding_key_of(ts_baseline_salt(&baseline, TS_BYTES("project")));

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         size_t len = page.pack_count * TS_GIT_PACK_ID_LEN + page.items.len;
         page.items = scan__buffer_bytes(&items);
         scan__known_page_encode(&page, &again);
-        /* The encoding of the leading number may be longer than necessary. */
+        /* In the input, the encoding of the leading number may be longer than necessary. */
         if (items.no_memory || again.no_memory || again.len < len ||
             (len > 0 && memcmp(again.data + again.len - len, data + size - len, len) != 0))
             abort();

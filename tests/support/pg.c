@@ -102,7 +102,7 @@ static void find_binaries(void) {
     bin[strcspn(bin, "\n")] = '\0';
 }
 
-/* Returns whether another user can reach files in the folder. */
+/* Returns whether the server, which does not run as root, can reach files in the folder. */
 static bool is_reachable(const char *folder) {
     char path[PATH_SIZE];
     for (size_t i = 1; i <= strlen(folder); i++) {

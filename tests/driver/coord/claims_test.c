@@ -19,9 +19,9 @@ enum { MANY = 400 };
 
 static struct ts_cluster *cluster;
 static unsigned reads;         /* number of calls by `coord` that read */
-static bool is_away;           /* the next read of `coord` gets no answer */
+static bool is_away;           /* the next call of `coord` gets no answer */
 static void (*between)(void);  /* called once, before the next write of `coord` */
-static uint64_t writing;       /* the shard of that next write */
+static uint64_t writing;       /* the shard that this write changes */
 static struct ts_coord *coord; /* the coordination under test */
 static struct ts_coord *others;
 static struct ts_tenant_id tenant;
@@ -513,8 +513,8 @@ static void a_session_looks_at_all_leases_before_it_finds_nothing(void **state) 
     audit();
 }
 
-/* Begins a session whose reads are counted, and lets it look at a run with three looks of free shards. Returns
- * the shard that it has claimed. */
+/* Begins a session whose reads are counted, and lets it look at a run with 3 * LOOK shards. Returns the shard
+ * that the session claimed with this look. */
 static uint64_t begin_session_that_has_looked(const struct ts_run_config *made) {
     make_run_with(made, 3 * LOOK);
     session =

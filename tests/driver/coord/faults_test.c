@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The kinds of faults of a call that writes. */
+/* Kinds of faults in a call that writes. */
 enum strike { NONE, LOST_REPLY, LOST_REQUEST, HELD_UP, ERROR };
 
 static struct {
@@ -41,7 +41,7 @@ static struct {
     size_t used;
 } held;
 
-static unsigned before_write;   /* number of writes that succeed before `between` is called */
+static unsigned before_write;   /* number of writes that are made before `between` is called */
 static uint64_t writing;        /* the shard of the write before which `between` is called */
 static struct ts_coord *coord;  /* the coordination with faults */
 static struct ts_coord *others; /* a coordination without faults, over the same stores */
@@ -891,7 +891,7 @@ static void the_transaction_repeats_after_a_temporary_failure(void **state) {
     assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
     assert_int_equal(world.applies, 4);
     assert_int_equal(our_store.sleeps, 2);
-    assert_int_equal(world.reads, 3); /* reads: record and guard together, and the capacity */
+    assert_int_equal(world.reads, 3); /* one read of record and guard, two reads of the capacity */
     assert_int_equal(world.pauses, 0);
     strike_with(TS_STORE_UNAVAILABLE, 4);
     assert_int_equal(checkpoint(coord, new_op(), "c"), TS_CHECKPOINT_BACKEND_ERROR);
@@ -964,7 +964,7 @@ static void a_stopped_deletion_continues_where_it_was(void **state) {
         strike_with(TS_STORE_UNAVAILABLE, 1000);
         world.spared = stopped_at;
         assert_int_equal(delete_run(coord, &first), TS_DELETE_RUN_BACKEND_ERROR);
-        assert_int_equal(world.applies, stopped_at + 4); /* including three retries of the last write */
+        assert_int_equal(world.applies, stopped_at + 4); /* including three retries of the write that fails */
         /* The remaining part is consistent and visible, and the run cannot be created again while it exists. */
         audit();
         assert_int_equal(make_run(others, new_op()), TS_CREATE_RUN_REGISTER_SHARDS_FAILED);

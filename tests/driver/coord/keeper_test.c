@@ -1,4 +1,4 @@
-/* Tests keepers whose store answers, fails, refuses or hangs, in real time; the shortest lease lasts one
+/* Tests keepers whose store answers, fails, refuses or hangs. The tests run in real time, with leases of one
  * second. */
 #include "coord/driver/keeper.h"
 
@@ -147,7 +147,7 @@ static void claim_and_watch(struct kept *kept) {
     ts_coord_keeper_watch(kept->keeper, kept->session);
 }
 
-/* Makes a new run with two shards, claims one of them, and starts a keeper for it. */
+/* Makes a new run with two shards, claims one of them, and starts a keeper for its lease. */
 static void begin(struct kept *kept) {
     static struct ts_manifest_memory memory;
     const struct ts_new_shard shards[] = {{.spec.range = {TS_BYTES("a"), TS_BYTES("m")}},
@@ -195,7 +195,7 @@ static void a_kept_lease_outlives_its_duration_and_the_worker_is_not_disturbed(v
     (void)state;
     struct kept kept;
     begin(&kept);
-    /* The keeper gives up earlier than the lease ends. */
+    /* The keeper gives up before the lease ends. */
     assert_in_range(ts_coord_keeper_left_ms(kept.keeper), 1, LEASE_MS - MARGIN_MS);
     const struct ts_cursor cursor = {.has_key = true, .last_key = view.snapshot.spec.range.start};
     for (int i = 0; i < 25; i++) {
@@ -309,7 +309,7 @@ static void a_paused_keeper_still_ends_the_lease(void **state) {
     end(&kept);
 }
 
-/* Returns how often the other threads of this process have gone to sleep so far. */
+/* Returns how many times the other threads of this process have gone to sleep so far. */
 static long sleeps_of_other_threads(void) {
     struct rusage all, own;
     assert_int_equal(getrusage(RUSAGE_SELF, &all), 0);

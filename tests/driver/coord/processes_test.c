@@ -348,7 +348,7 @@ static void close_all(struct opened *all) {
 }
 
 /* Runs the worker processes. Kills some of them while they work, starts others instead, and waits until all
- * have found that the whole run is done. */
+ * workers have found that the whole run is done. */
 static void run_workers(void) {
     pid_t pids[PROCESSES];
     struct ts_prng prng;

@@ -147,7 +147,7 @@ static void a_later_holder_continues_and_the_earlier_is_refused(void **state) {
     assert_string_equal(ts_coord_answer_name(answer), "StaleFence");
     assert_int_equal(ts_coord_answer_class(answer), TS_COORD_CLASS_FATAL);
     assert_true(ts_worker_is_lost(early));
-    /* Operations that were done under the lease are still answered. */
+    /* An operation that was done under the lease is still answered, as a replay. */
     assert_int_equal(ts_worker_checkpoint(early, op_id, at, bytes("token"), answer), TS_CHECKPOINT_OK);
     assert_true(ts_coord_answer_is_replay(answer));
     assert_true(ts_worker_is_lost(early));
@@ -260,7 +260,7 @@ static void shards_are_split_and_parked(void **state) {
     assert_int_equal(ts_run_each_shard(coord, TENANT, run, count_shard, counts, answer), TS_GET_RUN_OK);
     assert_int_equal(counts[TS_SHARD_SPLIT], 1);
     assert_int_equal(counts[TS_SHARD_PARKED], 1);
-    /* The other shard, the residual, and two of the three children. The third child is parked. */
+    /* Active are the other shard, the residual, and two of the three children. The third child is parked. */
     assert_int_equal(counts[TS_SHARD_ACTIVE], 4);
     assert_int_equal(counts[4], 1);
     assert_int_equal(counts[5], 2); /* the parent, and the child that continues after its last key */

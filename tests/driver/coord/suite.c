@@ -12,11 +12,11 @@ struct suite_shard suite_shard_seen;
 
 /* ---- recorded results ---- */
 
-/* seen_OP[result] counts how often the operation had this result. */
+/* seen_OP[result] counts how many times the operation had this result. */
 #define SEEN(op, PREFIX, last, count) static unsigned seen_##op[(count) + 1];
 TS_ERROR_ENUMS(SEEN)
 
-/* Outcomes of the operations that have op ids. X(name) */
+/* X(name) for each operation that has an op id. outcome_NAME counts the outcomes of the operation. */
 #define IDEMPOTENT(X)                                                                                        \
     X(checkpoint)                                                                                            \
     X(complete)                                                                                              \

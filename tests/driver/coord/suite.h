@@ -1,6 +1,6 @@
 /*
  * The conformance suite of coordination: every operation, every error and every replay, on any cluster. An
- * engine has a fixture and a program of three lines:
+ * engine has a fixture and a main function:
  *
  *     static const struct suite_fixture fixture = {"memory", open_cluster, ...};
  *     int main(void) { return suite_main(&fixture); }
@@ -109,8 +109,8 @@ enum ts_complete_error suite_complete(const struct ts_lease *lease, struct ts_op
                                       struct ts_cursor cursor);
 enum ts_park_error suite_park(const struct ts_lease *lease, struct ts_op_id op, enum ts_park_reason reason);
 enum ts_release_error suite_release(const struct ts_lease *lease, struct ts_op_id op, enum ts_blame blame);
-/* Puts the value under a key that belongs to the test. If `check` is not NULL, the key must have that
- * version. */
+/* Puts the value under a key that belongs to the test. If `check` is not NULL, the key must have the version
+ * *check. */
 enum ts_write_error suite_write(const struct ts_lease *lease, const char *value, const uint64_t *check,
                                 struct ts_store_error *ret_error);
 enum ts_unpark_error suite_unpark(uint64_t shard, struct ts_op_id op);
@@ -134,7 +134,7 @@ const struct ts_shard_record *suite_record(struct ts_shard_key shard); /* fails 
 /* Expects TenantMismatch from every operation on the test's run and its shard 1, which has this lease. */
 void suite_expect_foreign(struct ts_lease *lease);
 
-/* These functions acquire leases. On failure, they fail the test. */
+/* Acquires the lease of a shard. On failure, fails the test. */
 struct ts_lease suite_must_acquire(uint64_t shard, const char *worker);
 
 /* Checks that the records of the test's run are consistent on all stores. */

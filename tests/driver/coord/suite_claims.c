@@ -89,7 +89,7 @@ struct placed {
     bool taken;
 };
 
-/* Returns the first free shard on this store that is not before `start`; UINT64_MAX: there is none. */
+/* Returns the first free shard on this store that is not before `start`; UINT64_MAX if there is none. */
 static uint64_t first_from(const struct placed placed[static MANY], uint32_t place,
                            struct ts_shard_id start) {
     uint64_t first = UINT64_MAX;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Changes one byte of a value. Only the record's own checksum is wrong then; the checksum of the store is
+/* Changes one byte of a value. Then only the record's own checksum is wrong. The checksum of the store is
  * correct. */
 static void damage(uint32_t place, struct ts_bytes key, size_t offset) {
     struct ts_rows rows = {0};
@@ -42,8 +42,8 @@ static void damage_of_run(char kind, size_t offset) {
         damage(place, ts_bytes_of(key, sizeof key), offset);
 }
 
-/* Damages three kinds of counters: for the limits of the run ('m'), for the limits of its tenant ('q'), and
- * of active shards ('n'). */
+/* Damages three kinds of counters: the run's shards ('m'), the tenant's limit ('q'), and the run's active
+ * shards ('n'). */
 static void damage_counters(void) {
     uint8_t key[35] = {0, 'c', 'm'};
     ts_be64_store(suite.run.v, key + 3);

@@ -77,7 +77,7 @@ static void shards_are_registered_once(void **state) {
     expect_replayed();
     assert_int_equal(suite_count_events(TS_EVENT_SHARDS_REGISTERED), 1);
     EXPECT(register_shards, suite_register(op, two, 1), TS_REGISTER_SHARDS_OP_ID_CONFLICT);
-    /* The same shards under another id count as registered. */
+    /* If the same shards are registered under another op id, they are not counted again. */
     EXPECT(register_shards, suite_register(suite_op(), two, 2), TS_REGISTER_SHARDS_OK);
     expect_executed();
     struct ts_run_record run;
@@ -222,7 +222,7 @@ static void limits_hold_for_a_tenant_and_for_all(void **state) {
     ts_coord_free(suite.coord);
     suite.coord = suite_other(&(struct ts_coord_options){.tenant_shard_max = 2, .global_shard_max = all + 2});
     EXPECT(register_shards, suite_register(suite_op(), two, 2), TS_REGISTER_SHARDS_OK);
-    /* A shard that a split has made counts towards the limits, too. */
+    /* Shards that a split makes also count towards the limits. */
     const struct ts_lease lease = suite_must_acquire(11, "a");
     EXPECT(split, suite_split_residual(&lease, suite_op(), TS_BYTES("kEy-d"), (struct ts_cursor){0}),
            TS_SPLIT_SPLIT_INVALID);

@@ -93,7 +93,7 @@ static void a_session_notices_what_others_have_done(void **state) {
     EXPECT(acquire, ts_coord_session_acquire(session, suite_shard(1), &suite.view, &suite.detail),
            TS_ACQUIRE_OK);
     const struct ts_lease lease = suite.view.lease;
-    /* Uses the same lease without the session. */
+    /* Uses the session's lease without the session. */
     EXPECT(checkpoint, suite_checkpoint(&lease, suite_op(), KEY("d")), TS_CHECKPOINT_OK);
     struct ts_cursor cursor = KEY("c");
     EXPECT(checkpoint,

@@ -110,8 +110,8 @@ static void a_list_is_registered_in_steps_and_a_repetition_changes_nothing(void 
     expect_whole_list();
     assert_int_equal(suite_count_events(TS_EVENT_RUN_CREATED), 1);
     assert_int_equal(suite_count_events(TS_EVENT_SHARDS_REGISTERED), (SHARDS + STEP - 1) / STEP);
-    /* Repeats the registration with the same steps, with other steps, and in a single step; while the run is
-     * in progress, and after its end. */
+    /* Repeats the registration with the same steps, with other steps, and in a single step. Then the run
+     * ends, and the registration with the same steps is repeated again. */
     struct ts_lease lease;
     EXPECT(claim, suite_claim("a", &lease), TS_CLAIM_OK);
     EXPECT(park, suite_park(&lease, suite_op(), TS_PARK_OTHER), TS_PARK_OK);

@@ -1,4 +1,4 @@
-/* Tests on stores that eight mistakes of an earlier system do not occur. */
+/* Uses stores to test that eight mistakes of an earlier system do not occur. */
 #include "suite.h"
 
 #include "base/endian.h"

@@ -175,7 +175,7 @@ static void die_in_the_stage(struct victim *victim, const struct ts_crew_event *
 }
 
 /* SHORT_MS: duration of a lease, short because the worker waits as long as a lease before it sweeps again.
- * TRIES: runs to try. */
+ * TRIES: maximum number of runs to try. */
 enum { SHORT_MS = 2000, TRIES = 30 };
 
 /* Leaves rows that are not visible. On a busy machine the lease may end before the worker reaches the stage.
@@ -195,7 +195,7 @@ static void leave_rows(void) {
     assert_true(world_census().hidden > 0);
 }
 
-/* Waits while the condition holds, at most some minutes. */
+/* Waits while the condition holds, for at most five minutes. */
 #define WAIT_WHILE(condition)                                                                                \
     for (unsigned i = 0; i < 6000 && (condition); i++)                                                       \
     usleep(50000)

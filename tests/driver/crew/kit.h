@@ -24,7 +24,8 @@ void make_repository(const char *name, unsigned contents, unsigned secrets);
 /* Makes a run over the repositories of the current folder. Returns the id of the run. */
 struct ts_run_id next_run(void);
 void submit(struct ts_run_id run);
-/* Submits targets. Of the config, only the duration of leases and the pin are used, if they are not 0. */
+/* Submits targets. Uses only two fields of the config: the duration of leases and the pin. If a field is 0,
+ * uses LEASE_MS or the pin of the rules instead. */
 void submit_with(struct ts_run_id run, const struct ts_run_config *config);
 /* Submits the targets of a list, and releases the list. */
 void submit_list(struct ts_run_id run, struct ts_target_list *list, const struct ts_run_config *config);

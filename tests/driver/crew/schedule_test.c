@@ -303,7 +303,7 @@ static void old_runs_are_deleted_when_they_have_ended(void **state) {
             .op_id = {1}};
         struct ts_coord_outcome outcome;
         struct ts_coord_detail detail = {0};
-        if (day != 1) /* this run remains active, so later runs are not deleted either */
+        if (day != 1) /* the run of day 1 remains active, so later runs are not deleted either */
             assert_int_equal(ts_coord_cancel_run(world.coord, op, &outcome, &detail), TS_RUN_TRANSITION_OK);
         if (!world_pass_ms(TS_SCHEDULE_DAY_MS))
             return;

@@ -6,8 +6,8 @@
  * worker begins its work some time after the claim, so that the renewal comes at a certain moment of the
  * work. Delays are processor time, so that other load of the machine does not count. A worker that sleeps
  * instead of stopping needs more elapsed time. Only the best quarter of the elapsed times counts.
- * STOPS_LOSSES=50 loses 50 leases in each stage, and limits the elapsed time of every stop: tools/soak-fleet,
- * on an idle machine.
+ * With STOPS_LOSSES=50, the test loses 50 leases in each stage and limits the elapsed time of every stop.
+ * tools/soak-fleet does this on an idle machine.
  */
 #include "kit.h"
 
@@ -26,8 +26,8 @@
 #define RENEWAL_MS       (SHORT_LEASE_MS / 3)
 #define SEED             20261118
 #define LIMIT_US         UINT64_C(100000)
-/* The limit of the elapsed time of a stop. On a busy machine every step waits for a processor, but a worker
- * that waits for a timeout instead of stopping takes even longer. */
+/* Limit of the elapsed time of a stop. On a busy machine every step waits for a processor, but a worker that
+ * waits for a timeout instead of stopping takes even longer. */
 #define ELAPSED_LIMIT_US UINT64_C(2000000)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SLOWER 4

@@ -19,7 +19,7 @@ enum harm {
     KILLED_AFTER, /* dies after the call, before its reply */
     PAUSED,       /* is paused before the call, until victim_resume */
     LOSES_REPLY,  /* a write is carried out, but its reply is lost; a read fails */
-    STOPPED,      /* asked to stop before the call, which is delayed until the worker knows */
+    STOPPED,      /* is asked to stop before the call; the call is delayed until the worker knows */
 };
 
 struct victim {

@@ -174,7 +174,7 @@ static void two_runs_without_pages(void) {
     begin_to_rely();
 }
 
-/* Calls `runs` in the middle of a sweep, after `at` reads. Returns false if the sweep made fewer reads. */
+/* Calls `runs` in the middle of a sweep, after `at` reads. Returns false if no read follows these reads. */
 static bool meet(void (*runs)(void), unsigned at) {
     struct made_report made;
     struct ts_durable_swept swept;

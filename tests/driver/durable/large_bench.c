@@ -100,7 +100,7 @@ static double report_ms(struct ts_findings_scope scope, uint64_t *ret_places) {
 
 /* ---- cases ---- */
 
-/* Measures one target with this report. Then an empty report replaces it. */
+/* Measures one target with a report of this size, and then the removal of the report's rows. */
 static void one_target(const char *name, unsigned findings, unsigned places) {
     const struct ts_target_id target = world_target(1);
     struct made_report made;
@@ -187,7 +187,7 @@ static void ten_million_known_ids(void **state) {
     end_line();
 }
 
-/* ---- many targets: their rows are written in large batches, because a unit for each would be slower ---- */
+/* ---- many targets: their rows are written in large batches, which is faster than one unit per target ---- */
 
 struct filling {
     struct ts_op ops[4096];
@@ -249,7 +249,7 @@ static void fill_summary(const struct ts_target_id *target, const struct ts_atte
          ts_fleet_summary_seal(&summary));
 }
 
-/* Makes `count` targets with findings. The first finding of target n is step * n. */
+/* Makes TARGETS targets with `count` findings each. The first finding of target n is step * n. */
 static void many_targets(unsigned count, unsigned step) {
     uint8_t bytes[TS_FLEET_TARGET_MAX];
     for (unsigned i = 0; i < TARGETS; i++) {

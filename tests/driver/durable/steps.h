@@ -23,14 +23,14 @@ struct recalled {
 };
 struct recalled recall(struct worker *worker);
 
-/* Ends the lease of the worker. The worker does not notice this. */
+/* Releases the lease of the worker's session, without blame. */
 void lose_lease(struct worker *worker);
 
-/* Runs the rest of a unit that was read. The core's state machine decides the order of the steps, even if
- * single writes fail. */
+/* Runs the rest of a unit that was read: stages and flips until the unit has a receipt, and then completes the
+ * unit. If the outcome of a flip is unknown, looks it up. */
 void finish(struct worker *worker, struct ts_durable_scan scan);
 
-/* Completes the unit, after the flip. */
+/* Completes the unit after the flip, and tidies up. */
 void complete(struct worker *worker);
 
 /* Runs a whole unit of a new run, on one target. */

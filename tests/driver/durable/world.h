@@ -10,7 +10,7 @@
 #include "runtime/durable/durable.h"
 #include "support/cmocka.h"
 
-/* What happens to the next write of a unit. */
+/* The fate of the next write of a unit. */
 enum fate { ARRIVES, REPLY_LOST, REQUEST_LOST };
 
 struct world {
@@ -23,11 +23,11 @@ struct world {
     bool is_id_used_again;      /* the next run has the same id */
     unsigned reads, writes;     /* number of calls of the coordination */
     unsigned spared;            /* number of writes that succeed before the fault */
-    enum fate fate;             /* what happens to the write after the spared writes */
+    enum fate fate;             /* fate of the write after the spared writes */
     void (*between)(void);      /* called once, after `spared_reads` further reads */
     unsigned spared_reads;
     void (*before_write)(void);
-    uint64_t ahead_ms[2];        /* how far the clock of each store is ahead, as reads see it */
+    uint64_t ahead_ms[2];        /* for each store: how far its clock is ahead in the answers of reads */
     struct ts_durable_stop stop; /* stop flag of the next workers */
     size_t ops_most, bytes_most; /* number of operations, and of bytes, in the largest batch */
     /* If true, the ids of targets are those of repositories, not of world_target. Then the census counts
@@ -44,7 +44,7 @@ int world_fresh(void **state);
 uint64_t world_make_run(const struct ts_target_id *targets, size_t count);
 struct ts_target_id world_target(unsigned number);
 
-/* Advances the stores' time. Returns false if the test would have to wait for that. */
+/* Advances the stores' time. Returns false if the time of the engine cannot be moved. */
 bool world_pass_ms(uint64_t ms);
 
 /* A worker that has claimed a shard, of the last run or of another run. */

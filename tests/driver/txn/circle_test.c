@@ -3,7 +3,7 @@
  * the next transaction's account on another store. No store sees the cycle. Store 0 decides, and is not part
  * of the cycle.
  *
- * At first, a fourth transaction locks a key that precedes the second account of each transaction, so that
+ * At first, promises of further transactions lock a key before the second account of each transaction, so that
  * all three can begin. If each kept its locks, the three would wait for each other until their timeouts.
  */
 #include "support/cmocka.h"

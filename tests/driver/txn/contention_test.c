@@ -22,7 +22,7 @@ static atomic_uint_fast64_t committed, attempts;
 static atomic_bool failed;
 static char complaint[400];
 
-/* Threads use different first and last places, so their transactions have different deciders. */
+/* A thread that runs transactions. Workers with different first places may have different deciders. */
 struct worker {
     pthread_t thread;
     uint32_t first, count; /* its transactions use the places first to first + count - 1 */

@@ -286,7 +286,7 @@ static void without_a_record_the_answer_fades_to_unknown(void **state) {
                      TS_TXN_ERROR_BAD_ID);
 }
 
-/* XS: a recorded transaction is applied at most once, even if it is on one store only. */
+/* A recorded transaction is applied at most once, even if it is on one store only. */
 static void a_lost_reply_of_a_recorded_local_transaction_is_looked_up(void **state) {
     (void)state;
     stage_open(&stage);

@@ -196,7 +196,7 @@ static void conflicts_on_a_store_lower_its_limit_of_admission(void **state) {
     unblock();
 }
 
-enum { PASS_US = 2000000 }; /* the interval at which the resolver looks for promises */
+enum { PASS_US = 2000000 }; /* interval at which the resolver searches for promises */
 
 /* An orphaned promise may block the batch, so the resolver runs at once, and not only when its interval
  * ends. */

@@ -1,7 +1,7 @@
 /*
- * A process that moves money on RocksDB is killed at every failpoint, when it reaches the failpoint for the
- * first, second and third time. The process that recovers afterwards is killed in the same way. The last
- * process finds the total unchanged and leaves no promise.
+ * A process that moves money on RocksDB is killed at every failpoint of a transaction, when it reaches the
+ * failpoint for the first or second time. Processes that recover, resolve promises or raise the epoch are
+ * killed at their own failpoints. After each kill, another process finds the total unchanged and no promise.
  */
 #include "support/cmocka.h"
 

@@ -21,7 +21,7 @@ struct meddler {
     bool done;
 };
 
-/* Applies a batch. Returns false if a key is locked: the batch cannot wait for it, because the world is
+/* Applies a batch. Returns false if a key is locked: the batch cannot wait for the lock, because the world is
  * stopped. */
 static bool apply(struct ts_store *store, const struct ts_op *ops, size_t count) {
     struct ts_call call = {.kind = TS_CALL_APPLY, .batch = {ops, count}};

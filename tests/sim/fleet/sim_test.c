@@ -4,7 +4,7 @@
  *     fleet_sim_test seeds LEVEL N     N seeds with this level of faults have no violation
  *     fleet_sim_test shapes N          N seeds with other numbers of stores, workers and repositories
  *     fleet_sim_test traces            the same seed gives the same trace
- *     fleet_sim_test plants            each rule broken on purpose is found within 200 seeds, by its property
+ *     fleet_sim_test plants            each broken rule violates its property within 200 seeds
  */
 #include "worlds.h"
 
@@ -71,7 +71,7 @@ static const char *const plant_names[] = {"",
 #undef PLANT_NAME
 };
 
-/* For each rule, the property that does not hold without it, as the model of the protocol shows. Another
+/* For each rule, the property that fails without the rule, as the model of the protocol shows. Another
  * property may be violated in an earlier step, but shows less, such as only that rows look unusual. */
 static const char *const broken_properties[] = {
     [TS_FLEET_PLANT_UNCHECKED] = "stale owner", [TS_FLEET_PLANT_PRECHECK] = "stale owner",

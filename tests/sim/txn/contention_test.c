@@ -1,6 +1,6 @@
 /*
- * Seeded worlds in which transactions want the same accounts of the same stores, some on {0, 1, 2}, some on
- * {1, 2} and {0, 2}, and the seed decides the order of all events.
+ * Seeded worlds in which transactions want the same accounts of the same stores. Some transactions use the
+ * stores {0, 1, 2}, some {1, 2}, and some {0, 2}. The seed decides the order of all events.
  *
  * A first attempt prepares in parallel and gives way: it waits for a lock for GIVE_WAY_MS only. The second
  * attempt prepares in order and waits without a limit. So there is no deadlock, which would stop the world,
@@ -228,8 +228,8 @@ static const char *run_seed(uint64_t seed, struct habits its_habits) {
 }
 
 /*
- * The last job takes its locks in order, on all stores. The other jobs are newcomers that start again
- * whenever they have ended. The last job must succeed before the newcomers have used all room for
+ * The last job takes its locks in order, on all stores. Three other jobs are newcomers that start again
+ * whenever they have committed. The last job must succeed before the newcomers have used all room for
  * transactions. Returns NULL, or the violation.
  */
 static const char *starve(uint64_t seed) {

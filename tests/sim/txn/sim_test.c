@@ -5,7 +5,7 @@
  *
  *     txn_sim_test                         the seeds that `make check` runs, and each rule disabled in turn
  *     txn_sim_test --seeds N               the first N seeds
- *     txn_sim_test --seed S [--rule NAME] [--trace]   one seed, in the form that a failure prints
+ *     txn_sim_test --seed S [--rule NAME] [--trace]   one seed; a failed run prints these options
  */
 #include "world.h"
 

@@ -5,8 +5,8 @@
  * the same history.
  *
  * Every transaction adds 1 to its own counter on each of its stores, and moves money between shared accounts.
- * world_broken checks the contents of the stores, and names the violation: applied twice, half applied, or
- * different from the answer.
+ * world_broken checks the contents of the stores, and names the violation, such as a transaction that is
+ * applied twice, half applied, or different from its answer.
  */
 #ifndef TS_SIM_TXN_WORLD_H
 #define TS_SIM_TXN_WORLD_H

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 /* Returns true if a store does not answer a cleaning call. Stores in `away` never answer. In a flaky world,
- * the number of calls so far decides. */
+ * the number of calls that may have changed a store decides. */
 static bool is_away(const struct world *world, uint32_t place) {
     return world->away[place] || (world->flaky && (world->touched * 7 + place * 5) % 11 < 3);
 }

@@ -23,8 +23,8 @@ struct support_pg_options {
 
 struct support_pg *support_pg_start(const struct support_pg_options *options);
 
-/* Starts a standby, which streams from this server and can be read. It reports every second how much it has
- * replayed. */
+/* Starts a standby, which streams from this server and can be read. Every second the standby reports how much
+ * it has replayed. */
 struct support_pg *support_pg_standby(const struct support_pg *pg);
 
 /* Ends the server and removes its files. Accepts NULL. */
@@ -48,7 +48,7 @@ int support_pg_port(const struct support_pg *pg);
 char *support_pg_sql(struct support_pg *pg, const char *database, const char *sql);
 void support_pg_do(struct support_pg *pg, const char *database, const char *sql);
 
-/* A role that needs the password below, on every database. */
+/* Name of a role that must log in with a password, on every database. The test creates the role. */
 #define SUPPORT_PG_LOCKED_USER "locked"
 
 #endif

@@ -1,4 +1,4 @@
-/* A pass with a target and a rule, and with findings for it. */
+/* A pass with a target, a rule, and findings of this rule. */
 #ifndef TS_TESTS_SUPPORT_STATE_PASS_H
 #define TS_TESTS_SUPPORT_STATE_PASS_H
 
@@ -51,7 +51,7 @@ static inline uint32_t state_around(struct scan_pass *pass, struct ts_bytes line
     return scan__hits_text(&pass->hits, ts_bytes_of(text, scan__around(&around, text)));
 }
 
-/* Fills the pass with two findings in two blobs and a tag, a commit, and their locations. */
+/* Fills the pass with two findings, three contents (two blobs and a tag), a commit, and three locations. */
 static inline bool state_pass_fill(struct state_pass *made) {
     struct scan_pass *pass = &made->pass;
     uint32_t findings[2];
