@@ -200,7 +200,7 @@ static void audit(void) {
     assert_true(ts_coord_audit_is_clean(&found));
 }
 
-/* The number of times that a competitor acquires the shard that a claim is about to write. */
+/* Before each of the next `neighbour_takes` writes of a claim, a competitor acquires the shard of the write. */
 static unsigned neighbour_takes;
 static uint64_t taken[MANY];
 static unsigned taken_count;

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Changes one byte of a value. Then only the record's own checksum is wrong. The checksum of the store is
- * correct. */
+/* Changes one byte of a value; a second call restores the byte. Only the record's own checksum is wrong after
+ * the change. The checksum of the store is correct. */
 static void damage(uint32_t place, struct ts_bytes key, size_t offset) {
     struct ts_rows rows = {0};
     struct ts_call read = {.kind = TS_CALL_READ, .keys = &key, .key_count = 1, .rows = &rows};
@@ -284,17 +284,18 @@ static void another_tenant_does_not_learn_of_damage(void **state) {
     damage_shard(1, 72);
     suite_expect_foreign(&lease);
     damage_shard(1, 72);
-    /* Without the guards, the records of shard and run show the tenant. Without the run's record, the guards
-     * show the tenant. */
+    /* Without the guards, the records of shard and run show the tenant. */
     damage_of_run('g', 5);
     suite_expect_foreign(&lease);
     /* Without the guards and the run's record, only the shard's record shows the tenant. */
     damage_of_run('r', 56);
     EXPECT(renew, suite_renew(&lease), TS_RENEW_TENANT_MISMATCH);
     EXPECT(get_shard, suite_get_shard(suite_shard(1)), TS_GET_SHARD_TENANT_MISMATCH);
+    /* Without the guards and the shard's record, only the run's record shows the tenant. */
     damage_of_run('r', 56);
     damage_shard(1, 72);
     suite_expect_foreign(&lease);
+    /* Without the records of shard and run, only the guards show the tenant. */
     damage_of_run('g', 5);
     damage_of_run('r', 56);
     suite_expect_foreign(&lease);

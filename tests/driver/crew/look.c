@@ -136,7 +136,7 @@ static void count_row(struct rows *rows, const struct ts_row *row) {
     case 'w':
         rows->left++;
         break;
-    default: /* targets, findings, triage, changes, and hits, which are kept */
+    default: /* rows of other kinds are kept, such as targets, findings and hits */
         break;
     }
 }

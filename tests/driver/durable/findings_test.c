@@ -162,7 +162,7 @@ static void a_target_that_changes_while_it_is_listed_is_not_missing(void **state
     (void)state;
     scan_numbers(1, 0, 3, 1);
     scan_numbers(2, 0, 3, 1);
-    /* The change happens between the reads of the rows and of the targets' records. */
+    /* The change happens after the read of the rows, and before the read of the targets' records. */
     world.spared_reads = 1;
     world.between = change_both_targets;
     const struct listed *listed = list((struct ts_findings_query){0});

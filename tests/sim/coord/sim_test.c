@@ -16,7 +16,7 @@
 enum { SEEDS_FOR_PLANTS = 200 };
 
 static bool test_shapes(uint64_t seeds) {
-    /* Each shape runs seeds / part worlds at each level of faults. Shapes with slow worlds have a larger `part`. */
+    /* Each shape runs seeds / part worlds at each level of faults. If its worlds are slow, `part` is larger. */
     static const struct {
         uint32_t stores, workers, shards;
         uint64_t steps, part;

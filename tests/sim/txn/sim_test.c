@@ -1,7 +1,7 @@
 /*
  * Seeded worlds: coordinators, resolvers, fencers, sweepers, crashes and lost messages, in an order that the
- * seed determines. The contents of the stores are checked after every step, and at the end everything must be
- * settled.
+ * seed determines. The contents of the stores are checked after every step that may have changed them. At the
+ * end everything must be settled.
  *
  *     txn_sim_test                         the seeds that `make check` runs, and each rule disabled in turn
  *     txn_sim_test --seeds N               the first N seeds
@@ -22,11 +22,11 @@ static bool tracing;
 
 /* The properties of a seed, which differ so that the seeds reach different corner cases. */
 static struct temper {
-    uint64_t late_percent; /* chance that a late message reaches its store */
+    uint64_t late_percent; /* chance that a step handles the late message that it has picked */
     uint64_t give_up;      /* steps in 1000 in which an owner gives up */
     uint64_t disturb;      /* steps in 1000 with a disturbance */
     bool slow[2];          /* whether the messages of OWNER_RUN, and of OWNER_RESOLVER, take long */
-    bool calm;             /* no crashes */
+    bool calm;             /* no crashes, restarts or losses of power before the world is wound down */
 } temper;
 
 static bool chance(uint64_t percent) {
@@ -217,8 +217,8 @@ static bool is_quiet(void) {
     return !world.resolvers[0].busy && !world.resolvers[1].busy;
 }
 
-/* Ends a world without new transactions. Transactions in progress end, late messages are delivered or lost,
- * and resolvers make passes. */
+/* Winds a world down. No new transactions begin, some coordinators crash, messages are delivered or lost, and
+ * resolvers make passes. */
 static void wind_down(void) {
     for (size_t c = 0; c < COORDINATORS; c++) {
         if (world.coordinators[c].used && chance(50))
