@@ -1,6 +1,6 @@
-/* Damages a file of the state. The first two bytes are the position at which to truncate the file. Every
- * three bytes after that are the position of a byte to change, and its new value. Reading must return a
- * prefix of the written pages. */
+/* Damages a file of the state. The first two bytes of the input are the number of bytes to cut off at the end
+ * of the file. Every three bytes after that are the position of a byte, and the bits to flip in this byte.
+ * Reading must return a prefix of the written pages. */
 #include "segment.h"
 
 #include <stddef.h>

@@ -486,8 +486,8 @@ static void the_session_claims_meanwhile(void) {
     assert_int_equal(session_claims(), 2);
 }
 
-/* A lease that was written during the session's search has an earlier deadline than the leases that the
- * session remembers. */
+/* A slow acquire writes its lease after the session has searched. This lease ends earlier than the leases that
+ * the session remembers. */
 static void a_session_looks_at_all_leases_before_it_finds_nothing(void **state) {
     (void)state;
     make_run(1);

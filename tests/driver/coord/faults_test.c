@@ -472,11 +472,10 @@ static void a_record_that_others_have_changed_is_read_again(void **state) {
     assert_int_equal(checkpoint(coord, new_op(), "e"), TS_CHECKPOINT_OK);
     assert_int_equal(outcome.outcome, TS_OUTCOME_EXECUTED);
     assert_int_equal(world.applies, 2);
-    world.between = others_checkpoint; /* first the others replay their checkpoint, which changes nothing */
+    world.between = others_checkpoint; /* the others only replay their checkpoint, so nothing changes */
     assert_int_equal(checkpoint(coord, new_op(), "f"), TS_CHECKPOINT_OK);
     audit();
-    /* Two callers use the same op id at the same time. One caller executes the operation, and the other
-     * caller replays it. */
+    /* A checkpoint with the op id of the others' checkpoint replays that checkpoint. */
     strike(NONE, 0);
     assert_int_equal(checkpoint(coord, (struct ts_op_id){555555}, "d"), TS_CHECKPOINT_OK);
     assert_int_equal(outcome.outcome, TS_OUTCOME_REPLAYED);

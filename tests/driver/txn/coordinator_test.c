@@ -666,7 +666,7 @@ static void backing_off_takes_the_time_that_it_says(void **state) {
     assert_true(result.latency.total_us >= result.latency.retry_backoff_us);
 }
 
-/* A store whose calls stall, like RocksDB's during a compaction. */
+/* A store whose calls stall, like the calls of RocksDB during a compaction. */
 enum { STALL_US = 1234 };
 static const struct ts_engine *unstalled;
 
