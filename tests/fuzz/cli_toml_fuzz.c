@@ -1,4 +1,4 @@
-/* Reads any bytes as TOML, and every text in it as a regular expression of another tool. */
+/* Reads any bytes as TOML, and every string at its top level as a regular expression of another tool. */
 #include "import_pattern.h"
 #include "toml.h"
 

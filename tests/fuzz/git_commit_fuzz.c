@@ -1,4 +1,4 @@
-/* Reads any bytes as a commit or a tag; the first byte chooses which. All results must point into the
+/* Reads any bytes as a commit, and as a tag; the first byte chooses the hash. All results must point into the
  * input. */
 #include "git/object.h"
 

@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Checks properties that readers rely on: every entry has a path, and the path is safe. */
+/* Checks properties that readers rely on: every path has the recorded length, and is safe. */
 static void check(const struct ts_git_staged *staged) {
     for (size_t i = 0; i < staged->count; i++)
         if (staged->items[i].path_len != strlen(staged->items[i].path) ||

@@ -680,8 +680,8 @@ static void expect_late(uint64_t deadline_ms) {
     memset(&detail, 0, sizeof detail);
 }
 
-/* Before a lease counts as lost, the store's time may be read again, because the deadline may have moved
- * meanwhile. */
+/* If a write is refused as late, the call writes up to three times before the lease counts as lost, because the
+ * deadline may have moved meanwhile. */
 static void a_late_call_is_repeated_a_few_times(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);

@@ -57,7 +57,7 @@ static void a_worker_that_is_paused_past_its_lease_writes_no_more_rows(void **st
         assert_int_equal(TS_UNIT_ERROR_MATCH(worker.detail.error, 1, 2, 3), 3);
         assert_int_equal(world_census().hidden, rows_before);
         worker_free(&worker);
-        /* No row of the attempt remains. */
+        /* After the lease and the time limit, sweeps leave no row of the attempt. */
         begin(&worker, world.run, run, &rules);
         struct ts_durable_swept swept;
         struct ts_infra_error error;

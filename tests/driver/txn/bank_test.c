@@ -1,6 +1,7 @@
 /*
- * Many threads move money between accounts that are spread over all stores, while resolvers run, replies get
- * lost, and the process is fenced. The total never changes, and no promise is left at the end.
+ * Many threads move money between accounts that are spread over all stores. Meanwhile, depending on the test,
+ * resolvers run, messages get lost, or the process is fenced. The total never changes, and no promise is left
+ * at the end.
  */
 #include "support/cmocka.h"
 
@@ -128,7 +129,7 @@ static void the_total_stays_while_64_threads_move_money_and_two_resolvers_run(vo
     stage_release(&stage);
 }
 
-/* Moves money while replies are lost. Afterwards the cluster is open, and all promises are settled. */
+/* Moves money while replies and requests are lost. Afterwards the cluster is open, and all promises are settled. */
 static void lose_replies(void) {
     stage.config.timeouts.total_us = 2000000;
     stage.config.timeouts.retry_ceiling_us = 1000000;

@@ -2,10 +2,10 @@
  * Seeded worlds in which transactions want the same accounts of the same stores. Some transactions use the
  * stores {0, 1, 2}, some {1, 2}, and some {0, 2}. The seed decides the order of all events.
  *
- * A first attempt prepares in parallel and gives way: it waits for a lock for GIVE_WAY_MS only. The second
- * attempt prepares in order and waits without a limit. So there is no deadlock, which would stop the world,
- * and no transaction needs a third attempt. A transaction that takes its locks in order succeeds even while
- * new ones keep coming (no starvation).
+ * The first attempt on three stores prepares in parallel and gives way: it waits for a lock for GIVE_WAY_MS
+ * only. The second attempt, and every attempt on two stores, prepares in order and waits without a limit. So
+ * there is no deadlock, which would stop the world, and no transaction needs a third attempt. A transaction
+ * that takes its locks in order succeeds even while new transactions keep coming (no starvation).
  *
  * If one of these two rules is disabled, some seed leads to a world that stops.
  *

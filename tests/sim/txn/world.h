@@ -150,7 +150,8 @@ void coordinator_push(struct world *world, size_t coordinator);
 /* Resolvers. */
 bool resolver_begin(struct world *world, size_t resolver, uint32_t place, size_t nth, bool fence_all);
 struct message *resolver_send(struct world *world, size_t resolver);
-/* Lets a resolver handle every promise of every store. Each message is answered at once. */
+/* Lets a resolver handle every promise of every store. Each message is answered at once; a message that waits
+ * for a lock is given up. */
 void resolver_pass(struct world *world, bool fence_all);
 void fence(struct world *world, const struct txn__uuid *uuid, uint32_t place);
 /* Removes from one store the decision records that may be removed. */
