@@ -42,8 +42,8 @@ static void *set_up(void) {
     return database;
 }
 
-/* Databases are removed with the server. But a promise that a test left would use a slot that other tests
- * need. */
+/* Leaves the database, which is removed with the server. Rolls back the promises that a test has left, because
+ * they use slots that other tests need. */
 static void tear_down(void *place) {
     struct database *database = place;
     char *gid;

@@ -186,8 +186,8 @@ static void any_number_of_workers_start_one_run_for_a_due_time(void **state) {
             victim_release(&racers[i].victim);
         }
         free(racers);
-        /* Another worker may have changed the record while the last worker used it. Then the next pass
-         * completes the start. */
+        /* If workers changed the record at the same time, no worker may have completed the start. Then the next
+         * pass completes it. */
         started += start_undisturbed();
         assert_int_equal(started, 1);
         assert_int_equal(start_undisturbed(), 0);

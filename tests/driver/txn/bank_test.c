@@ -129,7 +129,8 @@ static void the_total_stays_while_64_threads_move_money_and_two_resolvers_run(vo
     stage_release(&stage);
 }
 
-/* Moves money while replies and requests are lost. Afterwards the cluster is open, and all promises are settled. */
+/* Moves money while replies and requests are lost. Afterwards the cluster is open, and all promises are
+ * settled. */
 static void lose_replies(void) {
     stage.config.timeouts.total_us = 2000000;
     stage.config.timeouts.retry_ceiling_us = 1000000;
