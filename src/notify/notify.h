@@ -65,8 +65,8 @@ struct ts_notify_answer {
     uint64_t retry_after_s; /* the pause that the receiver asks for; 0: none */
 };
 
-/* Sends a message. Blocks until the sink has answered or its timeout has passed. Only one thread may call it
- * at a time. */
+/* Sends a message. Blocks until the sink has answered, its timeout has passed, or `stop` is set. Only one
+ * thread may call it at a time. */
 struct ts_notify_answer ts_notify_send(struct ts_notify *notify, size_t index,
                                        const struct ts_notify_message *message);
 

@@ -15,8 +15,8 @@ bool notify__sinks_load(const char *path, struct notify__sinks *ret_sinks,
                         struct ts_private_error *ret_error);
 void notify__sinks_release(struct notify__sinks *sinks);
 
-/* Returns NULL if the URL is allowed: https with a host and without a user; or http if the host is this
- * machine or allow_http is true. Otherwise returns the reason. */
+/* Returns NULL if the URL is allowed, otherwise the reason. An allowed URL has a host and no user. It begins
+ * with https, or with http if the host is this machine or allow_http is true. */
 const char *notify__check_url(const char *url, bool allow_http);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Makes the report: hits and their places, sorted (sightings.c, finding_rows.c), and its other parts.
+ * Makes the report: hits and their places, sorted (sightings.c, finding_rows.c), and the other parts of the
+ * report.
  *
  *   locations, sorted ──┐
  *                       ├──> sightings (finding, location, hit), without allowed ones ──sorted──> findings

@@ -26,7 +26,7 @@ struct scan_whereabouts {
     uint64_t head_count;
     uint64_t ref_count;
     uint32_t head;                 /* index of the location in HEAD */
-    uint32_t head_path;            /* the last path of the finding in HEAD, as a text of the hits */
+    uint32_t head_path;            /* the path in HEAD that was counted last, as a text of the hits */
     uint32_t refs[TS_REPORT_REFS]; /* names of refs, as texts of the hits */
     uint32_t ref_listed;
 };
@@ -58,7 +58,7 @@ struct scan_assembly {
     uint32_t *commit_rows;           /* indexed by commit: its row in the report, or TS_REPORT_NONE */
     struct ts_report report;
     struct ts_report_suppression unsure; /* findings below the minimum confidence */
-    struct ts_finding_id *unlisted;      /* ids of the `unsure` findings; room for all findings */
+    struct ts_finding_id *unlisted;      /* ids of `unsure` findings and paired key ids; has room for all */
     size_t listed_max;
     bool is_cut; /* the pile reached the memory limit */
 };

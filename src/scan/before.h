@@ -36,15 +36,15 @@ bool scan__before_begin(struct scan_before *before, struct scan_pass *pass, uint
                         size_t location_first);
 void scan__before_release(struct scan_before *before);
 
-/* Takes the new findings of the base. Call it after contents of the base were scanned, before they are
- * placed. Returns false when memory runs out. */
+/* Adds the findings of newly scanned contents of the base to the comparison. Call it before these contents
+ * are placed. Returns false when memory runs out. */
 bool scan__before_update(struct scan_before *before);
 
 /* Returns whether a content of the base has a finding that the change has, too. */
 bool scan__before_matters(const struct scan_before *before, const struct scan_content *content);
 
-/* Returns true while some finding of the change was not found in the base, so that more of the base must be
- * scanned. */
+/* Returns true while the base lacks a finding of the change, or has it only with a lower confidence, so that
+ * more of the base must be scanned. Also returns true when memory runs out. */
 bool scan__before_is_open(const struct scan_before *before);
 
 #endif

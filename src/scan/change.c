@@ -16,7 +16,7 @@ struct base {
     struct ts_git_selection selection;
 };
 
-/* Finds the base of the selection. For A..B, A itself is also in the base, because B may contain a commit
+/* Finds the base of the selection. For A..B, the base also contains A itself, because B may contain a commit
  * that was picked from A. */
 static enum ts_git_error find_base(struct ts_git_graph *graph, const struct ts_git_selection *selection,
                                    struct base *ret_base, struct ts_git_fault *ret_fault) {
@@ -96,7 +96,7 @@ static enum ts_git_error look_at_base(struct comparison *c, struct ts_git_set *s
 }
 
 /* Scans the base until every finding of the change was found there. Files that the change modifies, removes
- * or moves come first, because most such findings are in these files. */
+ * or moves come first: most findings that the base also has are in these files. */
 static enum ts_git_error look_before(struct comparison *c, const struct ts_git_selection *selection,
                                      struct ts_git_fault *ret_fault) {
     struct ts_report_target *row = &c->visit->target->row;

@@ -20,8 +20,9 @@ struct choosing {
     struct ts_scan_error *error;
 };
 
-/* Checks that the object that a ref names exists. A missing object is a fault. Accepts every id that the user
- * gave: the scan checks it later (repository.c). */
+/* Checks that the object that a ref names exists. A missing object is a fault, unless it is missing from a
+ * partial clone, which is only counted. Accepts every id that the user gave: the scan checks it later
+ * (repository.c). */
 static enum ts_git_error check_tip(struct choosing *c, const char *name, const struct ts_git_oid *oid,
                                    struct ts_git_fault *ret_fault) {
     struct ts_git_oid given;

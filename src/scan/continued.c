@@ -82,8 +82,8 @@ struct placing {
     bool is_bad;   /* only a scan of the whole history can decide what to report */
 };
 
-/* Moves the places and commits of the snapshot from the pass into copies. The hash table also has room for
- * one further place for each item of the news. */
+/* Copies the places and commits of the snapshot, and removes them from the pass. The hash table also has room
+ * for one further place for each item of the news. */
 static bool placing_init(struct placing *p) {
     struct scan_pass *pass = p->pass;
     const struct scan_mark *first = &p->continued->recall->before;

@@ -22,9 +22,9 @@ struct scan_continued {
     struct scan_pass *pass;
     struct ts_git_news news;
     bool was_masked;            /* masking changed texts of the snapshot */
-    uint64_t findings;          /* findings of all targets, including those of the snapshot */
+    uint64_t findings;          /* number of findings of all targets, with those of the snapshot */
     struct scan_mark old_ends;  /* where the contents, commits and places of the snapshot end */
-    struct scan_hits_mark hits; /* the hits before the snapshot was used */
+    struct scan_hits_mark hits; /* mark of the hits before the snapshot was used */
     struct scan_faults_mark faults;
     struct ts_report_target row;
     size_t locations;

@@ -17,7 +17,7 @@ struct scan_fault_place {
     struct ts_git_oid oid;
     uint32_t object;      /* index in faults->objects */
     const char *path;     /* the first path, if possible a path that no entry allows; NULL: none so far */
-    bool has_other_place; /* the content is also at a path that no entry allows */
+    bool has_other_place; /* some path of the content is not allowed by any entry */
 };
 
 struct scan_fault_paths {

@@ -21,7 +21,7 @@ struct scan_files_options {
 };
 
 /* Lists the files below a folder. Folders that cannot be read are faults. Returns false when memory runs out,
- * or when `folder` itself cannot be read: errno has the reason. */
+ * or when `folder` itself cannot be opened: errno has the reason. */
 bool scan__files_list(struct scan_files *files, const char *folder, const struct scan_files_options *options,
                       struct scan_faults *faults);
 void scan__files_release(struct scan_files *files);

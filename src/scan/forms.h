@@ -1,9 +1,9 @@
 /*
  * Decoding texts: the encodings that a secret may be written in.
  *
- * There are two kinds. A decoder reads a whole text, and keeps characters that are not encoded:
- * percent-encoding, quoted-printable, backslash escapes, HTML entities, UTF-16. A code covers a run of its
- * own characters inside a text: base64 and hexadecimal digits. Nothing shows where a group of characters
+ * There are two kinds. A decoder (percent-encoding, quoted-printable, backslash escapes, HTML entities,
+ * UTF-16) reads a whole text, and keeps characters that are not encoded. A code (base64, hexadecimal digits)
+ * covers a run of its own characters inside a text. Nothing shows where a group of characters of a code
  * begins, so each position is tried.
  */
 #ifndef TS_SCAN_FORMS_H
@@ -37,7 +37,8 @@ extern scan_decoder *const scan__decoders[SCAN_DECODER_COUNT];
 
 struct scan_code {
     bool (*has)(uint8_t byte);
-    /* Decodes a run of characters of this code. Ignores the characters of an incomplete group. */
+    /* Decodes a run of characters of this code. Of an incomplete group at the end, writes only the complete
+     * bytes. */
     void (*decode)(const struct scan_form *form, struct ts_span run, struct scan_form *to);
     size_t group; /* characters of a group */
     size_t bytes; /* decoded bytes of a group */

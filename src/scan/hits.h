@@ -5,9 +5,9 @@
  *                                                               └─> texts: its surroundings, allow entries
  *
  * Texts and findings are stored once, however often they occur: a secret in a thousand versions of a file
- * costs only a hit for each of them. Secrets are kept only if the report shows them; otherwise only their
- * prints are kept. A content can be stored and restored, because nothing in it depends on its paths or
- * commits.
+ * costs only a hit for each of them. Secrets are kept only if the report shows them or the caller asks for
+ * them; otherwise only their prints and redacted forms are kept. A content can be stored and restored,
+ * because nothing in it depends on its paths or commits.
  *
  * The order of contents, findings and texts depends on the threads, and differs each time; the report sorts
  * them.
@@ -67,7 +67,8 @@ struct scan_content {
     enum scan_content_kind kind;
     bool is_whole; /* every byte was scanned, and every hit is kept */
     uint64_t size; /* size of the object */
-    /* Evidence of the object's stored bytes (git/evidence.h); 0: none, and later scans do not reuse it. */
+    /* Evidence of the object's stored bytes (git/evidence.h); 0: none, and later scans do not reuse the
+     * content. */
     uint64_t evidence;
     uint32_t hit_count;
     uint64_t first_hit;
@@ -78,7 +79,7 @@ struct scan_finding {
     const struct ts_rule *rule;
     struct scan_print print;
     uint32_t redacted; /* position of a text */
-    uint32_t secret;   /* position of a text; SCAN_NO_TEXT if secrets are not shown */
+    uint32_t secret;   /* position of a text; SCAN_NO_TEXT if secrets are not kept */
 };
 
 /* A hash table of positions in a pile. */

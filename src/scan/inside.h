@@ -45,8 +45,8 @@ unsigned scan__inside_depth(const struct ts_scan_options *options);
 void scan__inside_init(struct scan_inside *inside, struct scan_pass *pass);
 void scan__inside_release(struct scan_inside *inside);
 
-/* Sets the folder of LFS objects. Call it for each repository, whose LFS objects are below git_dir. NULL: the
- * target has no LFS objects. Returns false when memory runs out. */
+/* Sets the folder of LFS objects, which is below git_dir. If git_dir is NULL, the target has no LFS objects.
+ * Call it for each target. Returns false when memory runs out. */
 bool scan__inside_begin(struct scan_inside *inside, const char *git_dir);
 
 /* Adds the counts to the row, and resets the counts to 0. */

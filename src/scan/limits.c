@@ -112,7 +112,7 @@ bool scan__is_past_end(struct scan_pass *pass) {
     struct scan_limits *limits = &pass->limits;
     if (atomic_load_explicit(&limits->is_past_end, memory_order_relaxed))
         return true; /* asking the clock for each text takes longer than masking the text */
-    /* A scan with parts belongs to a worker, which discards the report. */
+    /* A scan with parts belongs to a worker, which discards the report of a stopped scan. */
     uint64_t grace_ns = pass->options->parts == NULL ? STOP_GRACE_NS : 0;
     bool is_past_end =
         (limits->look_until_ns != 0 && is_past(limits->end_ns)) ||

@@ -108,8 +108,8 @@ static void carry(struct scan_look *look, struct ts_bytes bytes, const struct sc
     }
 }
 
-/* Returns the first landmark that ends at `end` or later. The search begins near `last`, the result for the
- * previous copy, because most deltas copy from front to back. */
+/* Returns the index of the first landmark that ends at `end` or later. The search begins near `last`, the
+ * result for the previous copy, because most deltas copy from front to back. */
 static size_t first_landmark(const struct ts_landmarks *landmarks, uint64_t end, size_t last) {
     size_t low = 0;
     size_t high = landmarks->count;
@@ -136,8 +136,8 @@ static size_t first_landmark(const struct ts_landmarks *landmarks, uint64_t end,
     return low;
 }
 
-/* Returns the unchanged landmarks of the base in a content of this size. They are unknown if there are too
- * many. */
+/* Returns the unchanged landmarks of the base in a content of this size. The result is unknown if there are
+ * too many, or if the landmarks of the base are unknown. */
 static struct ts_landmarks carry_landmarks(struct scan_look *look, size_t size,
                                            const struct scan_base *base) {
     struct ts_landmarks none = {.are_known = base->raw == NULL};

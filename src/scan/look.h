@@ -30,7 +30,7 @@ struct scan_look_options {
     struct scan_hits *hits;
     struct ts_siphash_key print_key;
     struct scan_inside *inside; /* NULL: archives and LFS pointers are not opened */
-    const atomic_bool *stop;    /* NULL: cannot be stopped; when true, the scan of a content ends early */
+    const atomic_bool *stop;    /* when *stop is true, the scan of a content ends early; NULL: never */
     bool ungated;
     bool shows_secrets; /* show secrets in lines around a match */
     bool keeps_secrets; /* keep secrets in findings */
@@ -117,8 +117,8 @@ struct scan_window {
 enum scan_look_result scan__look_window(struct scan_look *look, const struct scan_content *content,
                                         const struct scan_window *window, struct scan_windows **windows);
 
-/* Frees the windows. Call it after the last window, even if some windows are missing. If the scan was
- * stopped, reports the findings so far. The name of the content must still exist. */
+/* Frees the windows. Call it when no further window follows, even if the end of the content was not passed.
+ * If the scan was stopped, reports the findings so far. The name of the content must still exist. */
 void scan__windows_free(struct scan_windows *windows);
 
 /* Returns the result of a content that was scanned in windows: deltas of the content are scanned completely.

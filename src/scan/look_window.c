@@ -8,7 +8,7 @@
  *
  * A match belongs to a window if the window has at least M bytes on both sides of the match. On a side where
  * the content begins or ends, fewer bytes are enough. M is enough for judging: the lines around the match,
- * and whole secrets that reach into its excerpt. Windows overlap by 2 M plus the reach of a match, so each
+ * and whole secrets that reach into the excerpt. Windows overlap by 2 M plus the reach of a match, so each
  * match belongs to at least one window. A match that belongs to two windows is found twice, and settling
  * removes one of them.
  *

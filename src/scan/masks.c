@@ -16,7 +16,7 @@
  * 20 ms). */
 #define STEPS_MAX_LATE 1024
 #define STEPS_ALL_LATE ((uint64_t)1 << 16)
-/* Longer names are masked completely, because their forms would take many times as much memory. */
+/* Longer texts are masked completely, because their forms would take many times as much memory. */
 #define TEXT_MAX       ((size_t)64 << 10)
 
 /* ---- searching ---- */

@@ -21,8 +21,8 @@ struct scan_origins {
     const struct ts_git_oid *head; /* NULL: do not search HEAD for the contents */
     size_t content_first;          /* index of the first content to trace; SIZE_MAX as content_end: no end */
     size_t content_end;
-    /* NULL: the locations are reported. Otherwise they belong to the base of a change, and only locations
-     * with a finding of the change are added. */
+    /* NULL: the locations are reported. Otherwise they belong to the base of a change or to HEAD, and only
+     * locations with a finding in `before` are added. */
     const struct scan_before *before;
     bool is_head; /* the locations are places in HEAD: in its files, and in the message of its commit */
 };
@@ -38,8 +38,8 @@ void scan__origins_messages(struct scan_origins *origins);
  * and the path inside. Returns false when memory runs out. */
 bool scan__origins_path(struct scan_pass *pass, struct ts_bytes outer, uint32_t inner, uint32_t *ret_path);
 
-/* Adds a commit as a report shows it, and returns its index. TS_REPORT_NONE if the object is not a commit, or
- * cannot be read, which is a fault. graph may be NULL. */
+/* Adds a commit as a report shows it, and returns its index. Returns TS_REPORT_NONE if the object is not a
+ * commit, or, with a fault, if it cannot be read. graph may be NULL. */
 uint32_t scan__origins_commit(struct scan_pass *pass, struct ts_git_repo *repo, struct ts_git_graph *graph,
                               const struct ts_git_oid *oid);
 

@@ -3,9 +3,9 @@
  *
  * The rule of the key id names the rules of the secrets that belong to it (`pair` in rule files). In each
  * content, hits are visited in the order of their places. A key id and a secret that follow each other, in
- * either order and at most SCAN_PAIR_NEAR bytes apart, are a pair; each hit is in one pair at most. So a file
- * with several keys pairs each id with its own secret. The report shows the id with the finding of its secret,
- * and not as a finding of its own.
+ * either order and at most SCAN_PAIR_NEAR bytes apart, are a pair; each hit is in one pair at most. So in a
+ * file with several keys, each id is paired with its own secret. The report shows the id with the finding of
+ * its secret, and not as a finding of its own.
  */
 #ifndef TS_SCAN_PAIRS_H
 #define TS_SCAN_PAIRS_H

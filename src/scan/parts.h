@@ -106,8 +106,8 @@ struct ts_scan_parts {
     /* There are no earlier parts and no tips, so the scan reads messages together with the history, which is
      * faster. */
     bool is_empty;
-    /* A part is passed to `keep` when there are part_bytes of new ids (0: 4 MiB), or part_ms after the previous
-     * part. The last part follows at the end. */
+    /* A part is passed to `keep` when there are part_bytes of new ids (0: 4 MiB), or part_ms after the
+     * previous part (0: no such limit). The last part follows at the end. */
     size_t part_bytes;
     uint64_t part_ms;
 };

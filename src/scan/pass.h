@@ -39,7 +39,7 @@ struct scan_commit {
 enum scan_role {
     SCAN_FOUND,     /* the content is reported at the location */
     SCAN_BEFORE,    /* the base of a change has the content; its findings are not reported (before.h) */
-    SCAN_REPEAT,    /* another commit adds the content again; only refs.c uses this location */
+    SCAN_REPEAT,    /* another commit adds the content again; not reported, but used by refs.c */
     SCAN_IN_HEAD,   /* HEAD has the content at the location */
     SCAN_REF,       /* `path` is a branch or tag that reaches the finding of `hit` */
     SCAN_REF_COUNT, /* `path` is the number of all such refs, as digits; only some refs are listed */
@@ -129,8 +129,8 @@ void scan__looks_finish(struct scan_looks *looks, struct scan_pass *pass, struct
  * held with it. */
 size_t scan__pass_object_max(const struct scan_pass *pass);
 
-/* Returns the memory for a visit, in bytes, if other data takes `taken` bytes. It decides which objects are
- * scanned in windows, and the size of the windows. */
+/* Returns the memory for a visit, in bytes, if other data takes `taken` bytes. The result decides which
+ * objects are scanned in windows, and the size of the windows. */
 uint64_t scan__pass_visit_memory(const struct scan_pass *pass, uint64_t taken);
 
 /* ---- kinds of targets; each function fills in the row of its target ---- */

@@ -25,7 +25,7 @@ void scan__pile_release(struct scan_pile *pile) {
 }
 
 /* Moves the pile to a file of this capacity, or enlarges its file. Reserves disk blocks, so that a full disk
- * fails here and does not cause a signal later. */
+ * causes an error here and not a signal later. */
 static bool to_file(struct scan_pile *pile, size_t capacity) {
     bool was_held = pile->fd < 0;
     int fd = was_held ? ts_unnamed_file_open(pile->spill_dir) : pile->fd;

@@ -24,7 +24,7 @@ struct scan_pile {
 void scan__pile_init(struct scan_pile *pile, size_t held_max, const char *spill_dir);
 void scan__pile_release(struct scan_pile *pile);
 
-/* Adds size zeroed bytes at the end of the pile. Returns false when memory and disk run out. */
+/* Adds size zeroed bytes at the end of the pile. Returns false when memory or disk space runs out. */
 bool scan__pile_grow(struct scan_pile *pile, size_t size);
 
 /* Truncates the pile to len bytes. */

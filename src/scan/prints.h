@@ -60,8 +60,9 @@ bool scan__prints_add(struct scan_prints *prints, const struct scan_print *print
 /* Sorts the shapes. Call it when all prints are added, before the first search. */
 void scan__prints_sort(struct scan_prints *prints);
 
-/* Returns the length of the longest secret at the beginning of the bytes; 0 if no secret is there. Adds one
- * step for each length of a secret with the same head. */
+/* Returns the length of the longest secret at the beginning of the bytes; 0 if no secret is there. If there
+ * are prints with the head of the bytes, adds steps: one for each tried length, and one for each 64 hashed
+ * bytes. */
 size_t scan__prints_match(const struct scan_prints *prints, struct ts_bytes bytes, uint64_t *steps);
 
 #endif

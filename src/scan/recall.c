@@ -443,7 +443,7 @@ static void flush(struct scan_recall *recall) {
     put_known(recall, &recall->workers[0].known);
     recall->workers[0].known.len = 0;
     merge_known(recall);
-    scan__masks_release(&recall->masks); /* the masks do not have the secrets of later contents */
+    scan__masks_release(&recall->masks); /* masks of an earlier flush lack the secrets of newer contents */
     recall->masks = (struct scan_masks){.capacity = 0};
     memset(recall->touches, 0, sizeof recall->touches);
     recall->has_masks = scan__masks_of(recall->pass, recall->before.contents, &recall->masks);

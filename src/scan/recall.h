@@ -111,7 +111,7 @@ bool scan__recall_init(struct scan_recall *recall, struct scan_pass *pass, struc
 void scan__recall_release(struct scan_recall *recall);
 
 /* Returns true if nothing has changed since a scan of the same refs. Then the scan of the target is complete.
- * If there is state, its hits, locations and row are filled in. */
+ * With the state folder, adds the hits and locations of that scan, and sets the row. */
 static inline bool scan__recall_all(struct scan_recall *recall) {
     return recall->ops != NULL && recall->ops->all(recall);
 }

@@ -52,7 +52,7 @@ bool scan__change_is_cut(struct scan_visit *visit, const struct scan_chosen *cho
                          const struct ts_git_reach_stats *stats);
 
 /*
- * Adds to `wanted` the blobs that the base of a change has at other paths. The path decides whether a finding
+ * Adds to `wanted` the blobs of a change that its base has at other paths. The path decides whether a finding
  * is reported, so moving or copying a file out of an allowed folder adds its findings. *ret_moved contains
  * these blobs; the caller frees it.
  */

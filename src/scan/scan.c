@@ -696,8 +696,8 @@ static bool is_useless(const struct scan_pass *pass) {
     return pass->options->parts != NULL && atomic_load(&pass->progress->stop);
 }
 
-/* Returns whether the options are allowed with parts: exactly one repository, and a selection of what refs or
- * commits reach. */
+/* Returns whether the options are allowed with parts: exactly one repository, a salt, no selection of a
+ * change, and no option that needs secrets or all objects. */
 static bool has_usual_parts(const struct ts_scan_options *options) {
     return options->target_count == 1 && options->targets[0].kind == TS_SCAN_TARGET_REPOSITORY &&
            options->extent == TS_SCAN_HISTORY && options->commit_count == 0 && options->range == NULL &&

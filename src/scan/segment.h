@@ -55,7 +55,8 @@ struct scan_segment {
 bool scan__segment_open(struct scan_segment *segment, int fd);
 void scan__segment_close(struct scan_segment *segment);
 
-/* Reads the next page, borrowed until the next call. Returns false at the end, and at an invalid page. */
+/* Reads the next page, borrowed until the next call. Returns false at the end, at an invalid page, and when
+ * memory runs out. */
 bool scan__segment_next(struct scan_segment *segment, struct ts_bytes *ret_page);
 
 /* ---- writing ---- */

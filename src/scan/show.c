@@ -105,8 +105,8 @@ static bool is_wide(struct ts_bytes text) {
     return zeros >= 4 && zeros >= text.len / 4;
 }
 
-/* Replaces runs of bytes that are not text. Works in place: the text never becomes longer, because a mark of
- * two bytes replaces at least two bytes. */
+/* Replaces each run of two or more bytes that are not text. In wide text, drops single zeros. Works in place:
+ * the text never becomes longer, because a mark of two bytes replaces at least two bytes. */
 static size_t drop_binary(char *text, size_t len) {
     struct ts_bytes rest = ts_bytes_of(text, len);
     bool wide = is_wide(rest);
@@ -171,7 +171,7 @@ static void mask_span(bool *masked, struct ts_span part, struct ts_span secret) 
         masked[i - part.from] = true;
 }
 
-/* Hides other occurrences of the secret in the line, which no rule found. */
+/* Hides all occurrences of the secret in the line, including those that no rule found. */
 static void hide_same(bool *hidden, struct ts_bytes part, struct ts_bytes same) {
     for (size_t from = 0; same.len >= SAME_MIN && part.len - from >= same.len;) {
         const uint8_t *found = memmem(part.data + from, part.len - from, same.data, same.len);
@@ -386,8 +386,8 @@ void scan__lines_init(struct scan_lines *lines, struct ts_bytes content) {
     *lines = (struct scan_lines){.content = content, .line = 1};
 }
 
-/* Counts line breaks. The compiler vectorises the inner loop, because every file with a finding is counted.
- * The sums fit into bytes for STEPS steps. */
+/* Counts line breaks. Every file with a finding is counted, so the inner loop has a form that the compiler
+ * vectorises. The sums fit into bytes for STEPS steps. */
 static uint64_t count_breaks(const uint8_t *bytes, size_t len) {
     enum { LANES = 32, STEPS = 255 };
     uint64_t count = 0;

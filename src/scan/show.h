@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Size of a buffer for a redacted secret: four characters on each side, escaped, and the part between. */
+/* Size of a buffer for a redacted secret: four bytes on each side, escaped, and "…" between them. */
 #define SCAN_REDACTED_SIZE 64
 
-/* Writes a redacted secret. "ghp_…9f3a": at most four bytes on each side, and at most a sixth of the secret.
+/* Writes a redacted secret. "ghp_…9f3a": each side has at most four bytes, and at most a sixth of the secret.
  * "Xxxx99!" for a short secret: the kind of each character, and no character itself. "[5 bytes]" for a very
  * short secret. The text is printable, with a terminator. Returns ret_text. */
 const char *scan__redact(struct ts_bytes secret, char ret_text[static SCAN_REDACTED_SIZE]);
@@ -68,8 +68,8 @@ size_t scan__around(const struct scan_around *around, char ret_text[static SCAN_
 
 /*
  * Writes the truncated line, with TS_REPORT_MASK for each run that was left out or that the masks find; masks
- * may be NULL. Drops zeros between characters (UTF-16), and writes each run of other bytes that are not text
- * as one "·". No terminator. Returns the number of bytes.
+ * may be NULL. Drops zeros between characters (UTF-16), and writes each run of two or more other bytes that
+ * are not text as one "·". No terminator. Returns the number of bytes.
  */
 size_t scan__excerpt(struct ts_bytes around, struct scan_masks *masks,
                      char ret_text[static SCAN_EXCERPT_SIZE]);

@@ -113,8 +113,8 @@ static bool see(struct scan_assembly *a, uint32_t location_index) {
 }
 
 /* Groups sightings by finding. Within a finding, they keep their order by location, then by hit. Sightings
- * may fill the memory limit, so the sort must not allocate: each sighting is moved to its place in a second
- * pile. */
+ * may fill the memory limit, so they are copied to a second pile, which may be a file: qsort might allocate
+ * memory for all of them. */
 static bool sort_by_finding(struct scan_assembly *a) {
     size_t count;
     const struct scan_sighting *items = scan__assembly_sightings(a, &count);
@@ -198,8 +198,8 @@ static uint32_t target_of(const struct scan_assembly *a, size_t location) {
     return a->contents[a->locations[location].content].target;
 }
 
-/* Applies all fingerprints of .gitleaksignore before sightings are made: a fingerprint may be about an
- * earlier version of a file than the first sighting. */
+/* Applies all fingerprints of .gitleaksignore before sightings are made: a fingerprint that matches one
+ * version of a file also applies to the other versions. */
 static void ignore_all(struct scan_assembly *a, size_t from, size_t end) {
     scan__suppressed_clear(&a->suppressed);
     if (from == end || a->pass->targets[target_of(a, from)].profile->ignored.count == 0)

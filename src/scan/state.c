@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 /* The files of a kind are merged if there are more than FILES_MAX, or if all files together have more than
- * SCATTERED_MIN bytes, and the largest file has less than half of them. */
+ * SCATTERED_MIN bytes, and the largest file has less than half of these bytes. */
 #define FILES_MAX     16
 #define SCATTERED_MIN ((uint64_t)256 << 10)
 
@@ -396,8 +396,8 @@ bool scan__state_has(const struct scan_state *state, enum scan_segment_kind kind
 
 /* ---- writing ---- */
 
-/* Records the use of the state before the first page, and removes old entries and the state of deleted
- * repositories. */
+/* Before the first page is written, records the use of the state, and removes old entries and the state of
+ * deleted repositories. */
 static int note_use(struct scan_state *state) {
     if (state->has_noted_use)
         return 0;

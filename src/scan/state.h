@@ -35,7 +35,7 @@ struct scan_state_place {
     const char *folder;
     struct scan_use use;
     struct ts_siphash_key print_key; /* stored if the folder has no key */
-    unsigned files_left;             /* descriptors for the scan itself; if fewer are left, it has no state */
+    unsigned files_left;             /* descriptors for the scan itself; with fewer, the state is not used */
 };
 
 /* Opens the state. Returns NULL if the state cannot be used. The place must stay valid as long as the state
@@ -49,8 +49,8 @@ void scan__state_close(struct scan_state *state);
 bool scan__state_snapshot(struct scan_state *state, const uint8_t *fingerprint,
                           struct scan_segment *ret_segment, struct ts_bytes *ret_page);
 
-/* Takes the lock. A scan that reads objects calls it before the following functions. Returns false if nothing
- * is known and nothing can be kept. */
+/* Tries to take the lock. A scan that reads objects calls it before the following functions. Returns false if
+ * nothing is known and nothing can be kept. */
 bool scan__state_begin(struct scan_state *state);
 
 /* Returns the key of evidence, of SCAN_SALT_LEN bytes. */

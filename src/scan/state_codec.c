@@ -379,7 +379,7 @@ void scan__material_encode(const struct scan_material *material, struct scan_buf
 /* ---- reading material ---- */
 
 #define NOT_YET       UINT32_MAX
-/* The minimum lengths of a hit and a print in a page, where a number takes at least one byte. */
+/* Lower bounds of the lengths of a hit and a print in a page. A number takes at least one byte. */
 #define HIT_LEN_MIN   (12 + TS_ENCODING_DEPTH)
 #define PRINT_LEN_MIN (8 + SCAN_PRINT_HEAD_LEN)
 

@@ -60,8 +60,8 @@ void scan__suppressed_sort(struct scan_suppressed *suppressed);
 size_t scan__suppressed_unmet(const struct scan_suppressed *suppressed, const struct scan_profile *profile,
                               unsigned *ret_line);
 
-/* Makes a row for each entry and mark that allowed a finding: configurations by line, then marks. Returns
- * false when memory runs out. */
+/* Makes a row for each entry, fingerprint and mark that allowed a finding. For each profile, entries come
+ * before fingerprints; marks come last. Returns false when memory runs out. */
 bool scan__suppressed_rows(struct scan_suppressed *suppressed, struct ts_arena *arena,
                            struct ts_report_suppression **ret_rows, size_t *ret_count);
 

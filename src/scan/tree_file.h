@@ -13,7 +13,7 @@ struct ts_git_repo;
 struct scan_tree {
     const char *folder; /* NULL: HEAD's tree */
     struct ts_git_repo *repo;
-    size_t object_max; /* larger trees are ignored */
+    size_t object_max; /* larger trees count as damaged */
 };
 
 enum scan_tree_has { SCAN_TREE_HAS, SCAN_TREE_HAS_NOT, SCAN_TREE_DAMAGED };

@@ -119,7 +119,7 @@ static void remove_target(int all, const char *name) {
                 (void)unlinkat(folder, names.items[i], 0);
         }
         scan__state_names_release(&names);
-        /* This file marks the folder as ours, so it is removed last. */
+        /* "about" marks the folder as ours, so it is removed after the files of the state. */
         (void)unlinkat(folder, SCAN_STATE_ABOUT, 0);
         (void)unlinkat(folder, SCAN_STATE_LOCK, 0);
         (void)unlinkat(all, name, AT_REMOVEDIR);

@@ -15,9 +15,9 @@
 /* Records that the state is used now. The caller holds the lock of its folder. Returns 0 or an errno. */
 int scan__use_note(int folder, const struct scan_use *use);
 
-/* prune removes old entries of this repository, prune_targets those of other repositories. The caller holds
- * the lock of the folder. `all` is the folder of all repositories; a repository that another scan has locked
- * is skipped. */
+/* scan__use_prune removes old entries of this repository. scan__use_prune_targets removes the state of
+ * deleted repositories, and the oldest states beyond SCAN_TARGETS_MAX. The caller holds the lock of the
+ * folder. `all` is the folder of all repositories; a repository that another scan has locked is skipped. */
 void scan__use_prune(int folder);
 void scan__use_prune_targets(int all, const struct scan_use *own);
 

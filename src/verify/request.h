@@ -42,7 +42,8 @@ enum ts_verify_made ts_verify_request_make(const struct ts_rule_request *rule, s
 enum ts_verify_made ts_verify_request_show(const struct ts_rule_request *rule, const char *redacted,
                                            struct ts_verify_request *ret_request);
 
-/* Overwrites the secrets in memory. Accepts a request that was never made ({0}). */
+/* Overwrites and frees the texts of the request, which contain the secret. Accepts a request that was never
+ * made ({0}). */
 void ts_verify_request_release(struct ts_verify_request *request);
 
 /* Returns the host of a rule's URL, with its port if there is one. */
