@@ -27,7 +27,8 @@ static uint8_t level_at(const struct scan_before *before, const struct scan_loca
     if (!ts_rule_applies(scan__hits_findings(hits)[hit->finding].rule, path) ||
         scan__is_outranked(hits, content, index, path) || scan__is_allowed(hits, before->profile, hit, path))
         return 0;
-    /* A fingerprint of .gitleaksignore may ignore this location. Then the other locations in the base decide. */
+    /* A fingerprint of .gitleaksignore may ignore the hit here. Then the other locations in the base
+     * decide. */
     if (location->role == SCAN_BEFORE && scan__ignored_at(&before->profile->ignored, path, &unused) > 0)
         return 0;
     return (uint8_t)(1 + scan__confidence_at(hits, hit, path));

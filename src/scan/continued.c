@@ -130,7 +130,8 @@ static void placing_release(struct placing *p) {
     free(p->slots);
 }
 
-/* Finds the contents of a blob. Only archives have several contents with one id, and no snapshot has archives. */
+/* Finds the contents of a blob. Only an archive has several contents with one id. Snapshots contain no
+ * archives with hits. */
 static const struct scan_blob *find_contents(const struct placing *p, const struct ts_git_oid *oid,
                                              size_t *ret_count) {
     return scan__blobs_find(p->blobs, p->blob_count, oid, ret_count);

@@ -172,7 +172,8 @@ static bool list_finding(struct scan_assembly *a, const struct scan_sighting *it
     return true;
 }
 
-/* Adds a finding to the report. If the confidence is too low, the finding is only counted. */
+/* Adds a finding to the report. If the confidence is too low, the finding is only counted, unless its rule
+ * finds ids that are not secrets. */
 static bool add_finding(struct scan_assembly *a, const struct scan_sighting *items, size_t count) {
     struct ts_report_finding finding = {.rule = NULL};
     const struct scan_hit *hit = &scan__hits_items(&a->pass->hits)[items[0].hit];

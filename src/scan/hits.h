@@ -105,7 +105,7 @@ struct scan_hits {
 };
 
 struct scan_hits_options {
-    size_t held_max; /* limit on bytes in memory; larger lists move to files */
+    size_t held_max; /* bytes in memory; a list beyond its share of them (hits.c) moves to a file */
     size_t findings_max;
     const char *spill_dir;
 };
@@ -143,7 +143,7 @@ struct scan_blob {
 /* Sorts blobs by id. */
 void scan__blobs_sort(struct scan_blob *blobs, size_t count);
 
-/* Finds an id among sorted blobs. Returns the first with this id, and sets *ret_count to the number of blobs with
+/* Finds an id among sorted blobs. Returns the first blob with this id. *ret_count is the number of blobs with
  * this id, which may be 0. */
 struct scan_blob *scan__blobs_find(struct scan_blob *blobs, size_t count, const struct ts_git_oid *oid,
                                    size_t *ret_count);

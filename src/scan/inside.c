@@ -254,7 +254,8 @@ static bool goes_on(void *ctx) {
     return !scan__is_stopped(pass_of(m->look));
 }
 
-/* Reports that not all of an archive was scanned. The path of a blob is not known yet. */
+/* Reports that not all of an archive was scanned. If allow entries allow everything at its path, only counts
+ * the fault as accepted. The path of a blob is not known yet, so fault_paths.c decides later. */
 __attribute__((format(printf, 4, 5))) static void complain(struct scan_look *look,
                                                            const struct scan_content *archive,
                                                            bool is_lasting, const char *format, ...) {

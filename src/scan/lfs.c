@@ -16,7 +16,7 @@ static const char version[] = "version https://git-lfs.github.com/spec/v1\n";
 static const char oid_key[] = "\noid sha256:";
 static const char size_key[] = "\nsize ";
 
-/* Reads the size, which is in the last line. */
+/* Reads the size from the line that begins with "size ". */
 static bool size_of(struct ts_bytes blob, uint64_t *ret_size) {
     const uint8_t *found = memmem(blob.data, blob.len, size_key, sizeof size_key - 1);
     if (found == NULL)

@@ -97,8 +97,7 @@ static bool is_past(uint64_t limit_ns) {
     return limit_ns != 0 && ts_clock_monotonic_ns() >= limit_ns;
 }
 
-/* Returns true after a signal. The first call that notices the signal starts the time limit for finding paths and
- * commits. */
+/* Returns true after a signal. The first such call starts the time limit for finding paths and commits. */
 static bool is_stopped(struct scan_pass *pass) {
     if (!atomic_load_explicit(&pass->progress->stop, memory_order_relaxed))
         return false;

@@ -47,7 +47,7 @@ void scan__limits_begin(struct scan_pass *pass, struct ts_git_repo *repo);
 /* Begins the placing of findings. */
 void scan__limits_place(struct scan_pass *pass);
 
-/* Reports why the target or the scan ended early. Reports the end of the time only once. */
+/* Reports why the target or the scan ended early. Reports a signal or the end of the time only once. */
 void scan__limits_tell(struct scan_pass *pass);
 /* Records that no time was left to mask parts of texts, so that whole texts are masked. scan__limits_tell
  * reports it. */

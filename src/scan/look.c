@@ -12,8 +12,8 @@
 /* The maximum number of matches in the base times the number of copies. Comparing more would take too
  * long. */
 #define CARRY_STEPS_MAX ((size_t)1 << 20)
-/* The maximum number of matches that are kept for deltas: for each held base, matches take up to half a MiB,
- * and landmarks an eighth of that. */
+/* The maximum number of matches that are kept for deltas: for each held base, matches take up to 384 KiB, and
+ * landmarks up to 128 KiB. */
 #define RAW_MAX         4096
 /* After a stop, the scan judges this many further matches of a content, which takes about a millisecond. */
 #define JUDGED_LATE     100

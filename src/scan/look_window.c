@@ -13,8 +13,8 @@
  * removes one of them.
  *
  * Matches are judged while their window is in memory, and settled when all are known. Until then, the field
- * `depends`, which only deltas need, holds the index of the match's hit. If the scan is stopped before the last window,
- * the matches so far are settled when the windows are freed.
+ * `depends`, which only deltas need, holds the index of the hit. If the scan is stopped before the last
+ * window, the matches so far are settled when the windows are freed.
  */
 #include "inside.h"
 #include "look_impl.h"

@@ -19,7 +19,7 @@ struct scan_mark scan__mark(const struct scan_pass *pass);
  * false when memory runs out. */
 bool scan__masks_of(const struct scan_pass *pass, size_t first_content, struct scan_masks *ret_masks);
 
-/* Which texts masking has changed. */
+/* The kinds of texts that masking has changed. */
 struct scan_masked {
     bool any;   /* at least one text was changed */
     bool paths; /* at least one path was changed */

@@ -3,9 +3,8 @@
  *
  * Paths are known after contents were scanned, so a content keeps the hits of all rules. At a path, hits of
  * rules for other paths do not count. If the secrets of two generic rules overlap, and at least one of the
- * rules is for certain paths, only the hit with the higher confidence counts. If both have the same
- * confidence, a rule for certain paths comes before a rule for all paths, then the longer secret before the
- * shorter.
+ * rules has paths, only the hit with the higher confidence counts. If both have the same confidence, a rule
+ * with paths comes before a rule for all paths, then the longer secret before the shorter.
  */
 #ifndef TS_SCAN_PLACED_H
 #define TS_SCAN_PLACED_H

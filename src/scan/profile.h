@@ -30,7 +30,7 @@ struct scan_profile {
     bool has_project_key;
     uint8_t config_digest[32]; /* digest of the text of the configuration; zeros if there is none */
     struct ts_report_rule_change *rule_changes;
-    size_t rule_change_count; /* a change's target is TS_REPORT_NONE, or 0 for the profile's target */
+    size_t rule_change_count; /* `target` of a change: TS_REPORT_NONE, or 0 for the target of the profile */
     size_t rule_change_capacity;
     char note[400];         /* a note on the configuration for the report, or "" */
     char ignored_note[200]; /* a note on .gitleaksignore, or "" */

@@ -267,8 +267,8 @@ static void put_known(struct scan_recall *recall, const struct scan_buffer *item
     scan__buffer_release(&page);
 }
 
-/* Writes a page of contents with hits. If they do not fit into a page, splits them in halves. A content that
- * does not fit alone is not stored, so the next scan reads it again. The caller holds the lock. */
+/* Writes a page of contents with hits. If they do not fit into a page, splits them into halves. A content
+ * that does not fit alone is not stored, so the next scan reads it again. The caller holds the lock. */
 static void put_hits(struct scan_recall *recall, const uint32_t *contents, size_t count) {
     if (count == 0)
         return;

@@ -324,7 +324,7 @@ static bool hand_over_ids(struct scan_recall *recall, struct ts_bytes *ids, stru
     return hand_over(recall, &part);
 }
 
-/* Passes a page of contents to the caller. If they do not fit into a page, splits them in halves. A content
+/* Passes a page of contents to the caller. If they do not fit into a page, splits them into halves. A content
  * that does not fit alone is read again by the next scan. */
 static bool hand_over_hits(struct scan_recall *recall, const uint32_t *contents, size_t count,
                            struct ts_bytes *ids) {
@@ -375,8 +375,8 @@ static void pick(struct scan_recall *recall, struct scan_masks *masks, size_t *n
     pthread_mutex_unlock(&hits->lock);
 }
 
-/* Passes all shared ids, and all new contents with hits and without a name, to the caller. This thread holds
- * `handing`. */
+/* Passes all shared ids, and all new contents with hits and without a name, to the caller of the scan. The
+ * caller of this function holds `handing`. */
 static bool hand_over_all(struct scan_recall *recall) {
     struct scan_recall_parts *parts = recall->parts;
     pthread_mutex_lock(&recall->lock);

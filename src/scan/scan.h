@@ -94,7 +94,8 @@ struct ts_scan_options {
     size_t ref_count;
     const char *const *branches; /* names below refs/heads or refs/remotes */
     size_t branch_count;
-    /* Full names of refs, in which * stands for any characters; a name without refs/ is a branch. A name without * must exist. */
+    /* Full names of refs, in which * stands for any characters; a name without refs/ is a branch. A ref
+     * without * must exist. */
     const char *const *patterns;
     size_t pattern_count;
     /* The following options select a change: only findings that the change adds are reported (before.h). */
@@ -125,7 +126,8 @@ struct ts_scan_options {
     uint64_t memory_bytes; /* at least TS_SCAN_MEMORY_MIN; 0 means TS_SCAN_MEMORY_DEFAULT */
     uint64_t max_time_ms;  /* after this time, the scan ends with its findings so far; 0: no limit */
     /* The scan of a repository stops when the scanned bytes exceed both this many times its size on disk and
-     * 1 GiB; 0 means TS_SCAN_RATIO_DEFAULT. Bytes that are rebuilt but not scanned count a sixteenth. */
+     * 1 GiB; 0 means TS_SCAN_RATIO_DEFAULT. In addition to scanned bytes, a sixteenth of the rebuilt bytes
+     * counts. */
     uint64_t ratio_max;
     uint64_t archive_max;   /* bytes that an archive may unpack to; 0 is TS_SCAN_ARCHIVE_MAX_DEFAULT */
     unsigned archive_depth; /* depth of nested archives; 0 is TS_SCAN_ARCHIVES_DEFAULT */

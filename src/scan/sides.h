@@ -1,5 +1,6 @@
 /*
- * The sides of a staged change: the files of HEAD and of commits that are being merged, and the files of the index.
+ * The sides of a staged change: the files of HEAD and of the commits that are being merged, and the files of
+ * the index.
  *
  * A folder of a sparse index means all files of a tree. Usually HEAD has the same folder. Then neither side
  * lists it, because nothing in it is staged or deleted. The files of other folders are listed one by one,

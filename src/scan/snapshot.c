@@ -24,7 +24,7 @@ static void put_row(struct scan_buffer *buffer, const struct ts_report_target *r
     scan__buffer_put_number(buffer, masked->any);
 }
 
-/* Writes the faults. Returns false if the line of a fault is not kept, or contains a secret. */
+/* Writes the faults. Returns false if the line of a fault is not kept, or may contain a secret. */
 static bool put_faults(struct scan_recall *recall, struct scan_buffer *buffer) {
     const struct scan_faults *faults = &recall->pass->faults;
     uint64_t count = faults->lasting - recall->lasting_before;

@@ -1,5 +1,6 @@
 /*
- * Staged changes: the files of the next commit that are not in HEAD.
+ * Staged changes: the files of the next commit that are neither in HEAD nor in the commits that are being
+ * merged.
  */
 #include "staged.h"
 

@@ -1,5 +1,6 @@
 /*
- * Compares the staged files with the base of the commit: the files and messages of HEAD and of the commits that are being merged.
+ * Compares the staged files with the base of the next commit: the files and messages of HEAD and of the
+ * commits that are being merged.
  */
 #include "staged.h"
 

@@ -17,7 +17,8 @@ struct scan_state_name {
     char text[SCAN_STATE_NAME_SIZE];
 };
 
-/* Returns a name of the state: "k-RULES-", "h-RULES-JUDGING-", "s-RULES-JUDGING" or "u-RULES-JUDGING". */
+/* Returns the name of a file of the state, up to the number if it has one: "k-RULES-", "h-RULES-JUDGING-",
+ * "s-RULES-JUDGING" or "u-RULES-JUDGING". */
 struct scan_state_name scan__state_name(char letter, const struct scan_use *use);
 /* Returns the name of the folder of a repository. */
 struct scan_state_name scan__state_folder_name(const struct scan_use *use);

@@ -1,5 +1,6 @@
 /*
- * Suppressed findings, and what suppressed them: an entry of a configuration, a fingerprint of .gitleaksignore, or a mark in a line.
+ * Suppressed findings, each with its reason: an entry of a configuration, a fingerprint of .gitleaksignore,
+ * or a mark in a line.
  */
 #ifndef TS_SCAN_SUPPRESSED_H
 #define TS_SCAN_SUPPRESSED_H

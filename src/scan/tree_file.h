@@ -18,8 +18,9 @@ struct scan_tree {
 
 enum scan_tree_has { SCAN_TREE_HAS, SCAN_TREE_HAS_NOT, SCAN_TREE_DAMAGED };
 
-/* Returns HAS if a file with this path exists, even if the file is unusable. Returns DAMAGED, with a fault,
- * if a tree on the path in HEAD, or the blob of the file, cannot be read. */
+/* Returns HAS if the folder has anything at the path, even if it cannot be opened, or if HEAD has a file
+ * there. Returns DAMAGED, with a fault, if a tree on the path in HEAD, or the blob of the file, cannot be
+ * read. */
 enum scan_tree_has scan__tree_has(struct scan_tree *tree, const char *path, struct ts_git_fault *ret_fault);
 
 /* Reads a file of the target. A scan_profile_reader, whose ctx is a struct scan_tree. */

@@ -123,8 +123,8 @@ static bool spend(struct scan_archive_budget *budget, uint64_t bytes) {
 
 /* ---- members ---- */
 
-/* Returns whether a zip has its list of members, which is at the end, before a comment of 64 KiB at most.
- * Without the list, the number of members is unknown. */
+/* Returns whether a zip has the record at the end of its list of members, which only a comment of up to 64
+ * KiB may follow. Without the list, the number of members is unknown. */
 static bool has_zip_end(struct ts_bytes archive) {
     size_t most = ZIP_END_LEN + UINT16_MAX;
     size_t from = archive.len > most ? archive.len - most : 0;

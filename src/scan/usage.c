@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The folder of a repository, or a pair of rules and judging in it, with the time of its last use. */
+/* Either the state of a repository, or a pair of rules and judging in such a state; with the time of the last
+ * use. */
 struct entry {
     struct scan_use use;
     char name[SCAN_STATE_NAME_SIZE];

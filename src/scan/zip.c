@@ -29,8 +29,8 @@ static int compare_headers(const void *a, const void *b) {
     return (x->header > y->header) - (x->header < y->header);
 }
 
-/* Reads the records of the list, from `from` to `to`. Returns false if the last record does not end at `to`,
- * or if two members have the same header. */
+/* Reads the records of the list, from `from` to `to`. Returns false if a record is invalid, if the last
+ * record does not end at `to`, or if two members have the same header. */
 static bool read_list(struct scan_zip *zip, size_t from, size_t to, size_t count) {
     const uint8_t *bytes = zip->archive.data;
     size_t at = from;
