@@ -60,7 +60,7 @@ struct scan_assembly {
     struct ts_report_suppression unsure; /* findings below the minimum confidence */
     struct ts_finding_id *unlisted;      /* ids of `unsure` findings and paired key ids; has room for all */
     size_t listed_max;
-    bool is_cut; /* the pile reached the memory limit */
+    bool is_cut; /* the sightings reached the memory limit; further ones are not counted */
 };
 
 static inline struct ts_bytes scan__assembly_text(const struct scan_assembly *a, uint32_t text) {

@@ -2,9 +2,9 @@
  * One attempt to scan a target, which can be undone completely.
  *
  * A repository may change during the scan. Its refs are read first, then its objects are listed; a missing
- * object is searched again where it may have moved to (git/again.c). If an object was added or moved, and
- * still cannot be found through the list, the attempt is undone. Then the target is scanned again from its
- * beginning, including refs and configuration, because a report is about the refs of one moment.
+ * object is searched for again, where it may have moved to (git/again.c). If an object was added or moved,
+ * and still cannot be found through the list, the attempt is undone. Then the target is scanned again from
+ * its beginning, including refs and configuration, because a report is about the refs of one moment.
  * docs/decisions/0012-one-moment.md says why.
  */
 #ifndef TS_SCAN_ATTEMPT_H

@@ -20,7 +20,7 @@
 #include "detect/scanner.h"
 #include "git/copy.h"
 
-/* Maximum number of raw matches of one content: 6 MiB per thread. */
+/* Maximum number of raw matches of one content: about 6.5 MiB per thread. */
 #define SCAN_MATCHES_MAX ((size_t)1 << 16)
 
 struct scan_inside;

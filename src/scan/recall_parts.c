@@ -1,8 +1,8 @@
 /*
  * Reuses and keeps results as parts of a caller (parts.h).
  *
- * Each thread collects ids, and adds them to the shared list every OWN_BYTES or OWN_NS. If the list is due
- * then, the thread passes it to the caller, together with new contents that have hits. The other threads
+ * Each thread collects ids, and adds them to the shared list every OWN_BYTES or OWN_NS. If the shared list is
+ * then due, the thread passes it to the caller, together with new contents that have hits. The other threads
  * continue until the shared list reaches HELD_BYTES; then they wait.
  *
  * Tags with hits have a name, which may contain a secret that another content reveals. Such tags are passed

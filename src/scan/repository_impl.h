@@ -26,7 +26,7 @@ struct scan_visit {
     const struct ts_git_set *reached;
     struct scan_mark before;   /* mark of the pass before this target */
     struct ts_git_set *moved;  /* blobs that a change only moves or copies; NULL without a change */
-    struct ts_git_set *looked; /* scanned or known objects; NULL: they are not recorded */
+    struct ts_git_set *looked; /* objects that were scanned or known; NULL: not recorded */
     pthread_mutex_t lock;      /* guards lost; no other lock is held with it */
     struct ts_git_oid *lost;   /* unreachable commits */
     size_t lost_count;

@@ -9,8 +9,8 @@
 
 #include "git/repo.h"
 
-/* Adds notes if there are such files. Does nothing if the repository is bare, or if its index cannot
- * be read. */
+/* Adds notes if there are such files. Does nothing if the repository is bare, its index cannot be read, or
+ * the scan was stopped. */
 void scan__note_work_tree(struct scan_pass *pass, const struct scan_target *target, struct ts_git_repo *repo);
 
 #endif
