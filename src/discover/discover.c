@@ -15,7 +15,7 @@ enum {
     BODY_MAX = 4 << 20, /* a page of 100 repositories has about 600 kB */
     PAGES_MAX = 1000,
     PAUSE_MAX_S = 60,
-    REPEATS = 5, /* how often the request for a page is repeated */
+    REPEATS = 5, /* limit of repeats of the request for one page */
 };
 
 bool ts_discover_is_request(const char *text) {

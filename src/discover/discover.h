@@ -41,7 +41,7 @@ struct ts_discovered {
 
 enum ts_discover_result {
     TS_DISCOVER_OK,
-    TS_DISCOVER_WRONG,  /* the request or the options are wrong, or the forge knows no such owner */
+    TS_DISCOVER_WRONG,  /* the request or an option is wrong; or the forge redirects, or lacks the owner */
     TS_DISCOVER_FAILED, /* the forge cannot be asked, or its answer is unusable */
     TS_DISCOVER_NO_MEMORY,
 };

@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The forges. Their lists are sorted by a property that never changes. So few repositories move to another
- * page when repositories are added or deleted. */
+/* The forges. All requests except those to gitea ask for a list that is sorted by a property that never
+ * changes. So few repositories move to another page when repositories are added or deleted. */
 static const struct discover_forge forges[] = {
     {.name = "github",
      .own_host = "github.com",
@@ -92,7 +92,7 @@ static bool put_host(struct ts_bytes host, char ret_host[static DISCOVER_HOST_MA
     return !is_inside && ret_host[0] != '-' && ret_host[0] != ':';
 }
 
-/* Returns the number of parts of a path, or 0 if a part is not valid. */
+/* Returns the number of segments of a path, or 0 if a segment is not valid. */
 static size_t count_segments(const char *path) {
     for (size_t count = 1;; count++) {
         size_t len = strcspn(path, "/");

@@ -49,8 +49,8 @@ struct ts_http_error {
 
 struct ts_http;
 
-/* Returns NULL when the HTTP library cannot be loaded or memory runs out. Copies the options, but borrows
- * what they point to. */
+/* Returns NULL if the HTTP library cannot be loaded or started, or if memory runs out. Copies the options, but
+ * borrows the memory that they point to. */
 struct ts_http *ts_http_new(const struct ts_http_options *options, struct ts_http_error *ret_error);
 void ts_http_free(struct ts_http *http); /* accepts NULL */
 

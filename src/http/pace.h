@@ -1,5 +1,5 @@
 /*
- * How often one host may be asked. Pure: the caller passes the time.
+ * Limits how often one host is asked. Pure: the caller passes the time.
  *
  * Hosts share slots by their hash, so that the table has a fixed size: two hosts in one slot are asked more
  * slowly than allowed, never faster.

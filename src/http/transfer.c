@@ -17,7 +17,7 @@ struct http_transfer {
     char agent[48];
     char *body; /* buffer of body_max bytes */
     size_t body_len;
-    size_t body_used; /* length of the largest body so far; these bytes are zeroed at the end */
+    size_t body_used; /* length of the longest body so far; http__transfer_free zeroes these bytes */
 };
 
 /* ---- opening ---- */
@@ -66,8 +66,8 @@ void http__transfer_free(struct http_transfer *transfer) {
 
 /* ---- one request ---- */
 
-/* Stores a part of the body. Ends the transfer when the buffer is full; the answer then says that its body is
- * cut. */
+/* Stores a part of the body. If the part does not fit, stores its beginning and ends the transfer; the answer
+ * then says that its body is cut. */
 static size_t keep_body(char *data, size_t size, size_t count, void *context) {
     struct http_transfer *transfer = context;
     size_t len = size * count;

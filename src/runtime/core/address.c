@@ -178,7 +178,7 @@ static enum ts_address_error split_short(struct ts_bytes given, size_t colon, st
     parts->is_short = true;
     parts->path = ts_bytes_skip(given, colon + 1);
     if (parts->path.len > 0 && parts->path.data[0] == ':' && find(authority, "[") == authority.len)
-        return TS_ADDRESS_SCHEME; /* for helper::address git would run a program */
+        return TS_ADDRESS_SCHEME; /* git would run a program for helper::address */
     /* user:password@host:path, or https:/user:password@host/path */
     if (find(parts->path, "@") < (has_user ? find(parts->path, "/") : parts->path.len))
         return TS_ADDRESS_CREDENTIALS;

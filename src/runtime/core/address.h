@@ -26,7 +26,8 @@
 #include "base/bytes.h"
 #include "base/fixed_buf.h"
 
-/* An address and a selection fit together into a unit's record of 2 KiB. */
+/* A unit's record of 2 KiB has room for the longest address and the longest selection, if the URL equals the
+ * address. */
 #define TS_ADDRESS_MAX 1024
 
 /* Each text continues a message that begins with "the address". */

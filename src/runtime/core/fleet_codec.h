@@ -11,7 +11,7 @@
 
 enum { RUNTIME__RECORD_HEAD = 5, RUNTIME__RECORD_END = 8 };
 
-/* Writes into the caller's memory. If something does not fit, it is not written, and is_full is set. */
+/* Writes into the caller's memory. If a field does not fit, sets is_full, and writes no further field. */
 struct runtime__writer {
     uint8_t *data;
     size_t len;

@@ -37,8 +37,8 @@ struct ts_fleet_rules {
 };
 
 /*
- * One attempt to finish a target. No two attempts have the same values: `run` is the run's number, which is
- * never used twice (a run's id may be), and n counts the attempts under one lease.
+ * One attempt to finish a target. No two attempts have the same values: `run` is the number of the run, which
+ * is never reused (the id of a run can be reused). `n` counts the attempts under one lease.
  */
 struct ts_attempt {
     uint64_t run;
@@ -153,8 +153,8 @@ struct ts_fleet_range ts_fleet_range_summary(const struct ts_target_id *target,
                                              const struct ts_attempt *attempt);
 struct ts_fleet_range ts_fleet_range_waste(void); /* waste of all targets */
 struct ts_fleet_range ts_fleet_range_waste_of(const struct ts_target_id *target);
-/* A range of changes contains the changes by the runs with these numbers, both included, in all targets of a
- * store. */
+/* Numbers of runs, both included. A range of changes contains the changes that these runs made in the tenant's
+ * targets on one store. */
 struct ts_fleet_runs {
     uint64_t first;
     uint64_t last;

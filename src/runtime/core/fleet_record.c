@@ -2,7 +2,7 @@
 
 #include "fleet_codec.h"
 
-/* Limits of single texts; if every text keeps its limit, every record fits. */
+/* Limits of single texts. They guarantee that every record fits, except the record of a unit. */
 enum { TEXT_MAX = 1024, PATH_MAX_BYTES = 280, RULE_MAX = 64, NAME_MAX_BYTES = 256, REDACTED_MAX = 128 };
 enum { FLAG_FAULTS = 1, FLAG_HITS = 2, FLAG_UNSURE = 4 };
 enum { FLAG_KNOWS_HEAD = 1, FLAG_IN_HEAD = 2, FLAG_ALLOWED = 4, FLAG_CUT = 8 };

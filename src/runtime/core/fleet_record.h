@@ -28,7 +28,7 @@ enum ts_fleet_error {
 
 const char *ts_fleet_error_text(enum ts_fleet_error error);
 
-/* Sizes of whole records. */
+/* Maximum sizes of whole records in bytes, and other limits. */
 enum {
     TS_FLEET_UNIT_MAX = 2048,
     TS_FLEET_TARGET_MAX = 512,
@@ -42,7 +42,7 @@ enum {
 
 /* The work of a shard. */
 struct ts_fleet_unit {
-    struct ts_bytes address;   /* without credentials, normalised; or a real path */
+    struct ts_bytes address;   /* the normalised address without credentials, or a real path */
     struct ts_bytes url;       /* the URL that git gets */
     struct ts_bytes selection; /* normalised */
     bool is_sha256;            /* the object format is sha256; otherwise it is sha1 */
@@ -93,7 +93,7 @@ struct ts_fleet_seen {
     bool path_is_cut;
 };
 
-/* Encodes the record, and truncates the path. */
+/* Encodes the record. Cuts the path if it is too long. */
 size_t ts_fleet_seen_encode(const struct ts_fleet_seen *seen, uint8_t ret_bytes[static TS_FLEET_SEEN_MAX]);
 enum ts_fleet_error ts_fleet_seen_decode(struct ts_bytes bytes, struct ts_fleet_seen *ret_seen);
 
@@ -105,7 +105,7 @@ struct ts_fleet_finding_record {
     struct ts_bytes redacted;
 };
 
-/* Encodes the record, and truncates the name. */
+/* Encodes the record. Cuts texts that are too long. */
 size_t ts_fleet_finding_encode(const struct ts_fleet_finding_record *finding,
                                uint8_t ret_bytes[static TS_FLEET_FINDING_MAX]);
 enum ts_fleet_error ts_fleet_finding_decode(struct ts_bytes bytes,

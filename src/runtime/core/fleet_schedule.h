@@ -1,6 +1,6 @@
 /*
- * Schedules: which targets to scan, and how often. A schedule has due times at equal intervals, and one run
- * for each due time that a worker reaches.
+ * Schedules: which targets to scan, and how often. A schedule has due times at equal intervals. Each due time
+ * has at most one run; workers skip a due time if a later one has come.
  *
  *     due ──begin──> begun (the list of targets and the rules are fixed) ──submit──> started (last_due_ms has moved)
  *
@@ -25,7 +25,7 @@ enum {
     TS_SCHEDULE_REQUEST_MAX = 512,
     TS_SCHEDULE_SELECTION_MAX = 1500,
     TS_SCHEDULE_WHY_MAX = 240,
-    TS_SCHEDULE_RUNS = 100, /* runs that the record names */
+    TS_SCHEDULE_RUNS = 100, /* limit of the due times in `runs` */
     TS_SCHEDULE_KEEP = 30,  /* default of `keep` */
     TS_SCHEDULE_KEEP_MAX = 90,
     TS_SCHEDULE_PAGES_MAX = 64,
@@ -50,7 +50,7 @@ struct ts_fleet_schedule {
     struct ts_schedule_list list;
     struct ts_bytes requests[TS_SCHEDULE_REQUESTS];
     size_t request_count;
-    bool no_archived, no_forks, ssh; /* filters of the requests; discover/discover.h */
+    bool no_archived, no_forks, ssh; /* options of the requests: see discover/discover.h */
     struct ts_bytes selection;
     bool is_sha256;
 
@@ -84,8 +84,8 @@ enum ts_fleet_error ts_fleet_schedule_decode(struct ts_bytes bytes, struct ts_fl
 bool ts_schedule_name_from_text(struct ts_bytes text, struct ts_schedule_name *ret_name);
 struct ts_bytes ts_schedule_name_text(const struct ts_schedule_name *name);
 
-/* Returns the latest due time that is not started or skipped. That due time covers earlier due times that
- * nobody started. Returns 0 if nothing is due or the schedule is paused. */
+/* Returns the latest due time up to now. Earlier due times that no worker has started are skipped. Returns 0
+ * if the latest due time is already started or skipped, or if the schedule is paused. */
 uint64_t ts_schedule_due(const struct ts_fleet_schedule *schedule, uint64_t now_ms);
 
 /* Returns the first due time after now. */

@@ -109,7 +109,8 @@ struct ts_fleet_summary_reader {
 };
 
 enum ts_fleet_error ts_fleet_summary_open(struct ts_bytes bytes, struct ts_fleet_summary_reader *ret_reader);
-/* Fills in ret_part, which borrows from the summary. Returns its kind. After BAD, do not use the summary. */
+/* Fills in ret_part, which borrows from the summary. Returns the kind of the part. After BAD, do not use the
+ * summary. */
 enum ts_fleet_part_kind ts_fleet_summary_next(struct ts_fleet_summary_reader *reader,
                                               struct ts_fleet_part *ret_part);
 

@@ -10,7 +10,7 @@ struct row {
     const char *text;
 };
 
-/* The types of the fields allow no blame for PERMANENT, and no park reason for RETRYABLE. */
+/* The types of the fields reject a blame for a PERMANENT reason, and a park reason for a RETRYABLE reason. */
 #define ROW_RETRYABLE(follows)   .class = RUNTIME__RETRYABLE, .blame = TS_##follows
 #define ROW_PERMANENT(follows)   .class = RUNTIME__PERMANENT, .park = TS_##follows
 #define ROW_STALE_OWNER(follows) .class = RUNTIME__STALE_OWNER

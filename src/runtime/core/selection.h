@@ -16,10 +16,11 @@
 #include "base/bytes.h"
 #include "base/fixed_buf.h"
 
-/* A selection and an address fit together into a unit's record of 2 KiB. */
+/* A unit's record of 2 KiB has room for the longest selection and the longest address, if the URL equals the
+ * address. */
 #define TS_SELECTION_MAX        896
 
-/* Names of the synthetic refs begin with this text, followed by the commit's id. */
+/* The name of a synthetic ref is this text and then the commit's id. */
 #define TS_SELECTION_COMMIT_REF "refs/turnstone/commits/"
 
 /* Each text continues a message that begins with "the selection". */

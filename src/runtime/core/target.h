@@ -1,8 +1,9 @@
 /*
  * The identity of a target: one repository with one selection, for one tenant.
  *
- * The id is the first 16 bytes of BLAKE3 over tenant, address, selection and object format, each preceded by
- * its length. The id decides which store has the target's records, so the id never changes.
+ * The id is the first 16 bytes of BLAKE3 over a fixed text, and then tenant, address, selection and object
+ * format, each after its length. The id decides which store has the target's records, so the computation of
+ * the id never changes.
  */
 #ifndef TS_RUNTIME_CORE_TARGET_H
 #define TS_RUNTIME_CORE_TARGET_H

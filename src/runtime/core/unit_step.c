@@ -108,7 +108,7 @@ static struct ts_unit_wish sync(struct ts_unit *unit, bool repair) {
     return (struct ts_unit_wish){.kind = TS_WISH_SYNC, .repair = repair};
 }
 
-/* Which results a flip makes visible. */
+/* The results that a flip makes visible. */
 struct news {
     bool is_new;
     bool with_faults;
@@ -240,7 +240,7 @@ static struct ts_unit_wish lose(struct ts_unit *unit) {
 static struct ts_unit_wish on_failed(struct ts_unit *unit, const struct ts_unit_event *event) {
     const struct ts_unit_error error = event->error;
     if (unit->wish.kind == TS_WISH_RELEASE)
-        return lose(unit); /* the lease ends by itself */
+        return lose(unit); /* the lease expires without a release */
     if (unit->wish.kind == TS_WISH_SYNC)
         unit->tries += event->took_ms / unit->limits.slow_ms;
     return TS_UNIT_ERROR_MATCH(error, on_retryable(unit, error), on_permanent(unit, error), lose(unit));

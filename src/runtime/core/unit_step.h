@@ -141,7 +141,7 @@ struct ts_unit_event {
 };
 
 /* Limits for consecutive failed tries. Each wait is twice as long as the wait before it, from first_wait_ms
- * to longest_wait_ms. */
+ * to longest_wait_ms, unless the host asks for another wait. */
 struct ts_unit_limits {
     uint32_t tries_max;
     uint64_t slow_ms; /* a failed sync counts as one more try for each slow_ms that it took */
@@ -154,12 +154,12 @@ struct ts_unit_limits ts_unit_limits_default(void);
 /* The fields are private; callers may read `phase` and `n`. */
 struct ts_unit {
     enum ts_unit_phase phase;
-    uint32_t n; /* number of the attempt: how often the target has changed during this lease */
+    uint32_t n; /* number of the attempt: how many conflicts this lease has had */
     struct ts_unit_limits limits;
     uint64_t run_number;
     struct ts_unit_wish wish;  /* the wish in progress */
     struct ts_unit_wish later; /* the wish that follows the sleep */
-    struct ts_unit_wish flip;  /* the last flip */
+    struct ts_unit_wish flip;  /* the last wish to flip */
     struct ts_unit_target target;
     uint64_t tries; /* tries that failed since the last success */
     bool is_begun;

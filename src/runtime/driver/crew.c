@@ -14,7 +14,7 @@
 
 enum {
     POLL_MS = 20,     /* how often the stop flag is copied to the scans */
-    IDLE_MIN_MS = 50, /* pause between two claims that found nothing */
+    IDLE_MIN_MS = 50, /* first pause after a claim that found nothing; it doubles up to IDLE_MAX_MS */
     IDLE_MAX_MS = 1000,
     FAILED_MS = 1000,       /* pause after a failure of a store */
     RELEASED_STEP_MS = 5,   /* growth of the pause with each unit in a row that was handed back */
@@ -97,7 +97,7 @@ static void refuse(struct runtime__job *job, enum ts_claim_error error,
     end(job->crew, TS_CREW_REFUSED, "%s", why);
 }
 
-/* Reports how many runs wait for workers with other rules, once for each change of that number. */
+/* Reports how many runs wait for workers with other rules, if this number has changed and is not 0. */
 static void report_pinned(struct runtime__job *job, uint64_t count) {
     struct runtime__crew *crew = job->crew;
     pthread_mutex_lock(&crew->lock);
@@ -273,7 +273,7 @@ static void pass_stop_on(struct runtime__crew *crew) {
         atomic_store(&crew->jobs[i].progress.stop, true);
 }
 
-/* Counts the bytes that scans have read since the last call. */
+/* Adds the bytes that scans have read since the last call to the progress of the worker. */
 static void count_progress(struct runtime__crew *crew) {
     struct ts_crew_progress *progress = crew->options->progress;
     for (unsigned i = 0; i < crew->options->jobs; i++) {
@@ -330,8 +330,9 @@ static void crew_release(struct runtime__crew *crew) {
     pthread_mutex_destroy(&crew->events);
 }
 
-/* Returns whether the run consists of targets. Such a run always has a pin; the shards of a run without a pin
- * are of another kind. If the run cannot be read, returns true, and the claims report why. */
+/* Returns whether the worker's run consists of targets. Such a run always has a pin; the shards of a run
+ * without a pin are of another kind. Returns true if the options name no run. If the run cannot be read,
+ * returns true, and the claims report why. */
 static bool is_run_of_targets(const struct ts_crew_options *options) {
     const struct ts_coord_run_query query = {.tenant = options->tenant, .run = options->run};
     struct ts_run_record run;

@@ -96,10 +96,10 @@ struct ts_crew_options {
     struct ts_coord *coord;
     struct ts_tenant_id tenant;
     struct ts_bytes name; /* name of the worker; each job appends its number */
-    bool has_run;         /* work only for this run */
+    bool has_run;         /* the jobs work only for `run` */
     struct ts_run_id run;
     unsigned jobs; /* 1 to TS_CREW_JOBS_MAX */
-    bool once;     /* end when no run is active; otherwise wait for new runs */
+    bool once;     /* true: the worker ends when no run is active; false: it waits for new runs */
     struct ts_fleet_tenant_key tenant_key;
     uint64_t memory_bytes;      /* for all jobs together; 0: the default of a scan */
     uint64_t part_ms;           /* time between parts of a long unit */

@@ -82,7 +82,7 @@ static void tell_sink(struct telling *telling, size_t index) {
 }
 
 /* Ends the notice if all sinks have received it. Otherwise returns the notice with a pause, and sets the
- * pause of this worker, too. */
+ * pause before this worker's next pass. */
 static bool conclude(struct telling *telling, struct ts_infra_error *ret_error) {
     struct runtime__herald *herald = telling->herald;
     struct ts_coord *coord = herald->crew->options->coord;

@@ -15,7 +15,7 @@ struct runtime__noticed {
     uint64_t occurrences;
 };
 
-/* The open findings of a notice. {0} is empty; release it. */
+/* The open findings of a notice. The caller zero-initialises the struct and releases it. */
 struct runtime__news {
     struct runtime__noticed *list;
     size_t count, capacity;

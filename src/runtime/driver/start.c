@@ -34,7 +34,8 @@ __attribute__((format(printf, 2, 3))) static bool fail(struct start *start, cons
     return false;
 }
 
-/* Replaces the record. Returns false if another process has changed the record, or if the store failed. */
+/* Replaces the record. Returns false if another process has changed the record, if the new record is too long,
+ * or if the store failed. */
 static bool replace(struct start *start, const struct ts_fleet_schedule *schedule) {
     switch (ts_schedule_write(start->starter->coord, &start->seen, schedule, &start->error)) {
     case TS_SCHEDULE_WRITTEN:
@@ -121,8 +122,8 @@ static bool next_unit(void *context, struct ts_fleet_unit *ret_unit) {
 
 /* ---- begin ---- */
 
-/* Sets the list of this run: the schedule's list. If the schedule has requests, this is a new list, which
- * also has the repositories that the forges list now. */
+/* Sets ret_list to the list of this run. If the schedule has no requests, that is the schedule's list.
+ * Otherwise stores a new list: the schedule's targets, and the repositories that the forges list now. */
 static bool settle_list(struct start *start, struct ts_schedule_list *ret_list) {
     const struct ts_fleet_schedule *schedule = &start->seen.schedule;
     *ret_list = schedule->list;
@@ -150,8 +151,8 @@ static bool begin(struct start *start, uint64_t due_ms) {
 
 /* ---- submit ---- */
 
-/* Whether the run has ended. Somebody may have cancelled it before all its shards were registered; then it is
- * not started again. */
+/* Whether the run has ended. Somebody may have cancelled the run before all its shards were registered. Such a
+ * run counts as submitted. */
 static bool has_ended(const struct start *start, struct ts_run_id run) {
     const struct ts_coord_run_query query = {.tenant = start->starter->tenant, .run = run};
     struct ts_run_record record;
@@ -184,8 +185,8 @@ static bool submit(struct start *start, struct ts_run_id run) {
     return fail(start, "the run cannot be created: %s", why);
 }
 
-/* Deletes all runs of the schedule except the newest `keep`. If a run has not ended, it is deleted by a later
- * call. */
+/* Deletes the runs of the schedule, from the oldest, until `keep` are left. Stops at a run that cannot be
+ * deleted, for example because it has not ended; a later call continues. */
 static void delete_old(struct start *start) {
     struct ts_fleet_schedule next = start->seen.schedule;
     while (next.keep > 0 && next.run_count > next.keep) {

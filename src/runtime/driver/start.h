@@ -7,7 +7,7 @@
  * Any number of workers may do this at the same time, and each may be killed at any moment. A worker replaces
  * the record of the schedule only if the record still has the version that it has read. The run's id depends
  * on the due time only. The run is created only while the record says that it has begun. So there is exactly
- * one run for each due time that a worker reaches.
+ * one run for each due time that has begun.
  */
 #ifndef TS_RUNTIME_DRIVER_START_H
 #define TS_RUNTIME_DRIVER_START_H

@@ -33,7 +33,7 @@ static struct ts_unit_event event_of(enum ts_unit_event_kind kind) {
     return (struct ts_unit_event){.kind = kind};
 }
 
-/* Remembers the reason of a failure, for the event about the unit. */
+/* Also stores the reason of a failure, for the report about the end of the unit. */
 void runtime__step(struct runtime__unit *unit, const struct ts_unit_event *event) {
     if (event->kind == TS_UNIT_EVENT_FAILED) {
         unit->reason = ts_unit_reason_label(event->error.reason);
@@ -73,7 +73,7 @@ struct ts_unit_event runtime__stopped(const struct runtime__unit *unit) {
     return event_of(runtime__is_lost(unit) ? TS_UNIT_EVENT_LEASE_LOST : TS_UNIT_EVENT_ASKED_TO_STOP);
 }
 
-/* Called when the unit of a lost lease has stopped. Adds the stage of the scan at the loss, and how long
+/* If the keeper lost the lease, adds to the event LOST the stage of the scan at that moment, and how long
  * stopping took. */
 static void add_stop(const struct runtime__job *job, struct ts_crew_event *event) {
     const uint64_t lost_ns = atomic_load(&job->lost_ns);
@@ -209,8 +209,8 @@ static struct ts_op_id op_id_of(const struct runtime__job *job, const char *what
     return (struct ts_op_id){ts_le64_load(hash)};
 }
 
-/* Returns the event for an error of an operation that ends the lease. If a store does not answer, the
- * operation is repeated. Every other error means that the lease is lost. */
+/* Returns the event for an error of a park or release. If a store does not answer, the core repeats a park,
+ * but not a release. Every other error means that the lease is lost. */
 static struct ts_unit_event refused(enum ts_error_variant error) {
     return (struct ts_unit_event){.kind = TS_UNIT_EVENT_FAILED,
                                   .error = ts_unit_error_of(error == TS_VARIANT_BACKEND_ERROR

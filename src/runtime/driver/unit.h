@@ -27,7 +27,7 @@ struct runtime__unit {
     struct ts_durable_unit read;
     struct ts_unit_receipt const *receipt;
     struct ts_item_receipt const *item;
-    enum ts_unit_phase phase; /* phase before the last event */
+    enum ts_unit_phase phase; /* phase before the last event; never permanent_failure */
     const char *reason;       /* the label of the last failure; NULL: none */
     const char *text;         /* the reason of the last failure, as a text for people */
     bool is_held_up;          /* the last failure was that the host limits requests */

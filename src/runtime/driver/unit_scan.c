@@ -132,8 +132,8 @@ static bool take(void *context, enum ts_durable_recall what, struct ts_bytes byt
     ts_unreachable("every kind is handled");
 }
 
-/* Passes the tips to the scan if all tips could be read. Missing tips are harmless: the scan then reads
- * everything again, which takes longer. */
+/* Passes the tips to the scan if all tips and all hits could be read. Without tips the scan reads everything
+ * again, which takes longer. */
 static void use_tips(const struct loading *loading) {
     if (loading->tips.len > 0 && !loading->is_damaged && !loading->has_no_tips && !loading->no_memory)
         ts_scan_earlier_tips(loading->earlier, ts_bytes_of(loading->tips.data, loading->tips.len),

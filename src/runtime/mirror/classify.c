@@ -126,7 +126,7 @@ static bool is_header(struct ts_bytes line) {
     return has(line, " http.c:");
 }
 
-/* Returns whether a server wrote the line: a line after "remote: ", or a header. The callers stop at "remote
+/* Returns whether a server wrote the line: a line that begins with "remote: ", or a header. The callers stop at "remote
  * error:", because the server's text after it may have several lines. */
 static bool is_of_server(struct ts_bytes line) {
     return ts_bytes_starts_with(line, TS_BYTES("remote: ")) || is_header(line);
@@ -158,8 +158,8 @@ static bool is_own(struct ts_bytes text, enum ts_fleet_worker_fault_kind *ret_ki
     return false;
 }
 
-/* Returns the first row of the table whose text occurs. Ignores headers, because they say nothing about a
- * response that git understands. */
+/* Returns the first row of the table whose text occurs. Ignores headers, because a text in a header is not the
+ * cause of git's failure. */
 static const struct row *find_row(struct ts_bytes text) {
     const struct row *found = NULL;
     while (text.len > 0) {

@@ -1,8 +1,8 @@
 /*
  * How git is called: without the configuration of the user or the system, without prompts, hooks and
  * redirects, with the allowed protocols only, and within limits. Credentials are in memory that git's helper
- * reads. The address of a proxy, which may contain a password, is in the environment. Neither is in the list
- * of processes.
+ * reads. The address of a proxy, which may contain a password, is in the environment. Neither the credentials
+ * nor this address are in the list of processes.
  *
  * Only command.c decides how git is called: edit it to make the calls stricter, or to allow more.
  */

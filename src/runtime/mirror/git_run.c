@@ -141,7 +141,7 @@ static void keep_output(const struct running *running, const char *more, size_t 
     }
 }
 
-/* Keeps the last bytes: the last message says what went wrong. */
+/* Keeps the last MIRROR__MESSAGES_MAX bytes, because the last message says what went wrong. */
 static void keep_messages(struct mirror__git_result *result, const char *more, size_t count) {
     size_t len = result->messages_len;
     if (len + count > MIRROR__MESSAGES_MAX) {
@@ -249,7 +249,7 @@ void mirror__git_run(const struct mirror__git *git, struct mirror__git_result *r
         close_all(running.ends, PIPES);
         return;
     }
-    (void)setpgid(running.guard, running.guard); /* like be_guard, but surely before the first kill */
+    (void)setpgid(running.guard, running.guard); /* be_guard does this, too, but maybe after the first kill */
     running.end_ns = ts_clock_monotonic_ns() + git->time_max_ms * NS_PER_MS;
     ret_result->end = MIRROR__GIT_EXITED;
     watch(&running);

@@ -34,12 +34,12 @@ struct mirror__git {
     uint64_t file_max;
     uint64_t memory_max; /* limit of bytes for each process; git fails if it needs more; 0: no limit */
     struct mirror__limits limits;
-    size_t output_max; /* bytes of git's standard output */
+    size_t output_max; /* limit of bytes of git's standard output */
     const atomic_bool *stop;
 };
 
 enum mirror__git_end {
-    MIRROR__GIT_EXITED,  /* `status` is git's exit status */
+    MIRROR__GIT_EXITED,  /* `status` is git's exit status, or 128 plus the signal that ended git */
     MIRROR__GIT_STOPPED, /* the caller was asked to stop */
     MIRROR__GIT_TIMED_OUT,
     MIRROR__GIT_TOO_LARGE, /* the folder or git's output is larger than its limit */
@@ -56,7 +56,7 @@ struct mirror__git_result {
     size_t output_len;
     size_t output_capacity;
     size_t messages_len;
-    char messages[MIRROR__MESSAGES_MAX]; /* the last bytes */
+    char messages[MIRROR__MESSAGES_MAX]; /* last bytes of git's standard error */
 };
 
 /* Blocks until the whole group has ended. The result of an earlier run is overwritten. */

@@ -7,7 +7,7 @@
  *                                 <T>.<slot>.old     a mirror that is being removed
  *
  * The lock is exclusive for fetching, repairing and evicting, and shared for scanning. A worker that waits
- * too long for a lock takes the next slot, so that two workers of one machine never wait for each other. A
+ * too long for a lock takes the next slot, so that two workers of one machine never wait long for each other. A
  * repository without news needs only one request: its refs are listed and compared with those of the mirror.
  *
  *     sync: lock a slot ──> list the refs of the origin ──> same as the mirror's ─────────────────┐
@@ -83,8 +83,8 @@ enum ts_mirror_end {
 /* Why a mirror is not available: because of the repository or its host, or because of this machine. */
 struct ts_mirror_failure {
     bool is_own;
-    struct ts_unit_error error;         /* unless is_own */
-    struct ts_fleet_worker_fault fault; /* if is_own */
+    struct ts_unit_error error;         /* valid if is_own is false */
+    struct ts_fleet_worker_fault fault; /* valid if is_own is true */
 };
 
 /* Makes the mirror equal to its origin, and locks it for reading. Release it after OK only. */
