@@ -5,8 +5,8 @@
  *     take (no other worker may take it for a while) ──> send to each sink that has not received it ─┬─> all have it: end
  *                                                                                                    └─> some do not: return it, with a pause
  *
- * A notice is ended only after every sink of this worker has received it, so each sink receives the notice at
- * least once, even if workers are killed. A repeated message has the same id.
+ * A notice is ended only after every sink of this worker has received it. So each sink receives the notice at
+ * least once, even if workers are killed, unless the notice becomes too old (TS_NOTICE_KEPT_MS). A repeated message has the same id.
  */
 #ifndef TS_RUNTIME_DRIVER_HERALD_H
 #define TS_RUNTIME_DRIVER_HERALD_H

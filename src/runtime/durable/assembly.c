@@ -274,8 +274,8 @@ static int compare_pieces(const void *a, const void *b) {
     return one->entry.from < other->entry.from ? -1 : one->entry.from > other->entry.from;
 }
 
-/* Drops the pieces of changed targets, and sorts the other pieces. Replaces target numbers by those of the
- * report. */
+/* Drops the pieces of changed targets, and sorts the other pieces. Replaces the index of each target by the
+ * number of the target in the report. */
 static void sort_pieces(struct gather *gather) {
     size_t kept = 0;
     for (size_t i = 0; i < gather->piece_count; i++) {

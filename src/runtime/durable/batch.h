@@ -1,6 +1,6 @@
 /*
  * A batch that grows, and owns copies of its keys and values. durable__batch_has_room says whether more
- * operations would exceed the limits of a batch.
+ * operations fit into the limits of a batch.
  */
 #ifndef TS_RUNTIME_DURABLE_BATCH_H
 #define TS_RUNTIME_DURABLE_BATCH_H

@@ -115,7 +115,7 @@ uint32_t durable__change_pages(const struct durable__change *change) {
     return pages < TS_FLEET_CHANGE_PAGES ? (uint32_t)pages : TS_FLEET_CHANGE_PAGES;
 }
 
-/* Returns the ids from `from` to `to` as bytes. */
+/* Returns the ids from `from` (included) to `to` (excluded) as bytes. */
 static struct ts_bytes ids_of(const struct durable__change *change, size_t from, size_t to) {
     return to > from ? ts_bytes_of(change->ids + from, (to - from) * sizeof *change->ids)
                      : (struct ts_bytes){0};

@@ -34,7 +34,7 @@ struct ts_diff_entry {
 };
 
 struct ts_diff_counts {
-    uint64_t came, went;      /* entries */
+    uint64_t came, went;      /* numbers of entries */
     uint64_t new_count, gone; /* findings that no target had before; findings that no target has after */
     uint64_t targets;         /* targets with entries */
     uint64_t blind; /* targets whose earlier findings could not be read: all their findings count as new */

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Pages have up to 1 MiB, so a call that reads more pages than this might exceed its time limit. */
+/* Pages have up to 1 MiB, so a call that reads more than PAGES_AT_ONCE pages might exceed its time limit. */
 enum { PAGES_AT_ONCE = 16, MARKS_AT_ONCE = 256 };
 
 struct ts_durable *ts_durable_new(const struct ts_durable_options *options) {
@@ -55,7 +55,7 @@ void ts_durable_begin(struct ts_durable *durable, const struct ts_durable_run *r
     durable->known_pages = durable->hits_pages = durable->parts = 0;
     durable->has_known_mark = durable->has_hits_mark = durable->is_unsure = false;
     durable->is_staged = durable->has_staged = durable->has_staged_mark = false;
-    /* If an earlier lease of this shard was lost, its rows may still exist. */
+    /* Rows of an earlier lease of this shard may still exist. */
     durable->has_waste = ts_lease_fence(lease).v > TS_FENCE_INITIAL.v;
     durable__batch_clear(&durable->pending);
     ts_frontier_clear(durable->frontier);
@@ -263,7 +263,8 @@ bool durable__put_mark(struct durable__batch *batch, const struct ts_durable *du
 
 /* ---- reading ---- */
 
-/* Decodes the two rows of a read: the unit and the target. Returns false if they are damaged. */
+/* Decodes the two rows of a read: the unit and the target. Returns false if the unit is missing, or if a row
+ * is damaged. */
 static bool take_rows(struct ts_durable *durable) {
     const struct ts_row *unit = &durable->rows.rows[0], *target = &durable->rows.rows[1];
     if (unit->version == 0 || unit->value.len > sizeof durable->unit_bytes)
@@ -329,8 +330,8 @@ static bool is_marked(const struct recall *recall, const struct ts_attempt *leas
 }
 
 /* Takes a page of hits, or ignores it. Pages that neither the target's record nor this run needs are ignored,
- * because a sweep may remove them at any time. Pages of other runs that have a mark are also ignored, because
- * their flip may never have happened. */
+ * because a sweep may remove them at any time. Pages of another run with this run's rules and judging are
+ * also ignored if they have a mark, because that run may never have flipped the target. */
 static void visit_hits(struct recall *recall, const struct ts_row *row) {
     struct ts_durable *durable = recall->durable;
     struct ts_fleet_hits_key key;

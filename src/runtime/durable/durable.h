@@ -106,8 +106,8 @@ enum ts_durable_end ts_durable_read(struct ts_durable *durable, struct ts_durabl
 enum ts_durable_recall {
     TS_DURABLE_KNOWN, /* pages of this run's rules; a missing page costs only time */
     /* Pages of this run's rules and judging that a flip may rely on: the pages of the target's record, if it
-     * has the same rules and judging, and the pages of earlier leases of this shard. If other pages were left
-     * out, a later recall of TIPS visits NO_TIPS. */
+     * has the same rules and judging, and the pages that leases of this run have written. If pages that the
+     * record may need were left out, a later recall of TIPS visits NO_TIPS. */
     TS_DURABLE_HITS,
     TS_DURABLE_OTHER_HITS, /* pages of the target's record, if it has the same rules but another judging */
     TS_DURABLE_TIPS,       /* the watermark in the target's record: ids of git objects */
@@ -152,7 +152,7 @@ struct ts_durable_scan {
     struct ts_bytes again;        /* binary ids that the next scan must read again, one after the other */
     struct ts_durable_pages hits; /* pages that no part has made durable */
     uint64_t objects;
-    bool has_hits;    /* there are hits: in the pages of `hits`, or in recalled pages */
+    bool has_hits;    /* there are hits: in `hits`, in parts or in recalled pages */
     bool with_faults; /* some objects could not be read: the next run reads everything again */
     uint32_t n;       /* number of the attempt */
 };
@@ -178,8 +178,8 @@ enum ts_durable_end ts_durable_nothing_new(struct ts_durable *durable,
 /* Call it after read. Returns a receipt if this run or a later one has finished the target, otherwise NULL. */
 const struct ts_unit_receipt *ts_durable_covered(struct ts_durable *durable);
 
-/* Call it after UNKNOWN. Returns a receipt if the target has this unit's attempt, or is covered; otherwise
- * NULL. */
+/* Call it after UNKNOWN. Sets ret_receipt to a receipt if the target has this unit's attempt, or is covered;
+ * otherwise to NULL. */
 enum ts_durable_end ts_durable_look_up(struct ts_durable *durable, enum ts_unit_found *ret_found,
                                        const struct ts_unit_receipt **ret_receipt,
                                        struct ts_durable_detail *ret_detail);
@@ -210,14 +210,14 @@ enum ts_durable_end ts_durable_note(struct ts_durable *durable, const struct ts_
 /* ---- waste ---- */
 
 struct ts_durable_swept {
-    uint64_t marks; /* marks that were removed with their rows */
-    uint64_t rows;  /* rows that were removed with the marks */
+    uint64_t marks; /* marks that were removed */
+    uint64_t rows;  /* rows that were removed, including the marks */
     uint64_t kept;  /* marks of attempts that may still be used, or whose rows may still arrive */
-    /* If marks were kept: the earliest time at which a further sweep is expected to remove more. */
+    /* If marks were kept: the time to wait until a further sweep is expected to remove more. */
     uint64_t wait_ms;
 };
 
-/* Removes rows of the unit that are no longer needed. Call it after complete. If it fails, a later sweep
+/* Removes rows of the unit's target that are no longer needed. Call it after complete. If it fails, a later sweep
  * removes the rest. */
 bool ts_durable_tidy(struct ts_durable *durable, struct ts_durable_swept *ret_swept,
                      struct ts_infra_error *ret_error);

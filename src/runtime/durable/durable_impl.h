@@ -27,11 +27,11 @@ struct ts_durable {
     bool has_target;
     struct ts_fleet_target target;
     uint64_t version; /* version of the target's record; 0: absent */
-    uint64_t now_ms;  /* time of the home store, even if another store was read since */
+    uint64_t now_ms;  /* time of the home store when it was last read */
     uint64_t time_ms; /* time of the store that was read last */
 
     /* Parts. */
-    uint32_t known_pages, hits_pages; /* pages of this lease, durable or being written */
+    uint32_t known_pages, hits_pages; /* numbers of pages of this lease, durable or being written */
     uint32_t parts;
     bool has_known_mark, has_hits_mark; /* the store has a mark for such pages of this lease */
     struct ts_item_receipt *item;
@@ -47,7 +47,7 @@ struct ts_durable {
     struct ts_unit_receipt *unit_receipt; /* memory of the receipt */
     struct ts_checkpoint_receipt *checkpoint_receipt;
     bool has_waste;         /* marks of this target may exist */
-    bool has_doubtful_hits; /* the last recall has left out pages of hits that a sweep may remove */
+    bool has_doubtful_hits; /* the last recall of HITS has left out pages that a sweep may remove */
     bool is_unsure;         /* a write of this lease on another store was not answered */
 
     /* Room for pages and summaries: TS_FLEET_PAGE_MAX bytes. */
@@ -89,8 +89,8 @@ enum ts_store_result durable__apply_surely(struct ts_durable *durable, uint32_t 
 /* Returns the end for a call that a store has refused. */
 enum ts_durable_end durable__refused_by(enum ts_store_result result, struct ts_durable_detail *ret_detail);
 
-/* Returns the time limit of batches on other stores, for a run with this lease duration
- * (TS_DURABLE_FOREIGN_MS). */
+/* Returns the time limit of batches on other stores: the lease duration of the run, at most
+ * TS_DURABLE_FOREIGN_MS. */
 uint64_t durable__limit_ms(const struct ts_run_config *config);
 
 static inline bool durable__must_stop(struct ts_durable_stop stop) {

@@ -206,7 +206,7 @@ static bool take_page(struct gather *gather, uint32_t target, struct ts_bytes by
     return false;
 }
 
-/* Takes the pages of one target in the range. */
+/* Takes the pages of one target that are in the range. */
 static bool take_rest(struct gather *gather, uint32_t index, struct ts_fleet_range range) {
     const struct gather_target *target = &gather->targets[index];
     const uint32_t home = ts_coord_target_home(ts_coord_router(gather->coord), target->id.bytes).v;

@@ -231,9 +231,9 @@ static bool take_again(struct list *list, struct group *group, uint32_t place) {
     return true;
 }
 
-/* If a target changes after its rows were read and before its record is read, it would be missing: its old
- * rows no longer count, and its new rows were not read. So findings with rows of attempts that are not
- * current are read again. */
+/* If a target changed after its rows were read and before its record was read, its findings would be missing:
+ * its old rows no longer count, and its new rows were not read. So findings with rows of attempts that are
+ * not current are read again. */
 static bool settle(struct list *list) {
     if (!durable__current_read(&list->current, list->coord, &list->query->tenant, list->error))
         return false;
@@ -284,7 +284,7 @@ static bool read_texts(struct list *list) {
     return done;
 }
 
-/* Keeps the groups that have current rows. */
+/* Sums up each group, and keeps only the groups that have current rows. */
 static void drop_hidden(struct list *list) {
     size_t kept = 0;
     for (size_t i = 0; i < list->group_count; i++) {

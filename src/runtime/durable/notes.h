@@ -1,5 +1,5 @@
 /*
- * What people want to know about a run: the names of its targets, and why targets were parked or handed back.
+ * Texts about a run for people: the names of its targets, and why targets were parked or handed back.
  */
 #ifndef TS_RUNTIME_DURABLE_NOTES_H
 #define TS_RUNTIME_DURABLE_NOTES_H

@@ -214,8 +214,8 @@ static struct ts_bytes copy_text(char *to, size_t size, struct ts_bytes text) {
     return ts_bytes_of(to, len);
 }
 
-/* Takes a record of one finding. A damaged record is omitted; the notice then covers only the other
- * findings. */
+/* Takes a record of one finding. A damaged record is ignored. If the finding's own record is damaged, the
+ * notice omits the finding. */
 static bool take_row(void *context, size_t index, const struct ts_row *row) {
     struct gathering *gathering = context;
     struct known *known = &gathering->known[index / KEYS_EACH];

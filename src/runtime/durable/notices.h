@@ -21,11 +21,12 @@ struct ts_notice_ref {
 struct ts_notice_refs {
     struct ts_notice_ref *list;
     size_t count, capacity;
-    size_t waiting; /* number of all notices, including those that nobody may take yet */
+    size_t waiting; /* number of notices that were read, including those that nobody may take yet */
 };
 
-/* Lists the notices that may be taken now, the oldest runs first, at most `limit`. Removes damaged and very
- * old notices; with a limit of 0, does only that. The caller frees the list. */
+/* Lists at most `limit` notices that may be taken now: store by store, on each store the oldest runs first.
+ * Removes the damaged and very old notices that it reads. A limit of 0 lists no notice, but reads all notices.
+ * The caller frees the list. */
 bool ts_notices_list(struct ts_coord *coord, const struct ts_tenant_id *tenant, size_t limit,
                      struct ts_notice_refs *refs, struct ts_infra_error *ret_error);
 
@@ -38,7 +39,7 @@ struct ts_notice_taken {
 };
 
 /* Takes a notice for hold_ms, by the clock of its store; no other worker can take it meanwhile. ret_is_taken
- * is false if another worker has taken the notice, or if it no longer exists. */
+ * is false if the notice may not be taken yet or no longer exists, or if the reply was lost. */
 bool ts_notice_take(struct ts_coord *coord, const struct ts_notice_ref *ref, uint64_t hold_ms,
                     struct ts_notice_taken *ret_taken, bool *ret_is_taken, struct ts_infra_error *ret_error);
 

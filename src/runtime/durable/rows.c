@@ -166,7 +166,7 @@ size_t durable__pager_next(struct durable__pager *pager, uint8_t *memory) {
 /* ---- summary ---- */
 
 static void add(struct ts_fleet_summary *summary, const struct ts_fleet_part *part) {
-    /* Texts that do not fit into a summary are omitted; the row has their counts. */
+    /* Parts that do not fit into the summary are omitted. The row nevertheless counts all faults. */
     (void)ts_fleet_summary_add(summary, part);
 }
 

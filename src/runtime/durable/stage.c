@@ -47,7 +47,7 @@ static bool fail(struct staging *mine, enum ts_durable_end end) {
 
 /* ---- home ---- */
 
-/* Returns false if the operation must stop. Called before each call to a store. */
+/* Returns false if the operation must stop. Called before calls to stores. */
 static bool may_continue(struct staging *mine) {
     return !durable__must_stop(mine->durable->options.stop) || fail(mine, TS_DURABLE_STOPPED);
 }
@@ -138,7 +138,7 @@ static bool put_summary(struct staging *mine) {
 /* ---- stores of findings ---- */
 
 /* Finds out which findings already have a record on one store, for at most KEYS_AT_ONCE findings. Moves *at
- * past them. */
+ * past these findings. */
 static bool look_for(struct staging *mine, uint32_t place, size_t *at) {
     struct ts_durable *durable = mine->durable;
     struct ts_fleet_key keys[KEYS_AT_ONCE];
@@ -300,7 +300,8 @@ bool durable__put_target(struct ts_durable *durable, const struct ts_fleet_targe
                               ts_bytes_of(bytes, ts_fleet_target_encode(target, bytes)));
 }
 
-/* Removes the attempt's staged mark and its lease's mark of hits. Adds marks for the rows that it replaces. */
+/* Removes the attempt's staged mark and its lease's mark of hits. Adds marks for the rows that the attempt
+ * replaces. */
 static bool put_marks(struct staging *mine) {
     struct ts_durable *durable = mine->durable;
     const struct ts_attempt lease = durable__attempt(durable, 0);

@@ -188,8 +188,8 @@ static bool read_target(struct sweep *sweep, struct ts_fleet_target *ret_target,
     return error == TS_FLEET_OK || fail(sweep, TS_INFRA_DAMAGED, ts_fleet_error_text(error));
 }
 
-/* Deletes the seen-in rows that a page lists. If the page is damaged, only the page is removed; its rows do
- * not count anyway. */
+/* Deletes the seen-in rows that a page lists. If the page is damaged, some of these rows may remain, but they
+ * do not count. */
 static bool del_rows_of_page(struct sweep *sweep, struct ts_bytes bytes) {
     struct ts_fleet_page_reader reader;
     struct ts_fleet_item item;
@@ -366,8 +366,8 @@ static bool sweep_hits_of_lease(struct sweep *sweep) {
     }
 }
 
-/* Sweeps pages of hits. A flip of a later run relies only on the pages of that run. It changes the target's
- * version, so the check of this version here fails. */
+/* Sweeps pages of hits. A flip of a later run relies only on the pages of that run. Such a flip changes the
+ * target's version, so the check of this version here fails. */
 static bool sweep_hits(struct sweep *sweep) {
     struct ts_fleet_target target;
     uint64_t version;

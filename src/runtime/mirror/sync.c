@@ -311,7 +311,7 @@ static bool fetch(struct sync *sync, const char *path) {
     return done && !sync->is_stopped;
 }
 
-/* Clones all refs. A clone writes them into one file, but a fetch makes a file for each ref. */
+/* Clones all refs. A clone writes all refs into one file, but a fetch makes a file for each ref. */
 static bool clone_all(struct sync *sync) {
     static const char *const words[] = {"clone", "--mirror", "--quiet", "--template=", "--", NULL};
     mirror__command_begin(&sync->command, NULL, words);
@@ -399,12 +399,12 @@ static size_t count_packs(const char *path) {
     return count;
 }
 
-/* Fetches into the existing mirror. If the fetch fails for an unknown reason, the mirror may be damaged, so
- * the failure is MIRROR_DAMAGED, and the core asks for a repair. */
+/* Fetches into the existing mirror. If the fetch fails for an unknown reason, or the origin seems damaged, the
+ * mirror may be damaged. So the failure is MIRROR_DAMAGED, and the core asks for a repair. */
 static bool update(struct sync *sync) {
     const char *path = sync->slot.path;
     sync->folder = path;
-    sync->folder_max = sync->size + sync->mirrors->options.mirror_bytes; /* its final size is checked later */
+    sync->folder_max = sync->size + sync->mirrors->options.mirror_bytes; /* refresh checks the final size */
     bool done = fetch(sync, path) && (mirror__head_write(&sync->listing, path) || fail_file(sync, errno));
     if (!done && !sync->is_stopped && !sync->failure.is_own &&
         (sync->failure.error.reason == TS_UNIT_UNCLASSIFIED ||
