@@ -306,7 +306,7 @@ void ts_fleet_range_skip(struct ts_fleet_range *range, const struct ts_fleet_key
 
 /* ---- reading ---- */
 
-/* Returns the bytes after the first HEAD bytes of the key. Returns {0} if the key has another kind or length. */
+/* Returns the bytes of the key after its prefix of HEAD bytes, or {0} if the kind or the length differs. */
 static struct ts_bytes body_of(struct ts_bytes key, enum kind kind, size_t len) {
     const bool fits =
         key.len == HEAD + len && key.data[0] == 0 && key.data[1] == 'f' && key.data[2] == (uint8_t)kind;

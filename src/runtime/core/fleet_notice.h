@@ -1,7 +1,7 @@
 /*
- * A notice: findings came to a target, and receivers must be notified. The notice is written together with
- * the target's record. So the notice exists exactly if the change became visible. The notice is removed when
- * all receivers have received it.
+ * A notice: findings came to a target, and the sinks must be notified. The notice is written together with
+ * the target's record. So the notice is written exactly if the change becomes visible. The notice is removed
+ * when all sinks have received it, or when it is too old.
  *
  *     flip ──> waiting ──take (not before: until the taker must be done)──> sent to some or all ──> removed, or waiting again
  */

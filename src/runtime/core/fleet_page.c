@@ -5,7 +5,8 @@
 enum { TAG_COMMIT = 'c', TAG_ENTRY = 'f', TAG_PLACE = 'p', OID_SHA1 = 20, OID_SHA256 = 32 };
 enum { RULE_MAX = 64, REDACTED_MAX = 128, PLACE_MAX = 127, PLACE_ALLOWED = 128 };
 
-/* An entry has at most TS_FLEET_REFS + 4 long texts, with its head and commit; a place with its commit has 3. */
+/* An entry, its head and the head's commit have at most TS_FLEET_REFS + 4 long texts. A place and its commit
+ * have at most 3. */
 _Static_assert((2 + 1 + TS_FLEET_REFS + 3 + 4) * (TS_FLEET_TEXT_MAX + 8) < TS_FLEET_PAGE_MAX,
                "a page has room for any entry and a place");
 

@@ -64,7 +64,7 @@ struct ts_fleet_target {
     uint64_t occurrences;
     uint64_t objects;
     uint64_t bytes;
-    bool has_faults; /* something could not be read: the next run reads everything again */
+    bool has_faults; /* something could not be read: the next run scans the target again, without tips */
     bool has_hits;   /* there are hits pages */
     bool is_unsure;  /* an unanswered write of rows to another store may still arrive */
     uint64_t scanned_at_ms;

@@ -85,7 +85,7 @@ bool ts_schedule_name_from_text(struct ts_bytes text, struct ts_schedule_name *r
 struct ts_bytes ts_schedule_name_text(const struct ts_schedule_name *name);
 
 /* Returns the latest due time up to now. Earlier due times that no worker has started are skipped. Returns 0
- * if the latest due time is already started or skipped, or if the schedule is paused. */
+ * if no due time has come, if the latest one is already started or skipped, or if the schedule is paused. */
 uint64_t ts_schedule_due(const struct ts_fleet_schedule *schedule, uint64_t now_ms);
 
 /* Returns the first due time after now. */

@@ -34,7 +34,7 @@
     X(CLAIMED, "claimed")                                                                                    \
     X(DONE, "done")               /* scanned and durable */                                                  \
     X(NOTHING_NEW, "nothing_new") /* durable without a scan */                                               \
-    X(COVERED, "covered")         /* a later run had scanned the target */                                   \
+    X(COVERED, "covered")         /* this run or a later one had scanned the target */                       \
     X(PART, "part")                                                                                          \
     X(PARKED, "parked")                                                                                      \
     X(RELEASED, "released")                                                                                  \

@@ -19,7 +19,7 @@ enum {
 struct runtime__herald {
     struct runtime__crew *crew;
     pthread_t thread;
-    uint64_t failures; /* tries to send that failed in a row; each makes the next pause longer */
+    uint64_t failures; /* number of failed notices in a row; each makes the next pause longer */
     uint64_t waiting;
     bool is_failing; /* the last pass ended with a failure */
     uint64_t pause_ms;

@@ -6,7 +6,8 @@
  *                                                                                                    └─> some do not: return it, with a pause
  *
  * A notice is ended only after every sink of this worker has received it. So each sink receives the notice at
- * least once, even if workers are killed, unless the notice becomes too old (TS_NOTICE_KEPT_MS). A repeated message has the same id.
+ * least once, even if workers are killed, unless the notice becomes too old (TS_NOTICE_KEPT_MS).
+ * A repeated message has the same id.
  */
 #ifndef TS_RUNTIME_DRIVER_HERALD_H
 #define TS_RUNTIME_DRIVER_HERALD_H

@@ -41,7 +41,7 @@ struct runtime__crew {
     const struct ts_crew_options *options;
     struct runtime__job *jobs;
     struct ts_fleet_rules_set rules;
-    pthread_mutex_t lock; /* guards all fields below; no other lock is held with it */
+    pthread_mutex_t lock; /* guards the fields below up to is_tidying; no other lock is held with it */
     pthread_cond_t changed;
     unsigned running; /* number of running jobs */
     bool is_over;     /* jobs end after their current unit */

@@ -43,7 +43,8 @@ static uint64_t size_of_loose(const char *objects) {
     return size;
 }
 
-/* Returns the size of the packs of the alternates. Alternates of alternates do not count. */
+/* Returns the size of the packs of the alternates. Alternates of alternates do not count. Stops counting at
+ * RUNTIME__LARGE_BYTES. */
 static uint64_t size_of_alternates(const char *objects) {
     char list[PATH_MAX], line[PATH_MAX], path[PATH_MAX];
     FILE *file = join(objects, "info/alternates", list) ? fopen(list, "re") : NULL;

@@ -54,7 +54,7 @@ static int compare(const void *a, const void *b) {
 
 /* ---- JSON ---- */
 
-/* Returns the text as JSON. If the text is not UTF-8, replaces its bytes that are not ASCII. */
+/* Returns the text as JSON. If the text is not UTF-8, writes ? for its bytes that are not ASCII. */
 static json_t *text_of(struct ts_bytes text) {
     if (ts_utf8_is_valid(text))
         return json_stringn_nocheck((const char *)text.data, text.len);

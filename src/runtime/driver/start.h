@@ -21,7 +21,7 @@ struct ts_starter {
     struct ts_pin pin;                /* the rules of this worker */
     struct ts_discover_options forge; /* tokens, certificates and limits; the schedule has the filters */
     /* `started` is called once for each started run, by the worker that has started it. `failed` is called
-     * once for each failed try; `why` is one line that is safe to print. */
+     * once for each failed try that is recorded in the schedule; `why` is one line that is safe to print. */
     void (*started)(void *context, struct ts_run_id run, uint64_t targets);
     void (*failed)(void *context, struct ts_run_id run, const char *why);
     void *context;

@@ -185,7 +185,7 @@ static bool tidy(struct runtime__job *job, uint64_t *ret_active) {
     uint64_t active = runs.count;
     for (size_t i = 0; i < runs.count; i++)
         active -= complete(job, runs.items[i]);
-    /* Killed workers leave rows of runs that have ended. */
+    /* A run that has ended may have rows of killed workers, so a sweep follows the end of a run. */
     const bool is_due = take_sweep(job->crew);
     if (active < runs.count || is_due)
         sweep(job);

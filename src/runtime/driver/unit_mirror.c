@@ -2,8 +2,8 @@
  * Finds the repository of a unit. A path is scanned in place; for an address, its mirror is scanned
  * (runtime/mirror/mirror.h).
  *
- * The unit keeps the lock of the mirror until the next sync or the unit's end, so that nobody changes the mirror
- * during a scan.
+ * The unit keeps the lock of the mirror until the next sync or the unit's end, so that nobody changes the
+ * mirror during a scan.
  */
 #include "unit.h"
 

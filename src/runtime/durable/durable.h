@@ -153,7 +153,7 @@ struct ts_durable_scan {
     struct ts_durable_pages hits; /* pages that no part has made durable */
     uint64_t objects;
     bool has_hits;    /* there are hits: in `hits`, in parts or in recalled pages */
-    bool with_faults; /* some objects could not be read: the next run reads everything again */
+    bool with_faults; /* some objects could not be read: the next run scans again, without tips */
     uint32_t n;       /* number of the attempt */
 };
 
@@ -217,8 +217,8 @@ struct ts_durable_swept {
     uint64_t wait_ms;
 };
 
-/* Removes rows of the unit's target that are no longer needed. Call it after complete. If it fails, a later sweep
- * removes the rest. */
+/* Removes rows of the unit's target that are no longer needed. Call it after complete. If it fails, a later
+ * sweep removes the rest. */
 bool ts_durable_tidy(struct ts_durable *durable, struct ts_durable_swept *ret_swept,
                      struct ts_infra_error *ret_error);
 

@@ -39,7 +39,8 @@ struct ts_notice_taken {
 };
 
 /* Takes a notice for hold_ms, by the clock of its store; no other worker can take it meanwhile. ret_is_taken
- * is false if the notice may not be taken yet or no longer exists, or if the reply was lost. */
+ * is false if another worker has taken the notice, if the notice may not be taken yet or no longer exists, or
+ * if the reply was lost. */
 bool ts_notice_take(struct ts_coord *coord, const struct ts_notice_ref *ref, uint64_t hold_ms,
                     struct ts_notice_taken *ret_taken, bool *ret_is_taken, struct ts_infra_error *ret_error);
 

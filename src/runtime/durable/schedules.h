@@ -31,8 +31,8 @@ struct ts_schedule_seen {
 bool ts_schedule_read(struct ts_coord *coord, const struct ts_schedule_ref *ref,
                       struct ts_schedule_seen *ret_seen, struct ts_infra_error *ret_error);
 
-/* Visits the schedules of a tenant in the order of their names. If visit returns false, visits only the
- * schedules that were already read. */
+/* Visits the schedules of a tenant in the order of their names. If visit returns false, reads no more
+ * schedules, but still visits those that it has read. */
 bool ts_schedules_list(struct ts_coord *coord, const struct ts_tenant_id *tenant,
                        bool (*visit)(void *context, const struct ts_schedule_seen *seen), void *context,
                        struct ts_infra_error *ret_error);
@@ -63,7 +63,7 @@ typedef bool ts_listing_next(void *context, struct ts_fleet_unit *ret_unit);
 bool ts_listing_write(struct ts_coord *coord, const struct ts_schedule_ref *ref, ts_listing_next *next,
                       void *context, struct ts_schedule_list *ret_list, struct ts_infra_error *ret_error);
 
-/* Visits the units. If visit returns false, continues with the next page. A unit is borrowed until visit
+/* Visits the units. If visit returns false, skips the other units of the page. A unit is borrowed until visit
  * returns. */
 bool ts_listing_read(struct ts_coord *coord, const struct ts_schedule_ref *ref,
                      const struct ts_schedule_list *list,

@@ -372,7 +372,7 @@ static bool sweep_hits(struct sweep *sweep) {
     struct ts_fleet_target target;
     uint64_t version;
     bool is_over;
-    /* Until the shard is done, its next owner uses these pages, and more pages may come. */
+    /* Until the shard is done, its next owner uses these pages and may write more pages. */
     if (!find_out(sweep, true, &is_over))
         return false;
     if (!is_over)

@@ -126,8 +126,8 @@ static bool is_header(struct ts_bytes line) {
     return has(line, " http.c:");
 }
 
-/* Returns whether a server wrote the line: a line that begins with "remote: ", or a header. The callers stop at "remote
- * error:", because the server's text after it may have several lines. */
+/* Returns whether a server wrote the line: a line that begins with "remote: ", or a header. The callers stop at
+ * "remote error:", because the server's text after it may have several lines. */
 static bool is_of_server(struct ts_bytes line) {
     return ts_bytes_starts_with(line, TS_BYTES("remote: ")) || is_header(line);
 }

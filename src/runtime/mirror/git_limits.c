@@ -64,8 +64,8 @@ static bool is_ssh_of(const char *stat, pid_t group) {
     return after != NULL && number_after(after, " ", &found) && found == (uint64_t)group;
 }
 
-/* Counts the bytes that the ssh of the group has read, from the server and from git. Returns false if no ssh
- * runs. */
+/* Counts the bytes that the ssh of the group has read, from the server and from git. Returns false if no
+ * running ssh can be read. */
 static bool read_ssh(pid_t group, uint64_t *ret_bytes) {
     char text[2000];
     bool is_found = false;

@@ -1,6 +1,6 @@
 /*
- * Limits that git does not keep itself: how large a folder becomes, and how slow ssh may be. The kernel
- * limits the size of one file and the memory of one process (git_run.c). curl limits the pace of http
+ * Limits that git itself does not enforce: the maximum size of a folder, and the minimum speed of ssh. The
+ * kernel limits the size of one file and the memory of one process (git_run.c). curl limits the pace of http
  * (command.c).
  *
  * A server that has no packs sends one file for each object, so a limit for one file is no limit for a mirror.

@@ -18,8 +18,8 @@ struct mirror__pauses {
     } hosts[MIRROR__PAUSES];
 };
 
-/* Begins a pause of the host, and drops an earlier pause of the host. If the table is full, also drops the
- * pause that ends first. */
+/* Begins a pause of the host, in place of an earlier pause of the host. If there is no earlier pause and the
+ * table is full, replaces the pause that ends first. */
 void mirror__pause_begin(struct mirror__pauses *pauses, struct ts_bytes host, uint64_t ms);
 
 /* Returns the milliseconds until the end of the host's pause; 0: no pause. */

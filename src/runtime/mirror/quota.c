@@ -49,7 +49,7 @@ static uint64_t clean(const char *lock_path) {
     return size;
 }
 
-/* Returns the size of a mirror that its lock file has. If the file has no size, cleans the mirror. */
+/* Returns the size of a mirror, as the lock file says. If the file has no size, cleans the mirror first. */
 static uint64_t size_of(int folder, const char *name, const char *lock_path) {
     char text[TS_NUMBER_TEXT_SIZE + 1] = "";
     uint64_t size = 0;
