@@ -1,8 +1,8 @@
 /*
  * Finds the commit that first had a blob at a path.
  *
- *   1. Finds the trees that lead to a blob of the set, directly or through other trees: passes over the graph's
- *      additions and removals, one for each level of folders, without reading anything.
+ *   1. Finds the trees that lead to a blob of the set, directly or through other trees. Makes one pass
+ *      over the graph's additions and removals for each level of folders. Reads no objects.
  *   2. Makes the digest of a tree when step 3 needs it. The digest is the list of entries that lead to a blob of
  *      the set. It is made from the digest of the tree's base: entries that the tree removes are dropped, and
  *      entries that it adds are added. Most trees change no such entry, and share the digest of their base.
@@ -21,7 +21,7 @@
 #include <string.h>
 
 #define OCCURRENCES_MAX  ((size_t)10000000)
-#define FOLDERS_MAX      1024                /* deeper than the paths of any file system */
+#define FOLDERS_MAX      1024                /* limit of nested folders, and of passes */
 #define STEPS_MAX        UINT64_C(500000000) /* limit of compared entries, against a hostile history */
 #define PARENTS_MAX      4096
 #define TREES_AHEAD      16 /* trees or commits to prefetch, so that memory accesses overlap */
@@ -30,7 +30,7 @@
 /* Memory of a repeat, during collection and in the result. */
 #define REPEAT_BYTES     (2 * sizeof(struct repeat) + sizeof(struct ts_git_repeat))
 
-/* An entry that leads to blobs. Lists of such entries are sorted by rank of the name, then by child. */
+/* An entry that leads to blobs. Lists of such entries are sorted by rank of the name, then by child and mode. */
 struct leading {
     uint32_t rank;
     uint32_t child;
@@ -81,7 +81,7 @@ struct tracing {
     struct leadings all;      /* leadings of all digests */
     struct leadings added;    /* entries that the current tree adds to its base */
     struct leadings removed;  /* entries of the base that the current tree removes */
-    struct git__list chain;   /* a tree and its bases, while the digests of all are made */
+    struct git__list chain;   /* a tree and its bases, while their digests are made */
     uint64_t digest_bytes_max;
     uint64_t found_bytes; /* memory of all occurrences, with their paths */
     uint64_t found_bytes_max;
@@ -100,7 +100,7 @@ struct tracing {
     struct found *found;
     size_t found_count;
     size_t found_capacity;
-    uint32_t *slots; /* hash table of `found`, by path and blob */
+    uint32_t *slots; /* hash table of `found`, by path, blob and is_head */
     size_t slot_count;
 
     struct repeat *repeats;
@@ -117,8 +117,8 @@ static uint64_t digest_bytes_max(const struct ts_git_graph *graph) {
 
 /* ---- 1: trees that lead to blobs of the set ---- */
 
-/* The state of one pass: the objects that the previous pass found (`fresh`), and the trees that may lead to
- * them. */
+/* The state of the search. `fresh` has the objects that the previous pass found; `trees` has the trees that
+ * may lead to them. */
 struct search {
     struct tracing *t;
     struct ts_git_set *fresh;
@@ -165,7 +165,7 @@ static bool lead_replaced(struct search *s) {
     return done;
 }
 
-/* Makes one pass. A tree has the entries of its base, so counts are added along a chain of bases. Trees that
+/* Makes one pass. A tree has the entries of its base, so its count includes the count of its base. Trees that
  * this pass finds are fresh in the next pass. Returns false when memory runs out. */
 static bool search_once(struct search *s) {
     const struct ts_git_graph *graph = s->t->graph;
@@ -281,7 +281,7 @@ static bool keep_leading(const struct tracing *t, const uint32_t *children, cons
 }
 
 /* Makes the digest of a tree from the digest of its base: drops the removed entries and inserts the added
- * entries. All lists are sorted. Returns false when memory runs out. */
+ * entries. All lists are sorted. Returns false when memory runs out or a digest exceeds digest_bytes_max. */
 static bool merge(struct tracing *t, const struct digest *base, struct digest *ret_digest) {
     const struct leading *added = t->added.items;
     const struct leading *added_end = added + t->added.count;
@@ -481,7 +481,7 @@ struct beside {
 };
 
 /* Returns the child with the name of `of` in a parent's tree, or GIT__NONE. If several entries have this
- * name, prefers an entry with the child of `of`. Callers ask for names in ascending order, so each entry of
+ * name, prefers the entry whose child is the child of `of`. Callers ask for names in ascending order, so each entry of
  * the parent is passed once. */
 static uint32_t same_name(const struct tracing *t, struct beside *beside, const struct leading *of) {
     const struct leading *items = t->all.items + beside->digest.first;

@@ -1,6 +1,6 @@
 /*
- * Reads only the parts of a repository's configuration that are needed to read it safely: its format, and
- * whether it is a partial clone, which may lack objects. Includes, hooks, filters, aliases and everything
+ * Reads only the needed parts of a repository's configuration: its format, whether it is bare, whether it is a
+ * partial clone (which may lack objects), and the values that git__config_each searches for. Includes, hooks, filters, aliases and everything
  * else are ignored.
  */
 #ifndef TS_GIT_CONFIG_H

@@ -11,7 +11,8 @@
 #define AMOUNT_MAX 100000000
 #define DAY_S      86400
 
-/* Takes between min and max digits. Returns false if there are fewer than min. */
+/* Takes a number of min to max digits. Returns false if there are fewer or more digits, or if the number is
+ * above AMOUNT_MAX. */
 static bool take_digits(const char **at, size_t min, size_t max, int *ret_number) {
     size_t len = strspn(*at, "0123456789");
     uint32_t number;
@@ -124,7 +125,7 @@ struct words {
     bool has_month;
     bool has_year;
     bool names_month;
-    bool has_clock;  /* 12:30 */
+    bool has_clock;  /* a time of day, such as 12:30, was read */
     bool is_date;    /* some word specifies a time */
     bool has_number; /* a number was read; the next word may say what it counts */
     int number;
@@ -196,7 +197,7 @@ static bool read_month(struct words *w, struct ts_bytes word) {
     return true;
 }
 
-/* Reads a name of an hour, such as noon. If that hour is still to come today, the name means yesterday. */
+/* Reads a name of an hour, such as noon. If that hour is still to come today, the name means that hour of yesterday. */
 static bool read_hour(struct words *w, struct ts_bytes word) {
     static const struct {
         const char *name;

@@ -1,6 +1,6 @@
 /*
  * Errors of a repository. One table for the whole layer: opening, reading and visiting find the same kinds of
- * damage. All errors come from the input or the machine. Mistakes of the program itself are assertions.
+ * damage. All errors come from the input, the machine or a stop by the caller. Mistakes of the program itself are assertions.
  */
 #ifndef TS_GIT_ERROR_H
 #define TS_GIT_ERROR_H
@@ -98,7 +98,7 @@ struct ts_git_fault {
     bool has_oid;
     enum ts_git_hash hash;
     struct ts_git_oid oid;
-    char thing[240]; /* file, ref or extension, safe to print; empty for an object alone */
+    char thing[240]; /* file, ref or extension, safe to print; empty if only an object is concerned */
 };
 
 /* Writes one line without a newline: "object 1234… in pack-5678….pack: damaged: …; fix". Returns ret_text. */

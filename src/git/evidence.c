@@ -236,7 +236,7 @@ static uint64_t hash_node(const struct ts_git_evidence *evidence, const struct g
     return hash_stored(evidence, &head, entry.data);
 }
 
-/* Returns the evidence of an object in a pack. Computes the evidence of its bases first. Most bases have
+/* Returns the evidence of an object in a pack. Computes the evidence of the object's bases first. Most bases have
  * their evidence from their own visit. A chain of bases may contain every entry of the pack. */
 static uint64_t find_in_pack(struct ts_git_evidence *evidence, uint32_t number, struct git__spot spot) {
     const struct git__pack *pack = &evidence->repo->packs[spot.pack];

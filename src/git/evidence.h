@@ -48,13 +48,14 @@ uint64_t ts_git_evidence_of(struct ts_git_evidence *evidence, const struct ts_gi
                             uint32_t *ret_pack);
 
 enum ts_git_sameness {
-    TS_GIT_OTHER,     /* missing, or made from other bytes */
+    TS_GIT_OTHER,     /* missing, without evidence, or made from other bytes */
     TS_GIT_SAME_PACK, /* in the same pack as before: nothing was read */
     TS_GIT_SAME_BYTES /* in another pack or file, but with the same evidence */
 };
 
 /* Compares the present evidence of the object with the evidence `then`. `pack` is the number of the object's
- * former pack, or TS_GIT_NO_PACK if that pack no longer exists. *ret_pack is the object's current pack. */
+ * former pack, or TS_GIT_NO_PACK if that pack no longer exists. If the object exists, sets *ret_pack to its current
+ * pack, or to TS_GIT_NO_PACK if it is loose. */
 enum ts_git_sameness ts_git_evidence_compare(struct ts_git_evidence *evidence, const struct ts_git_oid *oid,
                                              uint64_t then, uint32_t pack, uint32_t *ret_pack);
 

@@ -32,7 +32,7 @@ bool git__file_identify(const char *path, struct git__file_identity *ret_identit
 /* git__map_open_once copies files up to this size, and maps larger files. */
 #define COPIED_MAX ((size_t)1 << 15)
 
-/* Opens a regular file. O_NONBLOCK, because opening a pipe would wait for the other end of the pipe. */
+/* Opens a regular file. Uses O_NONBLOCK, because opening a pipe would wait for the other end of the pipe. */
 static enum ts_git_error open_regular(const char *path, int *ret_fd, size_t *ret_len,
                                       struct git__file_identity *ret_identity,
                                       struct ts_git_fault *ret_fault) {

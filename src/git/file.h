@@ -22,7 +22,7 @@ struct git__file_identity {
     int64_t changed_ns;
 };
 
-/* Returns false if there is no such file. */
+/* Returns false if the status of the file cannot be read, for example because the file does not exist. */
 bool git__file_identify(const char *path, struct git__file_identity *ret_identity);
 
 struct git__map {
@@ -34,8 +34,8 @@ struct git__map {
 /* Returns MISSING if there is no such file; the fault names the path. */
 enum ts_git_error git__map_open(const char *path, struct git__map *ret_map, struct ts_git_fault *ret_fault);
 
-/* Like git__map_open, but copies a small file, because mapping and unmapping a page takes longer than reading
- * it, above all while other threads run. It is for files that are read once, such as loose objects. The
+/* Like git__map_open, but copies a small file, because mapping and unmapping takes longer than reading a small
+ * file, above all while other threads run. It is for files that are read once, such as loose objects. The
  * caller must not call git__map_forget for the result. */
 enum ts_git_error git__map_open_once(const char *path, struct git__map *ret_map,
                                      struct ts_git_fault *ret_fault);
@@ -44,8 +44,8 @@ void git__map_release(struct git__map *map);
 /* Releases the pages of a mapping. The pages stay in the system's cache, and reading a page maps it again. */
 void git__map_forget(const struct git__map *map);
 
-/* Reads a whole small file, and adds a terminator that is not counted. TOO_LARGE if the file has more than
- * max bytes. The caller frees the text. */
+/* Reads a whole small file, and adds a terminator that is not counted. Returns TOO_LARGE if the file has more
+ * than max bytes. The caller frees the text. */
 enum ts_git_error git__file_read(const char *path, size_t max, char **ret_text, size_t *ret_len,
                                  struct ts_git_fault *ret_fault);
 

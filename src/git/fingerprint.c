@@ -22,7 +22,7 @@ static void add_text(struct ts_blake3 *hasher, const char *text) {
     ts_blake3_update(hasher, ts_bytes_of_cstring(text));
 }
 
-/* Hashes size, time and owner of a file or folder, or the fact that it is missing. */
+/* Hashes device, inode, mode, owner, size and times of a file or folder, or the fact that it is missing. */
 static void add_status(struct ts_blake3 *hasher, const char *folder, const char *name) {
     char path[4096];
     struct stat status;

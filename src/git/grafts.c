@@ -9,7 +9,8 @@
 
 #define GRAFTS_MAX (256u << 20)
 
-/* Removes an id and the blank after it from the front of *rest. Returns false if there is no valid id. */
+/* Removes an id and the blank after it from the front of *rest. Returns false if there is no valid id, or if
+ * another character follows it. */
 static bool take_id(enum ts_git_hash hash, struct ts_bytes *rest, struct ts_git_oid *ret_oid) {
     size_t len = 2 * ts_git_hash_len(hash);
     if (rest->len < len || !ts_git_oid_parse(hash, ts_bytes_first(*rest, len), ret_oid))

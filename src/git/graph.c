@@ -155,7 +155,7 @@ uint32_t git__graph_name(struct ts_git_graph *graph, struct git__name_cache *cac
 static bool list_changes(const struct git__tree_reader *trees, struct git__list *list,
                          struct git__edges *edges) {
     size_t most = 2 * (trees->added_count + trees->removed_count);
-    if (!TS_GROW(list->items, list->capacity, list->count + most + 1)) /* never NULL */
+    if (!TS_GROW(list->items, list->capacity, list->count + most + 1)) /* + 1: items are never NULL */
         return false;
     uint32_t *at = list->items + list->count;
     for (size_t i = 0; i < trees->added_count; i++)

@@ -53,7 +53,7 @@ struct git__submodules {
     size_t count;
 };
 
-/* An object that replaces another. */
+/* A replacement: git shows the object `by` instead of the object `number`. */
 struct git__replaced {
     uint32_t number;
     uint32_t by;

@@ -23,8 +23,8 @@ struct git__inflater {
 bool git__inflater_init(struct git__inflater *inflater);
 void git__inflater_release(struct git__inflater *inflater);
 
-/* Inflates the zlib stream at the start of `from`, which must contain exactly len bytes. *ret_used is the
- * length of the stream. */
+/* Inflates the zlib stream at the start of `from`. The inflated stream must have exactly len bytes. *ret_used
+ * is the length of the compressed stream. */
 enum ts_git_error git__inflate(struct git__inflater *inflater, struct ts_bytes from, uint8_t *ret_bytes,
                                size_t len, size_t *ret_used);
 

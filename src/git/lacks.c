@@ -7,13 +7,13 @@
 /* A missing object. */
 struct lack {
     struct ts_git_oid oid;
-    bool is_history; /* a commit, a tag, or the target of a ref */
+    bool is_history; /* the target of a ref or tag, or a parent of a commit */
     bool is_added;   /* counted even if it is promised */
     bool has_moved;
     bool is_promised;
 };
 
-/* What is known about missing objects. The arrays are indexed by the number of the missing object. */
+/* Properties of missing objects. The arrays are indexed by the number of the missing object, minus `total`. */
 struct flags {
     bool *is_history;
     bool *is_promised;
@@ -32,7 +32,7 @@ static void add_promise(const struct ts_git_graph *graph, uint32_t number, struc
         flags->is_promised[number - graph->total] = true;
 }
 
-/* Marks as promised the objects that this object refers to. A tree that is stored as a difference also refers
+/* Sets is_promised for each missing object that this object refers to. A tree that is stored as a difference also refers
  * to the entries of its base. */
 static void add_promises_of(const struct ts_git_graph *graph, uint32_t number, struct flags *flags) {
     for (uint32_t at = number; at != GIT__NONE && git__set_add(flags->seen, at);) {
@@ -73,7 +73,8 @@ static void find_tips(const struct ts_git_repo *repo, struct lack *lacks, size_t
     }
 }
 
-/* Sets has_moved for objects that exist now, or that only earlier refs reached. Returns false when memory
+/* Sets has_moved for objects that exist now and, if the refs have changed, for objects that may have belonged
+ * to earlier refs. Returns false when memory
  * runs out. */
 static bool find_moved(struct ts_git_graph *graph, struct lack *lacks, size_t count) {
     struct ts_git_oid *oids = calloc(count, sizeof *oids);

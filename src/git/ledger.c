@@ -99,8 +99,8 @@ static unsigned class_of(size_t size) {
 #define MAPPED_MIN           ((size_t)1 << 20)
 
 /* The number of larger size classes that are searched for a free buffer before a new buffer is made. A small
- * buffer may be up to twice as large as needed, so that it stays in the cache. Mapped buffers may be up to
- * eight times as large, because new pages from the system cost more than unused room. */
+ * free buffer may be up to twice as large as the new buffer would be, so that it stays in the cache. A mapped
+ * buffer may be up to eight times as large, because new pages from the system cost more than unused room. */
 #define CLASSES_ABOVE        3
 #define CLASSES_ABOVE_MAPPED 12
 

@@ -56,7 +56,7 @@ struct git__pool {
 void git__pool_init(struct git__pool *pool, struct git__ledger *ledger, size_t kept_max);
 void git__pool_release(struct git__pool *pool);
 
-/* Takes a buffer of at least size bytes. Returns false when malloc fails. */
+/* Takes a buffer of at least size bytes. Returns false when memory runs out. */
 bool git__pool_take(struct git__pool *pool, size_t size, struct git__buffer *ret_buffer);
 void git__pool_give(struct git__pool *pool, struct git__buffer buffer);
 

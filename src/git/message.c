@@ -66,7 +66,8 @@ static struct ts_git_oid pop(struct search *search) {
     }
 }
 
-/* Reads and parses a commit. The caller frees the content. WRONG_TYPE if the object is not a commit. */
+/* Reads and parses a commit. On success, the caller frees the content. Returns WRONG_TYPE if the object is
+ * not a commit. */
 static enum ts_git_error read_commit(const struct search *search, const struct ts_git_oid *oid,
                                      struct ts_git_content *ret_content, struct ts_git_commit *ret_commit) {
     enum ts_git_hash hash = search->repo->hash;

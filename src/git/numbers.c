@@ -74,8 +74,8 @@ static enum ts_git_error list_fan(struct ts_git_repo *repo, uint32_t object_dir,
     return error;
 }
 
-/* Lists all loose objects of an objects folder. If the folder may not be read, reports one fault, instead of
- * one for each folder in it. */
+/* Lists all loose objects of an objects folder. If the folder cannot be accessed, keeps one fault, instead
+ * of one for each folder in it. */
 static enum ts_git_error list_folder(struct ts_git_repo *repo, uint32_t object_dir, struct loose_list *list,
                                      struct ts_git_fault *ret_fault) {
     struct stat status;

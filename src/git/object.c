@@ -87,8 +87,8 @@ static int32_t zone_of(struct ts_bytes text) {
     return text.data[0] == '-' ? -minutes : minutes;
 }
 
-/* Parses a line "Name <mail> seconds zone". The last '>' ends the mail address, because names may contain '<'
- * and '>'. */
+/* Parses a line "Name <mail> seconds zone". The mail address is everything between the first '<' and the
+ * last '>'. */
 static struct ts_git_person person_of(struct ts_bytes line) {
     struct ts_git_person person = {.time_s = 0};
     const uint8_t *close = line.len > 0 ? memrchr(line.data, '>', line.len) : NULL;

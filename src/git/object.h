@@ -1,6 +1,6 @@
 /*
  * Parsing commits, trees and tags. These functions borrow the bytes; the results point into them. For a
- * damaged object the functions return false, and never crash.
+ * damaged object ts_git_tree_next returns TS_GIT_TREE_BAD, and the other functions return false.
  */
 #ifndef TS_GIT_OBJECT_H
 #define TS_GIT_OBJECT_H

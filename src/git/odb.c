@@ -2,8 +2,8 @@
  * Reads single objects by id: refs, tags, the commits of a report. visit.c reads many objects, and is much
  * faster.
  *
- * Every content is compared with its id. Copies of an object are tried in the order of the packs, then loose
- * copies. If a delta's base is damaged in one pack, another copy of the base is used.
+ * Every complete content is compared with its id. Copies of an object are tried in this order: the copy that a
+ * multi-pack index names, copies in the order of the packs, loose copies. If a delta's base is damaged in one pack, another copy of the base is used.
  */
 #include "delta.h"
 #include "hash.h"
@@ -43,7 +43,7 @@ char *git__loose_path(const struct ts_git_repo *repo, size_t object_dir, const s
     return git__path_join(repo->object_dirs[object_dir], name);
 }
 
-/* Reads the first bytes of a larger object. The checksum at its end is not checked. */
+/* Inflates the first len bytes of a larger object. Does not check the checksum at the end of the stream. */
 static enum ts_git_error inflate_start(struct git__inflate_stream *stream, size_t len, uint8_t **ret_bytes) {
     uint8_t *bytes = malloc(len + 1);
     if (bytes == NULL)

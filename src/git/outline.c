@@ -156,7 +156,7 @@ static void read_nodes(struct drawing *d) {
 }
 
 /* Computes types, errors, and an order with parents first, from the roots down. Nodes that this walk does not
- * reach are in cycles. */
+ * reach are in cycles or below cycles. */
 static bool spread(struct drawing *d) {
     struct git__outline *outline = &d->outline;
     struct git__node *nodes = outline->nodes;

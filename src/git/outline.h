@@ -17,7 +17,7 @@ struct git__node {
     uint32_t parent;   /* the node of the base; GIT__NONE: none */
     uint32_t size;     /* size of a whole object, from its header; UINT32_MAX if larger */
     uint8_t type;      /* enum ts_git_type; 0 if unknown */
-    uint8_t error;     /* enum ts_git_error, of this entry or one of its bases */
+    uint8_t error;     /* enum ts_git_error of this entry; BASE_DAMAGED: a base has an error */
     /* The following fields belong to the plan that uses the outline. */
     bool is_wanted; /* the object is to be visited */
     bool is_needed; /* this node or a node below it is wanted */
@@ -28,7 +28,7 @@ struct git__node {
 struct git__outline {
     struct git__node *nodes;
     uint32_t count;
-    uint32_t *order; /* nodes, parents before children; omits nodes in cycles */
+    uint32_t *order; /* nodes, parents before children; omits nodes in or below cycles */
     uint32_t ordered;
     uint32_t *lost; /* positions in the index whose offset is outside the pack */
     uint32_t lost_count;

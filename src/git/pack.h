@@ -26,7 +26,7 @@ struct git__pack {
     struct git__outline *outline; /* NULL until needed: plan.c */
     uint64_t end;                 /* end of the entries: where the trailer begins */
     bool is_divided;              /* its mapping is divided into windows: resident.c */
-    bool is_promised;             /* has a .promisor file: objects that it refers to may be missing */
+    bool is_promised;             /* a .promisor file exists: objects that the pack refers to may be missing */
 };
 
 /* A range of offsets: from `from` (included) to `to` (excluded). */
@@ -65,7 +65,8 @@ const char *git__pack_name(const struct git__pack *pack);
  * Returns false if the number is too long or not complete. */
 bool git__distance_parse(struct ts_bytes *rest, uint64_t *ret_distance);
 
-/* Parses the entry at extent.from, whose bytes end before extent.to. BAD_ENTRY if it is not valid. */
+/* Parses the entry at extent.from, whose bytes end before extent.to. Returns BAD_ENTRY if the entry is not
+ * valid. */
 enum ts_git_error git__pack_entry(const struct git__pack *pack, struct git__extent extent,
                                   struct git__entry *ret_entry);
 

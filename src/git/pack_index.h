@@ -50,7 +50,7 @@ bool git__pack_index_find(const struct git__pack_index *index, const uint8_t *id
  * objects. */
 bool git__pack_index_fanout_fits(const struct git__pack_index *index);
 
-/* Returns true if the fan-out never decreases and ends with count. A multi-pack index also has a fan-out. */
+/* Returns true if the fan-out never decreases. A multi-pack index also has a fan-out. */
 bool git__fanout_is_valid(const uint8_t *fanout);
 
 /* Finds the position of an id in a sorted list, with the help of the fan-out. Returns false if the list does

@@ -206,7 +206,7 @@ static void put_tags(struct out *out, const struct ts_git_graph *graph, const st
     }
 }
 
-/* Writes the commits. Omits missing parents, as in all walks over commits. */
+/* Writes the commits. Omits missing parents, as all walks over commits do. */
 static bool put_commits(struct out *out, const struct ts_git_graph *graph, const struct ts_git_set *reached) {
     uint32_t *places = malloc(((size_t)graph->total + 1) * sizeof *places);
     uint32_t count = 0;

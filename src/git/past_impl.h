@@ -14,8 +14,8 @@ struct git__past_reading {
     uint32_t commit_count;
 };
 
-/* Reads a past. Returns false if it is not valid, or if its files have changed. The caller releases the
- * reading in both cases. */
+/* Reads a past. Returns false if it is not valid, if its files have changed, or when memory runs out. The
+ * caller always releases the reading. */
 bool git__past_read(struct ts_git_repo *repo, const uint8_t key[static TS_GIT_EVIDENCE_KEY_LEN],
                     struct ts_bytes past, struct git__past_reading *reading);
 void git__past_reading_release(struct git__past_reading *reading);

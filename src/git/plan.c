@@ -60,7 +60,7 @@ static void begin(struct drafting *d) {
     }
 }
 
-/* Marks the needed nodes and adds up the sizes of their subtrees, from the leaves up. */
+/* Marks the wanted and needed nodes, and counts the wanted nodes of their subtrees, from the leaves up. */
 static void weigh(struct drafting *d) {
     struct git__node *nodes = d->plan.nodes;
     for (uint32_t at = d->outline->ordered; at > 0; at--) {
@@ -103,7 +103,7 @@ static void arrange(struct drafting *d) {
     }
 }
 
-/* Adds the roots to the units, with the sizes of their trees. The result of a delta is assumed to be as large
+/* Adds the roots to the units, with the estimated sizes of their trees. The result of a delta is assumed to be as large
  * as its base. */
 static bool list_roots(const struct drafting *d, uint32_t pack, struct git__units *units) {
     const struct git__plan *plan = &d->plan;

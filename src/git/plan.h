@@ -35,7 +35,7 @@ struct git__problems {
 void git__problem_add(struct git__problems *problems, uint32_t number, enum ts_git_error error);
 void git__problem_add_typed(struct git__problems *problems, const struct git__problem *problem);
 
-/* The root of a delta tree, and approximately how many bytes are built in this tree. */
+/* The root of a delta tree, and the approximate number of bytes that are built in this tree. */
 struct git__unit {
     uint64_t bytes;
     uint32_t pack;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIP_BYTES_MAX ((size_t)64 << 20) /* maximum size of a blob that is the target of a ref */
+#define TIP_BYTES_MAX ((size_t)64 << 20) /* a larger blob that a ref names is not read */
 
 static enum ts_git_error no_memory(const struct ts_git_graph *graph, struct ts_git_fault *ret_fault) {
     return git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);

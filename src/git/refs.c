@@ -15,8 +15,8 @@
  * the first pass to its reading in the second, so the result is the state of all refs at the moment between
  * the passes. Folders are compared, too, because a ref that moves back and forth can be absent from both
  * passes. Times come from a clock that ticks every few milliseconds, so if something changed just before the
- * first pass, the next pass waits for the clock. Refs are read once for each repository object. Everything
- * else that is read belongs to that moment.
+ * first pass, the next pass waits for the clock. Refs are read once for each repository object. Later
+ * calls return the refs of that moment.
  */
 #include "packed_refs.h"
 #include "repo_impl.h"
@@ -45,10 +45,10 @@ struct list {
     struct ts_git_repo *repo;
     const struct ts_git_fault_sink *faults;
     const struct git__packed_refs *packed;
-    struct ts_git_ref *items; /* an item with the null id exists, but is broken */
+    struct ts_git_ref *items; /* an item with the null id is broken, or its target is missing */
     size_t count;
     size_t capacity;
-    /* Hash of loose refs and packed-refs: names and contents of all files and folders. */
+    /* Hash of what the pass saw: names and ids of loose refs; inodes, sizes and times of files and folders. */
     struct ts_blake3 seen;
     bool is_fresh;  /* something changed so recently that another change could leave the same times */
     char **folders; /* folders of loose refs that are not listed yet */
@@ -138,7 +138,7 @@ static char *target_of(const char *name, const char *target) {
 /* ---- one ref ---- */
 
 /* Reads a loose ref that is a symbolic link. A link into refs/ is a symbolic ref. Any other link is followed
- * to its file. */
+ * to its file; a link to a folder is LINKED_FOLDER. */
 static enum ts_git_error read_link(const char *path, char **ret_line) {
     char target[PATH_MAX]; /* no link is longer */
     ssize_t len = readlink(path, target, sizeof target - 1);
@@ -159,8 +159,8 @@ static bool is_cut_name(const char *line) {
     return starts_with(line, "ref:") && line[len - 1] != '\n';
 }
 
-/* Reads the text of a loose ref, without blanks and line ends at its end. MISSING if there is no such ref, or
- * if a link leads nowhere. */
+/* Reads the text of a loose ref, without blanks and line ends at its end. Returns MISSING if there is no such
+ * ref, or if a link leads nowhere. */
 static enum ts_git_error read_loose_ref(const struct ts_git_repo *repo, const char *name, char **ret_line) {
     char *path = path_of(repo, name);
     char *line = NULL;
@@ -212,7 +212,7 @@ static bool target_is_valid(const char *name, const char *target) {
     return git__ref_name_is_valid(ts_bytes_of_cstring(target)) && (!is_head || starts_with(target, "refs/"));
 }
 
-/* Follows a ref to its id. MISSING if there is no such ref, or if the target of a symbolic ref is missing.
+/* Follows a ref to its id. Returns MISSING if there is no such ref, or if the target of a symbolic ref is missing.
  * The fault names the broken ref, which may be the last ref of a chain. */
 static enum ts_git_error resolve(const struct ts_git_repo *repo, const struct git__packed_refs *packed,
                                  const char *given, struct ts_git_oid *ret_oid,
@@ -473,7 +473,7 @@ static void drop_hidden(struct list *list, size_t loose_count) {
 struct pass {
     struct list list; /* loose refs */
     struct git__packed_refs packed;
-    struct git__refs refs; /* faults of this pass; after the last pass also all refs */
+    struct git__refs refs; /* faults of this pass, which keep_refs moves to the repository */
     struct ts_git_fault_sink sink;
     uint8_t packed_seen[TS_BLAKE3_OUT_LEN];
     uint8_t seen[TS_BLAKE3_OUT_LEN];
@@ -626,7 +626,8 @@ static bool is_hex(const char *text) {
     return text[0] != '\0' && text[strspn(text, "0123456789abcdefABCDEF")] == '\0';
 }
 
-/* Finds the value that the ref had when the refs were read. Returns false if it had none. */
+/* Finds the value that the ref had when the refs were read. Returns false if it had none, or if
+ * the refs were not read. */
 static bool find_read(const struct ts_git_repo *repo, const char *name, struct ts_git_oid *ret_oid) {
     char *key = strdup(name);
     struct ts_git_ref wanted = {.name = key};
@@ -649,8 +650,8 @@ static enum ts_git_error read_packed_for(const struct ts_git_repo *repo, struct 
     return error;
 }
 
-/* Tries the names that git tries, in git's order. A broken ref below refs/ is the answer only if no other
- * name has an id. A broken file elsewhere is not a ref. */
+/* Tries the names that git tries, in git's order. A broken HEAD, or a broken ref below refs/, is the error
+ * only if no other name has an id. A broken file elsewhere is not a ref. */
 static enum ts_git_error resolve_forms(const struct ts_git_repo *repo, const char *name,
                                        struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault) {
     static const char *const forms[] = {

@@ -132,7 +132,7 @@ static enum ts_git_error refuse_git_file(const char *folder, const char *name, c
     return git__fault(TS_GIT_BAD_GIT_FILE, thing, ret_fault);
 }
 
-/* Reads a .git file: "gitdir: PATH". The path is relative to the folder of the file. */
+/* Reads a .git file: "gitdir: PATH". A relative PATH begins at the folder of the file. */
 static enum ts_git_error follow_git_file(const char *folder, const char *name, char **ret_git_dir,
                                          struct ts_git_fault *ret_fault) {
     static const char key[] = "gitdir: ";
@@ -163,7 +163,7 @@ static bool is_closed(const char *path) {
     return is;
 }
 
-/* Searches one folder for a repository. MISSING if the folder has no part of a repository. */
+/* Searches one folder for a repository. Returns MISSING if the folder contains no repository. */
 static enum ts_git_error locate_in(const char *folder, struct ts_git_repo *repo,
                                    struct ts_git_fault *ret_fault) {
     char *dot_git = git__path_join(folder, ".git");

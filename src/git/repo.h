@@ -80,7 +80,7 @@ enum ts_git_error ts_git_repo_substitutes(struct ts_git_repo *repo,
 
 /* Resolves a ref as users write it (main, v1.0, origin/main, refs/…, HEAD), or a unique prefix of an object's
  * id with at least 4 digits. If the refs were read before, a ref has the value that it had at that time. Tags
- * are not peeled. NO_SUCH_REF if the name is unknown; other errors mean that the ref cannot be read. */
+ * are not peeled. Returns NO_SUCH_REF if the name is unknown; other errors mean that the ref cannot be read. */
 enum ts_git_error ts_git_repo_resolve(struct ts_git_repo *repo, const char *name, struct ts_git_oid *ret_oid,
                                       struct ts_git_fault *ret_fault);
 
@@ -91,17 +91,18 @@ struct ts_git_content {
     size_t len;
 };
 
-/* Reads an object, and compares its content with its id. TOO_LARGE if it has more than max bytes. If one copy
- * is damaged, the other copies are tried. If no copy is left, the object is searched for again. MOVED if the
- * object is gone, and the refs have changed since they were read. */
+/* Reads an object, and compares its content with its id. Returns TOO_LARGE if it has more than max bytes. If
+ * one copy is damaged, the other copies are tried. If there is no copy, the repository is opened and searched
+ * again. Returns MOVED if the object is gone, and the refs have changed since they were read. */
 enum ts_git_error ts_git_object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                      struct ts_git_content *ret_content, struct ts_git_fault *ret_fault);
 
-/* Like ts_git_object_read, for an object that should be a blob: WRONG_TYPE if the object is not a blob. */
+/* Like ts_git_object_read, for an object that should be a blob. Returns WRONG_TYPE if it is not a blob. */
 enum ts_git_error ts_git_blob_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                    struct ts_git_content *ret_content, struct ts_git_fault *ret_fault);
 
-/* Follows tags to their target. If the target is missing, returns OK with the last id. */
+/* Follows tags to their target. If a target is missing, or if an object is too large to read, returns OK
+ * with the id of that object. */
 enum ts_git_error ts_git_object_peel(struct ts_git_repo *repo, const struct ts_git_oid *oid,
                                      struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault);
 
