@@ -59,7 +59,7 @@ struct git__replaced {
     uint32_t by;
 };
 
-/* A commit whose clock time is not later than the times of its parents. */
+/* A commit whose clock time is not later than the time of some parent. */
 struct git__late {
     uint32_t number;
     int64_t committed_s; /* the clock time of the commit */
@@ -150,8 +150,8 @@ static inline bool git__graph_goes_on(const struct ts_git_graph *graph) {
 enum ts_git_error git__graph_ended(const struct ts_git_graph *graph, struct ts_git_fault *ret_fault);
 
 /* Makes the time of each commit later than the times of its parents. From then on, git__commit_time returns
- * the time for ordering. Returns false when memory runs out, or when the watch ends the work; then the next
- * call continues. */
+ * the time for ordering. Returns false when memory runs out; the next call leaves the times as they are.
+ * Also returns false when the watch ends the work; the next call continues. */
 bool git__graph_order_times(struct ts_git_graph *graph);
 
 /* Returns the commit time by the committer's clock, before git__graph_order_times moved it. */

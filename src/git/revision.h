@@ -29,12 +29,12 @@ enum ts_git_error ts_git_revision_resolve(struct ts_git_repo *repo, const char *
 struct ts_git_range {
     struct ts_git_oid from[2];
     size_t from_count;
-    struct ts_git_oid *exclude; /* owned by the caller */
+    struct ts_git_oid *exclude; /* the caller frees it */
     size_t exclude_count;
     bool is_symmetric;
 };
 
-/* Resolves a range. BAD_REVISION if the text is a single revision. */
+/* Resolves a range. Returns BAD_REVISION if the text is a single revision. */
 enum ts_git_error ts_git_range_resolve(struct ts_git_repo *repo, const char *text,
                                        struct ts_git_range *ret_range, struct ts_git_fault *ret_fault);
 

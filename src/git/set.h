@@ -13,7 +13,7 @@ enum ts_git_error ts_git_set_new(struct ts_git_repo *repo, struct ts_git_set **r
                                  struct ts_git_fault *ret_fault);
 void ts_git_set_free(struct ts_git_set *set);
 
-/* Returns NULL when memory runs out. */
+/* Returns a copy of the set; NULL when memory runs out. */
 struct ts_git_set *ts_git_set_copy(const struct ts_git_set *set);
 
 /* Adds an object. Returns false if the repository has no such object. */
@@ -21,7 +21,8 @@ bool ts_git_set_add(struct ts_git_set *set, const struct ts_git_oid *oid);
 void ts_git_set_remove(struct ts_git_set *set, const struct ts_git_oid *oid);
 bool ts_git_set_has(const struct ts_git_set *set, const struct ts_git_oid *oid);
 
-/* Removes the object with this number. Returns false if the set did not contain it. */
+/* Removes the object with this number, and sets *ret_oid to its id. Returns false if the set does not contain
+ * the object. */
 bool ts_git_set_take(struct ts_git_set *set, uint32_t number, struct ts_git_oid *ret_oid);
 size_t ts_git_set_count(const struct ts_git_set *set);
 

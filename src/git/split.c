@@ -31,7 +31,7 @@ bool git__split_parse(enum ts_git_hash hash, struct ts_bytes content, struct git
 }
 
 /* Removes a bitmap from the front of *rest. Every word and every set bit must belong to one of `count`
- * entries. */
+ * entries; otherwise returns false. */
 static bool take_bitmap(struct ts_bytes *rest, size_t count, uint64_t *bits) {
     size_t room = count / WORD_BITS + (count % WORD_BITS != 0);
     size_t filled = 0;

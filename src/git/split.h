@@ -20,7 +20,7 @@ struct git__split {
 enum ts_git_error git__staged_parse(enum ts_git_hash hash, struct ts_bytes file, uint64_t memory_max,
                                     struct ts_git_staged *ret_staged, struct git__split *ret_split);
 
-/* Parses the content of the extension `link`. */
+/* Parses the content of the extension `link`. Returns false if it is too short. */
 bool git__split_parse(enum ts_git_hash hash, struct ts_bytes content, struct git__split *ret_split);
 
 /* Joins the two files of a split index. Moves parts of `shared` and `own` to the result: afterwards the

@@ -154,7 +154,7 @@ static void take_tree(struct parser *p, struct ts_bytes content) {
         p->staged.tree = ts_git_oid_of(p->hash, content.data + line);
 }
 
-/* Reads the extensions. Those whose name begins with a capital may be ignored: they only make git faster. */
+/* Reads the extensions. Extensions whose name begins with a capital may be ignored. */
 static bool take_extensions(struct parser *p, struct git__split *ret_split) {
     struct ts_bytes rest = p->rest;
     while (rest.len >= 8) {
@@ -335,7 +335,7 @@ void ts_git_staged_release(struct ts_git_staged *staged) {
 
 /* ---- the parents of the next commit ---- */
 
-#define PARENTS_MAX 256 /* at most this many lines of MERGE_HEAD are read */
+#define PARENTS_MAX 256 /* HEAD included; a MERGE_HEAD with more lines is ignored */
 
 enum ts_git_error ts_git_staged_parents(struct ts_git_repo *repo, struct ts_git_oid **ret_oids,
                                         size_t *ret_count, struct ts_git_fault *ret_fault) {

@@ -73,7 +73,7 @@ static void take(struct submodules *s, const struct submodule *one) {
         s->is_known[found - s->items] = true;
 }
 
-/* Adds the submodules of a tree. Ignores a tree that cannot be read, because it is already reported as a
+/* Adds the submodules of a tree or, when the base is read, marks them as known. Ignores a tree that cannot be read, because it is already reported as a
  * fault. */
 static void read_tree(struct submodules *s, uint32_t number) {
     enum ts_git_hash hash = s->graph->repo->hash;

@@ -122,7 +122,7 @@ static enum ts_git_error mark_head(struct search *s) {
 
 /* ---- the work tree ---- */
 
-/* Returns whether the file, or the text of a link, is the blob. */
+/* Returns whether the content of the file, or the text of a link, has the id of the blob. */
 static bool is_blob(struct search *s, const char *path, const struct stat *status, const uint8_t *id) {
     struct git__hasher hasher;
     uint64_t size = (uint64_t)status->st_size;

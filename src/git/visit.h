@@ -1,16 +1,16 @@
 /*
- * Visits every object once, on several threads. It starts at the roots of delta trees, so that each object is
+ * Visits every wanted object once, on several threads. The visit starts at the roots of delta trees, so that each object is
  * inflated only once.
  *
  * The visitor is called for each wanted object: with its whole content, or, if it is too large to hold, in
  * windows from front to back. For a delta whose base was visited, too, the visitor gets the base, the list of
- * bytes that were copied from the base, and its own result for the base. So it can scan only changed bytes.
+ * ranges that were copied from the base, and its own result for the base. So it can scan only changed bytes.
  * The visited objects, with base, content and copies, depend only on the repository and the options other
  * than `threads`. The order of calls also depends on the threads, so sort the results by number.
  *
  * Damage never stops a visit. If no copy of an object can be read, that is a fault that names the object, and
- * everything else is visited. Objects in a pack are checked by the CRCs of their entry and its
- * bases, which detects accidents; only `verify` detects a forged id.
+ * everything else is visited. Objects in a pack are checked by the CRCs of their entries and of
+ * the entries of their bases, which detects accidents; only `verify` detects a forged id.
  */
 #ifndef TS_GIT_VISIT_H
 #define TS_GIT_VISIT_H

@@ -116,8 +116,8 @@ static inline struct ts_bytes git__held_content(const struct git__held *held) {
 
 void git__held_unref(struct git__worker *worker, struct git__held *held);
 
-/* Builds an object and visits it. If job->is_base, returns the object as a base. Then NULL means a failure,
- * which was recorded, or the end of the visit. */
+/* Builds an object and visits it. If job->is_base, returns the object as a base; NULL then means a failure,
+ * which was recorded, or the end of the visit. Otherwise returns NULL. */
 struct git__held *git__build(struct git__worker *worker, const struct git__job *job);
 void git__build_loose(struct git__worker *worker, uint32_t position);
 

@@ -16,13 +16,13 @@ struct ts_git_graph;
 struct ts_git_graph_options {
     unsigned threads;
     /* Memory for the visit, as in struct ts_git_visit_options. During reading, trees may take an eighth of
-     * this in addition. Later, attribution may take a third. */
+     * this in addition. Later, attribution may take a third for trees, and a half for results. */
     uint64_t memory_bytes;
     /* Maximum size of the graph; 0: no limit. Beyond it the result is NO_MEMORY, because a small hostile
-     * repository can have an enormous history. Attribution may take the same amount for trees. */
+     * repository can have an enormous history. Attribution may take at most this amount for trees. */
     uint64_t table_bytes_max;
     struct ts_git_watch watch; /* can end the reading, and attribution */
-    bool verify_trees;         /* also compare trees with their ids; commits and tags always are */
+    bool verify_trees;         /* also compare trees with their ids; commits and tags are always compared */
     const char *spill_dir;
     /* Called for each commit and tag that is small enough to hold, on any of the threads, while the graph is
      * read, so that messages need not be read again. May be NULL. */
@@ -90,8 +90,8 @@ struct ts_git_reach_stats {
 
 /* Finds the commits, trees, blobs and tags that the selection reaches. The missing target of a ref counts as
  * missing. A missing object that was added or moved since the objects were listed is reported as MOVED: to
- * read it, open the repository again. STOPPED if the watch ended the work. ret_stats may be NULL. The caller
- * frees the set. */
+ * read it, open the repository again. Returns STOPPED if the watch ended the work. ret_stats may be NULL. The
+ * caller frees the set. */
 enum ts_git_error ts_git_graph_reach(struct ts_git_graph *graph, const struct ts_git_selection *selection,
                                      struct ts_git_set **ret_set, struct ts_git_reach_stats *ret_stats,
                                      struct ts_git_fault *ret_fault);
@@ -135,11 +135,11 @@ struct ts_git_commit_info {
     char *author_mail;
     int64_t author_time_s;
     int32_t author_zone_minutes;
-    int64_t commit_time_s; /* the time that attribution uses: that of ts_git_graph_order_time */
+    int64_t commit_time_s; /* the committer's time; in results of attribution: ts_git_graph_order_time */
 };
 
 /* Reads the fields of a commit that a report shows. Reads only the beginning of a very large commit. The
- * caller releases the info. BAD_OBJECT if the object is not a commit. */
+ * caller releases the info. Returns BAD_OBJECT if the object is not a commit. */
 enum ts_git_error ts_git_commit_info_read(struct ts_git_repo *repo, const struct ts_git_oid *oid,
                                           struct ts_git_commit_info *ret_info,
                                           struct ts_git_fault *ret_fault);
