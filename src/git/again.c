@@ -8,8 +8,9 @@
  * Packs are mapped when a repository is opened and stay readable. A loose object is opened when it is read,
  * and may have moved into a pack that was not listed. So before an object is reported as missing, the
  * repository is opened a second time and searched again; git does the same. Object numbers do not change:
- * they refer to the objects that the first opening listed. An object that no ref reaches any more may have been removed, so the refs
- * are read again, too. If they have changed, the object is not missing, but belonged to earlier refs.
+ * they refer to the objects that the first opening listed. An object that no ref reaches any more may have
+ * been removed, so the refs are read again, too. If they have changed, the object is not missing, but
+ * belonged to earlier refs.
  *
  * Each missing object costs one search. After VAIN_LOOKS_MAX searches without success, a repository is not
  * searched again.

@@ -1,8 +1,8 @@
 /*
  * Finds the commit that first had a blob at a path.
  *
- *   1. Finds the trees that lead to a blob of the set, directly or through other trees. Makes one pass
- *      over the graph's additions and removals for each level of folders. Reads no objects.
+ *   1. Finds the trees that lead to a blob of the set, directly or through other trees. Makes one pass over
+ *      the graph's additions and removals for each level of folders. Reads no objects.
  *   2. Makes the digest of a tree when step 3 needs it. The digest is the list of entries that lead to a blob of
  *      the set. It is made from the digest of the tree's base: entries that the tree removes are dropped, and
  *      entries that it adds are added. Most trees change no such entry, and share the digest of their base.
@@ -30,7 +30,8 @@
 /* Memory of a repeat, during collection and in the result. */
 #define REPEAT_BYTES     (2 * sizeof(struct repeat) + sizeof(struct ts_git_repeat))
 
-/* An entry that leads to blobs. Lists of such entries are sorted by rank of the name, then by child and mode. */
+/* An entry that leads to blobs. Lists of such entries are sorted by rank of the name, then by child and
+ * mode. */
 struct leading {
     uint32_t rank;
     uint32_t child;
@@ -69,8 +70,8 @@ struct repeat {
 struct tracing {
     struct ts_git_graph *graph;
     const struct ts_git_set *blobs; /* the blobs to attribute */
-    /* Indexed by number of a missing object, from 0: a commit adds the object at some path. NULL: missing
-     * objects are ignored. */
+    /* True if a commit adds the missing object at some path. Indexed by number of the missing object, minus
+     * `total`. NULL: missing objects are ignored. */
     bool *is_added;
     bool without_parents;
     bool with_repeats;
@@ -281,7 +282,8 @@ static bool keep_leading(const struct tracing *t, const uint32_t *children, cons
 }
 
 /* Makes the digest of a tree from the digest of its base: drops the removed entries and inserts the added
- * entries. All lists are sorted. Returns false when memory runs out or a digest exceeds digest_bytes_max. */
+ * entries. All lists are sorted. Returns false when memory runs out or the digests need more than
+ * digest_bytes_max. */
 static bool merge(struct tracing *t, const struct digest *base, struct digest *ret_digest) {
     const struct leading *added = t->added.items;
     const struct leading *added_end = added + t->added.count;
@@ -481,8 +483,8 @@ struct beside {
 };
 
 /* Returns the child with the name of `of` in a parent's tree, or GIT__NONE. If several entries have this
- * name, prefers the entry whose child is the child of `of`. Callers ask for names in ascending order, so each entry of
- * the parent is passed once. */
+ * name, prefers the entry whose child is the child of `of`. Callers ask for names in ascending order, so each
+ * entry of the parent is passed once. */
 static uint32_t same_name(const struct tracing *t, struct beside *beside, const struct leading *of) {
     const struct leading *items = t->all.items + beside->digest.first;
     while (beside->at < beside->digest.count && items[beside->at].rank < of->rank)

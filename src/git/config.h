@@ -1,7 +1,7 @@
 /*
- * Reads only the needed parts of a repository's configuration: its format, whether it is bare, whether it is a
- * partial clone (which may lack objects), and the values that git__config_each searches for. Includes, hooks, filters, aliases and everything
- * else are ignored.
+ * Reads only the needed parts of a repository's configuration: its format, whether it is bare, whether it is
+ * a partial clone (which may lack objects), and the values that git__config_each searches for. Includes,
+ * hooks, filters, aliases and everything else are ignored.
  */
 #ifndef TS_GIT_CONFIG_H
 #define TS_GIT_CONFIG_H

@@ -197,7 +197,8 @@ static bool read_month(struct words *w, struct ts_bytes word) {
     return true;
 }
 
-/* Reads a name of an hour, such as noon. If that hour is still to come today, the name means that hour of yesterday. */
+/* Reads a name of an hour, such as noon. If that hour is still to come today, the name means that hour of
+ * yesterday. */
 static bool read_hour(struct words *w, struct ts_bytes word) {
     static const struct {
         const char *name;

@@ -1,6 +1,7 @@
 /*
  * Errors of a repository. One table for the whole layer: opening, reading and visiting find the same kinds of
- * damage. All errors come from the input, the machine or a stop by the caller. Mistakes of the program itself are assertions.
+ * damage. All errors come from the input, the machine or a stop by the caller. Mistakes of the program itself
+ * are assertions.
  */
 #ifndef TS_GIT_ERROR_H
 #define TS_GIT_ERROR_H

@@ -34,7 +34,7 @@ struct ts_git_evidence {
     _Atomic uint64_t *found; /* evidence, indexed by object number; 0: unknown */
     uint32_t **node_of;      /* indexed by pack, then by position in its index: the node in the outline */
     uint8_t (*pack_ids)[TS_GIT_PACK_ID_LEN];
-    const uint8_t **sorted; /* pointers to pack_ids, sorted for searching */
+    const uint8_t **sorted; /* pointers into pack_ids, sorted by id */
     size_t pack_count;      /* number of packs at creation: packs that are added later have no evidence */
     uint32_t total;
     uint64_t bytes;
@@ -236,8 +236,8 @@ static uint64_t hash_node(const struct ts_git_evidence *evidence, const struct g
     return hash_stored(evidence, &head, entry.data);
 }
 
-/* Returns the evidence of an object in a pack. Computes the evidence of the object's bases first. Most bases have
- * their evidence from their own visit. A chain of bases may contain every entry of the pack. */
+/* Returns the evidence of an object in a pack. Computes the evidence of the object's bases first. Most bases
+ * have their evidence from their own visit. A chain of bases may contain every entry of the pack. */
 static uint64_t find_in_pack(struct ts_git_evidence *evidence, uint32_t number, struct git__spot spot) {
     const struct git__pack *pack = &evidence->repo->packs[spot.pack];
     uint32_t first = number - spot.position;

@@ -54,8 +54,8 @@ enum ts_git_sameness {
 };
 
 /* Compares the present evidence of the object with the evidence `then`. `pack` is the number of the object's
- * former pack, or TS_GIT_NO_PACK if that pack no longer exists. If the object exists, sets *ret_pack to its current
- * pack, or to TS_GIT_NO_PACK if it is loose. */
+ * former pack, or TS_GIT_NO_PACK if that pack no longer exists. If the object exists, sets *ret_pack to its
+ * current pack, or to TS_GIT_NO_PACK if it is loose. */
 enum ts_git_sameness ts_git_evidence_compare(struct ts_git_evidence *evidence, const struct ts_git_oid *oid,
                                              uint64_t then, uint32_t pack, uint32_t *ret_pack);
 

@@ -34,9 +34,9 @@ struct git__map {
 /* Returns MISSING if there is no such file; the fault names the path. */
 enum ts_git_error git__map_open(const char *path, struct git__map *ret_map, struct ts_git_fault *ret_fault);
 
-/* Like git__map_open, but copies a small file, because mapping and unmapping takes longer than reading a small
- * file, above all while other threads run. It is for files that are read once, such as loose objects. The
- * caller must not call git__map_forget for the result. */
+/* Like git__map_open, but copies a small file, because mapping and unmapping takes longer than reading a
+ * small file, above all while other threads run. It is for files that are read once, such as loose objects.
+ * The caller must not call git__map_forget for the result. */
 enum ts_git_error git__map_open_once(const char *path, struct git__map *ret_map,
                                      struct ts_git_fault *ret_fault);
 void git__map_release(struct git__map *map);

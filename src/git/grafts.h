@@ -25,8 +25,8 @@ struct git__grafts {
     size_t commit_capacity;
 };
 
-/* Reads the grafts of a repository. If there are invalid lines, sends one fault to the sink, and reads
- * the other lines. */
+/* Reads the grafts of a repository. If there are invalid lines, sends one fault to the sink, and reads the
+ * other lines. */
 enum ts_git_error git__grafts_read(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults,
                                    struct ts_git_fault *ret_fault);
 

@@ -150,7 +150,7 @@ static inline bool git__graph_goes_on(const struct ts_git_graph *graph) {
 enum ts_git_error git__graph_ended(const struct ts_git_graph *graph, struct ts_git_fault *ret_fault);
 
 /* Makes the time of each commit later than the times of its parents. From then on, git__commit_time returns
- * the time for ordering. Returns false when memory runs out; the next call leaves the times as they are.
+ * the time for ordering. Returns false when memory runs out; the next call may leave the times as they are.
  * Also returns false when the watch ends the work; the next call continues. */
 bool git__graph_order_times(struct ts_git_graph *graph);
 

@@ -13,7 +13,8 @@ struct lack {
     bool is_promised;
 };
 
-/* Properties of missing objects. The arrays are indexed by the number of the missing object, minus `total`. */
+/* Properties of missing objects. The arrays are indexed by the number of the missing object, minus
+ * `total`. */
 struct flags {
     bool *is_history;
     bool *is_promised;
@@ -32,8 +33,8 @@ static void add_promise(const struct ts_git_graph *graph, uint32_t number, struc
         flags->is_promised[number - graph->total] = true;
 }
 
-/* Sets is_promised for each missing object that this object refers to. A tree that is stored as a difference also refers
- * to the entries of its base. */
+/* Sets is_promised for each missing object that this object refers to. A tree that is stored as a difference
+ * also refers to the entries of its base. */
 static void add_promises_of(const struct ts_git_graph *graph, uint32_t number, struct flags *flags) {
     for (uint32_t at = number; at != GIT__NONE && git__set_add(flags->seen, at);) {
         const struct git__edges *edges = &graph->edges[at];
@@ -74,8 +75,7 @@ static void find_tips(const struct ts_git_repo *repo, struct lack *lacks, size_t
 }
 
 /* Sets has_moved for objects that exist now and, if the refs have changed, for objects that may have belonged
- * to earlier refs. Returns false when memory
- * runs out. */
+ * to earlier refs. Returns false when memory runs out. */
 static bool find_moved(struct ts_git_graph *graph, struct lack *lacks, size_t count) {
     struct ts_git_oid *oids = calloc(count, sizeof *oids);
     bool *are_there = calloc(count, sizeof *are_there);

@@ -15,8 +15,9 @@
 #include "graph.h"
 
 /* Counts missing objects, and reports a fault for each that is not promised. `history` contains the missing
- * objects that refs and tags name, and missing parents of commits. `is_added` is indexed by number of a missing object: promised
- * objects that are neither added nor history are not counted. If `is_added` is NULL, all are counted. */
+ * objects that refs and tags name, and missing parents of commits. `is_added` is indexed by number of a
+ * missing object: promised objects that are neither added nor history are not counted. If `is_added` is NULL,
+ * all are counted. */
 enum ts_git_error git__lacks_send(struct ts_git_graph *graph, const struct git__list *missing,
                                   const struct git__list *history, const bool *is_added,
                                   struct ts_git_reach_stats *stats, struct ts_git_fault *ret_fault);

@@ -8,8 +8,8 @@
 #define CHUNK_SIZE          12u /* size of a row in the table of chunks */
 #define NAME_OF(a, b, c, d) ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (uint32_t)(d))
 
-/* Finds the chunk that a row of the table describes. Returns false if the chunk is not between the table and the
- * trailer. */
+/* Finds the chunk that a row of the table describes. Returns false if the chunk is not between the table and
+ * the trailer. */
 static bool chunk_at(struct ts_bytes file, size_t row, struct ts_span inside, struct ts_bytes *ret_chunk) {
     uint64_t from = ts_be64_load(file.data + HEADER_SIZE + row * CHUNK_SIZE + 4);
     uint64_t to = ts_be64_load(file.data + HEADER_SIZE + (row + 1) * CHUNK_SIZE + 4);

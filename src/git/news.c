@@ -1,11 +1,11 @@
 /*
  * Finds what was added to a history: see past.h.
  *
- *   1. Commits, trees and tags in new files are visited once, which finds damage as the visit of a whole history does. Trees
- *      are kept in memory for the third step.
- *   2. Commits and tags are followed from the refs down to commits of the past.
- *   3. The tree of each new commit is compared with the trees of its parents, to find entries that no parent has at the same path. Everything new in the
- *      repository is among them.
+ *   1. Visits commits, trees and tags in new files once. This finds damage, as the visit of a whole history
+ *      does. Trees are kept in memory for the third step.
+ *   2. Follows commits and tags from the refs down to commits of the past.
+ *   3. Compares the tree of each new commit with the trees of its parents, to find the entries that no parent
+ *      has at the same path. These entries include everything new in the repository.
  */
 #include "past_impl.h"
 

@@ -24,8 +24,8 @@ struct loose_list {
     size_t capacity;
 };
 
-/* Keeps a fault, which git__numbers_fill reports to the first sink that it gets. Returns false when memory
- * runs out. */
+/* Keeps a fault. git__numbers_fill reports it to the first sink that a caller passes. Returns false when
+ * memory runs out. */
 static bool keep_fault(struct git__numbers *numbers, const struct ts_git_fault *fault) {
     if (!TS_GROW(numbers->faults, numbers->fault_capacity, numbers->fault_count + 1))
         return false;
@@ -74,8 +74,8 @@ static enum ts_git_error list_fan(struct ts_git_repo *repo, uint32_t object_dir,
     return error;
 }
 
-/* Lists all loose objects of an objects folder. If the folder cannot be accessed, keeps one fault, instead
- * of one for each folder in it. */
+/* Lists all loose objects of an objects folder. If the folder cannot be accessed, keeps one fault, instead of
+ * one for each folder in it. */
 static enum ts_git_error list_folder(struct ts_git_repo *repo, uint32_t object_dir, struct loose_list *list,
                                      struct ts_git_fault *ret_fault) {
     struct stat status;

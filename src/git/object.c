@@ -50,8 +50,8 @@ enum ts_git_tree_step ts_git_tree_next(enum ts_git_hash hash, struct ts_bytes *r
     return TS_GIT_TREE_ENTRY;
 }
 
-/* Removes the first line, and sets *ret_line to it, without the line end. Returns false at the end of the
- * content. */
+/* Removes the first line from *rest, and sets *ret_line to the line without its end. Returns false at the end
+ * of the content. */
 static bool take_line(struct ts_bytes *rest, struct ts_bytes *ret_line) {
     if (rest->len == 0)
         return false;
@@ -87,8 +87,8 @@ static int32_t zone_of(struct ts_bytes text) {
     return text.data[0] == '-' ? -minutes : minutes;
 }
 
-/* Parses a line "Name <mail> seconds zone". The mail address is everything between the first '<' and the
- * last '>'. */
+/* Parses a line "Name <mail> seconds zone". The mail address is everything between the first '<' and the last
+ * '>'. */
 static struct ts_git_person person_of(struct ts_bytes line) {
     struct ts_git_person person = {.time_s = 0};
     const uint8_t *close = line.len > 0 ? memrchr(line.data, '>', line.len) : NULL;

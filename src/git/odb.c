@@ -2,8 +2,9 @@
  * Reads single objects by id: refs, tags, the commits of a report. visit.c reads many objects, and is much
  * faster.
  *
- * Every complete content is compared with its id. Copies of an object are tried in this order: the copy that a
- * multi-pack index names, copies in the order of the packs, loose copies. If a delta's base is damaged in one pack, another copy of the base is used.
+ * Every complete content is compared with its id. Copies of an object are tried in this order: the copy that
+ * a multi-pack index names, copies in the order of the packs, loose copies. If a delta's base is damaged in
+ * one pack, another copy of the base is used.
  */
 #include "delta.h"
 #include "hash.h"

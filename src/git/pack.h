@@ -26,7 +26,7 @@ struct git__pack {
     struct git__outline *outline; /* NULL until needed: plan.c */
     uint64_t end;                 /* end of the entries: where the trailer begins */
     bool is_divided;              /* its mapping is divided into windows: resident.c */
-    bool is_promised;             /* a .promisor file exists: objects that the pack refers to may be missing */
+    bool is_promised; /* a .promisor file exists: objects that the pack refers to may be missing */
 };
 
 /* A range of offsets: from `from` (included) to `to` (excluded). */

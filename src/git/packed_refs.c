@@ -113,8 +113,8 @@ static bool part_is_valid(struct ts_bytes part) {
            (part.len < len || memcmp(part.data + part.len - len, lock, len) != 0);
 }
 
-/* Returns whether a name may not contain the character. Uses a switch, because a repository may have 100,000 refs,
- * and searching a list for each character would take longer than everything else. */
+/* Returns whether a name may not contain the character. Uses a switch, because a repository may have 100,000
+ * refs, and searching a list for each character would take longer than everything else. */
 static bool is_forbidden(uint8_t c) {
     switch (c) {
     case '~':

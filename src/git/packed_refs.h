@@ -31,8 +31,8 @@ struct git__packed_refs {
     uint64_t bad_line; /* number of the first invalid line, from 1; 0: none */
 };
 
-/* Reads packed-refs. The result is empty if the file does not exist, and on failure. The first
- * invalid line is reported to the sink. */
+/* Reads packed-refs. The result is empty if the file does not exist, and on failure. The first invalid line
+ * is reported to the sink. */
 enum ts_git_error git__packed_refs_read(const struct ts_git_repo *repo,
                                         const struct ts_git_fault_sink *faults,
                                         struct git__packed_refs *ret_packed, struct ts_git_fault *ret_fault);

@@ -103,8 +103,8 @@ static void arrange(struct drafting *d) {
     }
 }
 
-/* Adds the roots to the units, with the estimated sizes of their trees. The result of a delta is assumed to be as large
- * as its base. */
+/* Adds the roots to the units, with the estimated sizes of their trees. The result of a delta is assumed to
+ * be as large as its base. */
 static bool list_roots(const struct drafting *d, uint32_t pack, struct git__units *units) {
     const struct git__plan *plan = &d->plan;
     for (uint32_t i = 0; i < plan->node_count; i++) {

@@ -15,8 +15,8 @@
  * the first pass to its reading in the second, so the result is the state of all refs at the moment between
  * the passes. Folders are compared, too, because a ref that moves back and forth can be absent from both
  * passes. Times come from a clock that ticks every few milliseconds, so if something changed just before the
- * first pass, the next pass waits for the clock. Refs are read once for each repository object. Later
- * calls return the refs of that moment.
+ * first pass, the next pass waits for the clock. Refs are read once for each repository object. Later calls
+ * return the refs of that moment.
  */
 #include "packed_refs.h"
 #include "repo_impl.h"
@@ -48,7 +48,8 @@ struct list {
     struct ts_git_ref *items; /* an item with the null id is broken, or its target is missing */
     size_t count;
     size_t capacity;
-    /* Hash of what the pass saw: names and ids of loose refs; inodes, sizes and times of files and folders. */
+    /* Hash of what the pass saw: names and ids of loose refs; inodes, sizes and times of files and folders;
+     * faults. */
     struct ts_blake3 seen;
     bool is_fresh;  /* something changed so recently that another change could leave the same times */
     char **folders; /* folders of loose refs that are not listed yet */
@@ -212,8 +213,8 @@ static bool target_is_valid(const char *name, const char *target) {
     return git__ref_name_is_valid(ts_bytes_of_cstring(target)) && (!is_head || starts_with(target, "refs/"));
 }
 
-/* Follows a ref to its id. Returns MISSING if there is no such ref, or if the target of a symbolic ref is missing.
- * The fault names the broken ref, which may be the last ref of a chain. */
+/* Follows a ref to its id. Returns MISSING if there is no such ref, or if the target of a symbolic ref is
+ * missing. The fault names the broken ref, which may be the last ref of a chain. */
 static enum ts_git_error resolve(const struct ts_git_repo *repo, const struct git__packed_refs *packed,
                                  const char *given, struct ts_git_oid *ret_oid,
                                  struct ts_git_fault *ret_fault) {
@@ -626,8 +627,8 @@ static bool is_hex(const char *text) {
     return text[0] != '\0' && text[strspn(text, "0123456789abcdefABCDEF")] == '\0';
 }
 
-/* Finds the value that the ref had when the refs were read. Returns false if it had none, or if
- * the refs were not read. */
+/* Finds the value that the ref had when the refs were read. Returns false if it had none, or if the refs were
+ * not read. */
 static bool find_read(const struct ts_git_repo *repo, const char *name, struct ts_git_oid *ret_oid) {
     char *key = strdup(name);
     struct ts_git_ref wanted = {.name = key};

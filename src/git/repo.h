@@ -80,7 +80,8 @@ enum ts_git_error ts_git_repo_substitutes(struct ts_git_repo *repo,
 
 /* Resolves a ref as users write it (main, v1.0, origin/main, refs/…, HEAD), or a unique prefix of an object's
  * id with at least 4 digits. If the refs were read before, a ref has the value that it had at that time. Tags
- * are not peeled. Returns NO_SUCH_REF if the name is unknown; other errors mean that the ref cannot be read. */
+ * are not peeled. Returns NO_SUCH_REF if the name is unknown; other errors mean that the ref cannot be
+ * read. */
 enum ts_git_error ts_git_repo_resolve(struct ts_git_repo *repo, const char *name, struct ts_git_oid *ret_oid,
                                       struct ts_git_fault *ret_fault);
 
@@ -101,8 +102,8 @@ enum ts_git_error ts_git_object_read(struct ts_git_repo *repo, const struct ts_g
 enum ts_git_error ts_git_blob_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                    struct ts_git_content *ret_content, struct ts_git_fault *ret_fault);
 
-/* Follows tags to their target. If a target is missing, or if an object is too large to read, returns OK
- * with the id of that object. */
+/* Follows tags to their target. If a target is missing, or if an object is too large to read, returns OK with
+ * the id of that object. */
 enum ts_git_error ts_git_object_peel(struct ts_git_repo *repo, const struct ts_git_oid *oid,
                                      struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault);
 

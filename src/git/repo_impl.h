@@ -88,8 +88,8 @@ enum ts_git_error git__object_read(struct ts_git_repo *repo, const struct ts_git
                                    const struct git__spot *not_at, struct git__work *work,
                                    struct ts_git_content *ret_content);
 
-/* Reads the first max bytes of a larger object, if it is stored whole. Returns TOO_LARGE if it is stored
- * as a delta. */
+/* Reads the first max bytes of a larger object, if it is stored whole. Returns TOO_LARGE if it is stored as a
+ * delta. */
 enum ts_git_error git__object_read_start(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                          struct ts_git_content *ret_content);
 

@@ -33,8 +33,8 @@ struct ts_git_staged {
 };
 
 /* Reads the index of the work tree. Returns OK and no entries if there is no index yet, NO_SHARED_INDEX if
- * the shared file of a split index is missing, and TOO_LARGE if the entries of either file take more than half of memory_max,
- * because paths in a file of version 4 can be a thousand times as long as the file. */
+ * the shared file of a split index is missing, and TOO_LARGE if the entries of either file take more than
+ * half of memory_max, because paths in a file of version 4 can be a thousand times as long as the file. */
 enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, uint64_t memory_max,
                                      struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault);
 

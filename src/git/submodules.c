@@ -73,8 +73,8 @@ static void take(struct submodules *s, const struct submodule *one) {
         s->is_known[found - s->items] = true;
 }
 
-/* Adds the submodules of a tree or, when the base is read, marks them as known. Ignores a tree that cannot be read, because it is already reported as a
- * fault. */
+/* Adds the submodules of a tree or, when the base is read, marks them as known. Ignores a tree that cannot be
+ * read, because it is already reported as a fault. */
 static void read_tree(struct submodules *s, uint32_t number) {
     enum ts_git_hash hash = s->graph->repo->hash;
     struct ts_git_oid oid = ts_git_oid_of(hash, git__number_id(s->graph->repo, number));

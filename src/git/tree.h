@@ -69,9 +69,9 @@ enum git__tree_outcome { GIT__TREE_READ, GIT__TREE_BAD, GIT__TREE_NO_MEMORY };
 
 /*
  * Finds the differences from the base. Without a base, or with an invalid one, everything is added and
- * *ret_has_base is false. With BAD, the added entries are those before the first invalid
- * entry. *ret_tree is for deltas of the object. The caller sets it to NULL before the call, and frees it. It
- * stays NULL if the object has no deltas, if the object is bad, or if memory is short.
+ * *ret_has_base is false. With BAD, the added entries are those before the first invalid entry. *ret_tree is
+ * for deltas of the object. The caller sets it to NULL before the call, and frees it. It stays NULL if the
+ * object has no deltas, if the object is bad, or if memory is short.
  */
 enum git__tree_outcome git__tree_read(struct git__tree_reader *reader, const struct ts_git_object *object,
                                       bool *ret_has_base, struct git__tree **ret_tree);

@@ -35,8 +35,8 @@ static struct git__job job_of(const struct git__plan *plan, uint32_t at, struct 
     };
 }
 
-/* Passes a subtree to an idle thread. If all threads are busy, returns false, and the calling thread visits
- * the subtree. */
+/* Passes a subtree to an idle thread. Returns false if no thread is idle, or if the base cannot be restored.
+ * Then the calling thread visits the subtree. */
 static bool give_away(struct git__worker *worker, const struct git__plan *plan, uint32_t node,
                       struct git__held *base) {
     struct git__run *run = worker->run;

@@ -1,6 +1,6 @@
 /*
- * Visits every wanted object once, on several threads. The visit starts at the roots of delta trees, so that each object is
- * inflated only once.
+ * Visits every wanted object once, on several threads. The visit starts at the roots of delta trees, so that
+ * each object is inflated only once.
  *
  * The visitor is called for each wanted object: with its whole content, or, if it is too large to hold, in
  * windows from front to back. For a delta whose base was visited, too, the visitor gets the base, the list of
@@ -9,8 +9,8 @@
  * than `threads`. The order of calls also depends on the threads, so sort the results by number.
  *
  * Damage never stops a visit. If no copy of an object can be read, that is a fault that names the object, and
- * everything else is visited. Objects in a pack are checked by the CRCs of their entries and of
- * the entries of their bases, which detects accidents; only `verify` detects a forged id.
+ * everything else is visited. Objects in a pack are checked by the CRCs of their entries and of the entries
+ * of their bases, which detects accidents; only `verify` detects a forged id.
  */
 #ifndef TS_GIT_VISIT_H
 #define TS_GIT_VISIT_H
@@ -82,7 +82,8 @@ struct ts_git_visit_options {
     size_t overlap_bytes;            /* at most half a window; 0 means none */
     const char *spill_dir;           /* for bases that are too large to hold; NULL: TMPDIR, or /tmp */
     struct ts_git_watch watch;
-    struct ts_git_fault_sink faults; /* called on the caller's thread, in order of numbers, at the end */
+    /* Called on the caller's thread. Faults of objects come at the end, in order of numbers. */
+    struct ts_git_fault_sink faults;
 };
 
 struct ts_git_visit_stats {

@@ -61,8 +61,8 @@ static uint8_t *read_file(const char *path, size_t *ret_len) {
     return (uint8_t *)output_of(ret_len, "cat %s", path);
 }
 
-/* Changes a bit in the type byte of every entry of the larger pack. The contents must be the same, or there
- * must be a fault. */
+/* Changes each bit of the type of every entry of the largest pack, one at a time. The contents must be the
+ * same, or there must be a fault. */
 static void check_type_bits(const char *more) {
     make_packed(more);
     struct reading expected = read_reachable("b");
@@ -205,7 +205,7 @@ static void objects_that_are_named_with_another_type_are_faults(void **state) {
         /* a commit whose tree is a commit */
         "printf 'tree %s\\nauthor A <a@x> 1 +0000\\ncommitter C <c@x> 1 +0000\\n\\nm\\n' $commit | "
         "git hash-object --literally -t commit -w --stdin",
-        /* parents that are no commits */
+        /* parents that are not commits */
         "printf 'tree %s\\nparent %s\\nauthor A <a@x> 1 +0000\\ncommitter C <c@x> 1 +0000\\n\\nm\\n' $tree $tree | "
         "git hash-object --literally -t commit -w --stdin",
         "printf 'tree %s\\nparent %s\\nauthor A <a@x> 1 +0000\\ncommitter C <c@x> 1 +0000\\n\\nm\\n' $tree $blob | "

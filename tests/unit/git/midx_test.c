@@ -140,7 +140,7 @@ static void contradictory_tables_are_refused(void **state) {
     make(&m, 300, 0); /* the last chunk ends in the trailer */
     put_row(&m, 4, "\0\0\0", m.len - TRAILER + 1);
     assert_refused(&m);
-    make(&m, 300, 0); /* states one id more than there is room for */
+    make(&m, 300, 0); /* the fan-out counts one id more than the table has */
     ts_be32_store(IDS + 1, m.bytes + m.starts[OIDF] + 1020);
     assert_refused(&m);
     make(&m, 300, 0); /* the counts of the fan-out decrease */

@@ -19,7 +19,7 @@ struct seen_list {
     size_t capacity;
     size_t with_base;
     size_t windows;
-    bool is_wrong; /* whether a copy, a base or a window was wrong */
+    bool is_wrong; /* a copy, a base or a window was wrong */
     pthread_mutex_t lock;
 };
 

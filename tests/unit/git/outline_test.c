@@ -227,7 +227,7 @@ static void bases_by_offset_are_found_however_far_back_and_only_where_an_entry_b
     drawn_release(&d);
 }
 
-/* No valid delta has a base of one byte, but the headers alone do not show that. */
+/* Each base is an entry of one byte. No valid entry is so short, but the headers alone do not show that. */
 static void bases_of_one_byte_are_distinguished(void **state) {
     (void)state;
     enum { BLOBS = 40 };
@@ -583,7 +583,8 @@ static struct expected follow(const struct expected *written, uint32_t number) {
     return expected;
 }
 
-/* Writes one random entry, and returns what is expected of it. A delta by offset has a base before it. */
+/* Writes one random entry, and returns its expected result. The base of a delta by offset is before the
+ * delta. */
 static struct expected write_any(struct pack_writer *w, struct ts_prng *prng, uint64_t *offsets) {
     uint32_t number = w->count;
     struct expected written = {.base = GIT__NONE};

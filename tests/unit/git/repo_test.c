@@ -115,7 +115,7 @@ static bool fault_about(const struct fault_list *faults, const char *thing, enum
     return false;
 }
 
-/* Compares the listed refs with the output of git for-each-ref: loose refs, packed refs, and both. */
+/* Compares the listed refs with the output of git for-each-ref, which has loose and packed refs. */
 static void check_refs(const char *folder) {
     struct ts_git_repo *repo = open_repo(folder);
     struct ts_git_refs refs;

@@ -81,7 +81,7 @@ static void messages_are_found_as_by_git(void **state) {
         /* case, lines, the end of the message */
         ":/fix", ":/Fix", ":/^fix", ":/^Fix", ":/^The", ":/parser$", ":/here\\.$", ":/here.$", ":/here..$",
         ":/parser.*ends", ":/end$", ":/^.add", ":/release 1.0", ":/^$", ":/.", ":/nothing like it",
-        /* what looks like a suffix is text */
+        /* text that looks like a suffix */
         ":/fix^", ":/fix~1", ":/^{}", ":/fix^{/add}", ":/#7: x}y", ":/Fixes #7:",
         /* expressions */
         ":/a\\{2}b", ":/(fix|add)", ":/[Ff]ix[^:]", ":/o{2}", ":/\\(again\\)", ":/(", ":/[", ":/*",

@@ -296,7 +296,7 @@ static void a_damaged_copy_is_replaced_by_a_sound_one(void **state) {
     maker_history("r", 40, 13);
     sh("git -C r repack -q -adf --depth=50");
     struct seen_list expected = seen_by_git("r", TS_GIT_SHA1);
-    /* Makes a second pack of everything, then changes a byte in the middle of the first one. */
+    /* Makes a second pack of everything, then changes bytes in the middle of the first pack. */
     sh("cd r && p=$(ls .git/objects/pack/*.pack) && git rev-list --objects --all --no-object-names | git -c "
        "pack.window=0 pack-objects -q --no-reuse-delta --window=0 .git/objects/pack/zzz >/dev/null && chmod "
        "u+w $p && "
