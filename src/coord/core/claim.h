@@ -12,7 +12,7 @@
 #include "coord/core/record.h"
 
 /* The time at which a worker may claim again. The entry is stored under the names of tenant and worker, on
- * the worker's own store, and removed when the cooldown is over. */
+ * the worker's own store. After the cooldown, the worker's next claim removes the entry. */
 struct ts_cooldown {
     struct ts_worker_id worker;
     struct ts_logical_time until;
@@ -50,8 +50,8 @@ void ts_cooldown_encode(const struct ts_cooldown *entry, uint8_t ret_bytes[stati
 enum ts_record_error ts_cooldown_decode(struct ts_bytes bytes, struct ts_cooldown *ret_entry);
 
 /* Returns the shard id at which this worker begins its search, so that workers do not all try the same shard.
- * The id is the same in every process. It is within the range of the registered ids: from an id after that
- * range, all workers would wrap to the first shard. */
+ * The id is the same in every process. Its bit 63 is clear, as in the ids of registered shards: from a larger
+ * id, all workers would wrap to the first shard. */
 struct ts_shard_id ts_claim_start(struct ts_run_id run, const struct ts_worker_id *worker);
 
 /* The result of the candidates tried so far. Starts as {0}. */

@@ -4,8 +4,8 @@
 
 #include "coord/core/record.h"
 
-/* Writes magic and version before the body, and the checksum after len bytes. Returns the length of the
- * record. */
+/* Writes magic and version into the first 5 bytes, and the checksum of the first len bytes after them.
+ * Returns the length of the record. */
 size_t coord__seal(uint8_t *bytes, size_t len, const char magic[static 4]);
 
 /* Checks that bytes are an intact record of this kind with at least fixed_len bytes before the checksum. */

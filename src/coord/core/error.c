@@ -1,4 +1,5 @@
-/* Names, conversions and classes of errors, all made from the tables of error.h. */
+/* Names, conversions and classes of errors. The names of variants and the conversions are made from tables
+ * (error.h). */
 #include "coord/core/error.h"
 
 #include "base/assert.h"

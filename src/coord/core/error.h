@@ -6,14 +6,15 @@
  *     any of the enums   -> ts_<op>_error_variant -> enum ts_error_variant -> name, class, texts
  *
  * The tables and enums are public: turnstone/coord_types.h. TS_COORD_ERRORS is the routing matrix: one row
- * for each shared code, one column for each operation. A new row must say YES or NO for every operation or it
- * does not compile. YES adds the code to the operation's enum and to its conversion; the counts below must be
- * changed, too. Mixing the enums does not compile either (-Wenum-conversion).
+ * for each shared code, one column for each operation under a lease. A new row that does not say YES or NO
+ * for each of these operations does not compile. YES adds the code to the operation's enum and to its
+ * conversion; the counts below must be changed, too. Mixing the enums does not compile either
+ * (-Wenum-conversion).
  *
- * Details are in struct ts_coord_detail, which the caller supplies. It is written only on failure. The struct
- * contains more than people may see: texts for people and logs come only from ts_error_debug,
- * ts_error_display and ts_error_fields, which never show key bytes, owners, payload hashes or a tenant other
- * than the caller's.
+ * Details are in struct ts_coord_detail, which the caller supplies. Its fields have a meaning only after a
+ * failure. The struct contains more than people may see: texts for people and logs come only from
+ * ts_error_debug, ts_error_display and ts_error_fields, which never show key bytes, owners, payload hashes or
+ * a tenant other than the caller's.
  */
 #ifndef TS_COORD_CORE_ERROR_H
 #define TS_COORD_CORE_ERROR_H
@@ -151,7 +152,7 @@ struct ts_coord_detail {
     struct ts_infra_error infra;  /* BackendError; for ResourceExhausted: the store's message, if any */
     enum ts_error_variant nested; /* RegisterShardsFailed, GetRunFailed */
     struct {
-        struct ts_payload_hash expected_hash; /* 0 if the log has forgotten the entry */
+        struct ts_payload_hash expected_hash; /* 0 if the log does not have the entry */
         struct ts_payload_hash actual_hash;
     } detail__private; /* OpIdConflict; for tests of this layer, never for callers */
 };

@@ -1,6 +1,7 @@
 /*
- * Errors as text. The rows of fields_of() alone decide what may be shown. The debug text and the display text
- * are made from these rows.
+ * Errors as text. The rows of fields_of() decide which fields may be shown. The debug text and the display
+ * text are made from these fields; the display text also has a sentence, and the store's message for
+ * ResourceExhausted.
  *
  *     OpIdConflict         payload hashes <redacted> in debug, omitted in display
  *     AlreadyLeased        the owner <redacted> in both
@@ -317,7 +318,8 @@ static void add_value(struct coord__text *text, const struct ts_error_field *fie
     ts_unreachable("every kind of field has a form");
 }
 
-/* Writes the fields as " { name: value, name: value }". A nested variant contains its own fields. */
+/* Writes the fields as " { name: value, name: value }". VARIANT fields at the beginning are written as
+ * "(text", and the closing parentheses follow the other fields. */
 static void add_debug_fields(struct coord__text *text, const struct ts_error_field *fields, size_t count) {
     size_t closing = 0;
     for (; count > 0 && fields->kind == TS_FIELD_VARIANT; fields++, count--, closing++)
@@ -423,7 +425,7 @@ static const char *sentence_for(enum ts_error_variant variant, const struct ts_c
         return "the run exists with another list of shards; repeat the list of the first call, or use another run or request id";
     if (variant == TS_VARIANT_WRONG_STATUS && detail->has_target && detail->target_status == TS_RUN_ACTIVE)
         return "the shards of the run are registered in several steps; repeat the command that creates the run, or cancel the run";
-    /* Only delete_run refuses an unfinished run without naming a target. */
+    /* Only delete_run returns WrongStatus for an unfinished run without a target status. */
     if (variant == TS_VARIANT_WRONG_STATUS && !detail->has_target &&
         !ts_run_status_is_terminal(detail->run_status))
         return "the run has not ended; complete, fail or cancel it first";

@@ -8,8 +8,8 @@
 #include "coord/core/error.h"
 #include "coord/core/lease.h"
 
-/* X(SUFFIX, name). Each comment in the table names the fields that the events below it set, in addition to
- * kind, shard and at. */
+/* X(SUFFIX, name). Each comment in the table applies to the events up to the next comment. It names the
+ * fields that they set in addition to kind, shard and at. */
 #define TS_EVENTS(X)                                                                                         \
     /* fence, deadline */                                                                                    \
     X(ACQUIRED, "acquired")                                                                                  \

@@ -19,7 +19,7 @@ static const uint32_t payload_key[8] = {0xa8eccd8f, 0x601ee8ef, 0x9d3d2086, 0x56
 static const uint32_t manifest_key[8] = {0x2fb9fc1b, 0x91aec2fa, 0x028d9b48, 0x116c0691,
                                          0x96937b1d, 0x224935f3, 0xde6cdce6, 0x640be443};
 
-/* The tags of run operations begin at RUN_TAG; shard operations have the tags 0 to 5. */
+/* The tags of run operations begin at RUN_TAG; shard operations have the tags 0 to 6. */
 enum { RUN_TAG = 0x80, UNIT_MARK = 2 };
 
 /* Collects bytes for the hasher, which is slow on small pieces. If all bytes fit into `collected`, no hasher
@@ -93,7 +93,7 @@ static void add_new_shard(struct writer *w, const struct ts_new_shard *shard) {
     add_field(w, shard->spec.range.end);
     add_field(w, shard->spec.metadata);
     add_cursor(w, &shard->cursor);
-    /* No shard begins with this mark: a shard begins with 0 or 1. */
+    /* The bytes of a shard begin with 0 or 1, never with this mark. */
     const uint8_t mark = UNIT_MARK;
     if (shard->unit.len == 0)
         return;

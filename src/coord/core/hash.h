@@ -11,7 +11,7 @@
 
 /* One new shard of a registration or split. */
 struct ts_new_shard {
-    bool has_id;           /* only in registrations; if false, a random id is chosen */
+    bool has_id;           /* only in registrations; if false, ts_drawn_shard_id makes the id */
     struct ts_shard_id id; /* valid if has_id is set; bit 63 is clear */
     struct ts_shard_spec spec;
     struct ts_cursor cursor;
@@ -63,15 +63,15 @@ struct ts_op_id ts_step_op_id(struct ts_run_id run, struct ts_op_id op_id, struc
 /*
  * A request is a name that the submitter of a run has chosen. The run's id and the op id of its registration
  * are derived from tenant and name, so that a repeated submission finds the same run. Both ids are below
- * 2^53, so that every JSON reader keeps them. Returns false for a name that is not 1 to TS_REQUEST_MAX
+ * 2^53, so that no JSON reader rounds them. Returns false for a name that is not 1 to TS_REQUEST_MAX
  * printable ASCII characters without blanks.
  */
 #define TS_REQUEST_MAX 64
 bool ts_request_ids(const struct ts_tenant_id *tenant, struct ts_bytes request, struct ts_run_id *ret_run,
                     struct ts_op_id *ret_op_id);
 
-/* Returns the id of a shard that was made by a split; bit 63 is set. index is the number of shards that the
- * parent had spawned before. */
+/* Returns the id of a shard that was made by a split; bit 63 is set. index is the shard's position in the
+ * parent's list of spawned shards. */
 struct ts_shard_id ts_derived_shard_id(struct ts_shard_key parent, struct ts_op_id op_id,
                                        enum ts_derived_shard_kind kind, uint32_t index);
 

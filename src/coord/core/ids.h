@@ -137,8 +137,8 @@ TS_COORD_PRIVATE_ENUMS(TS_COORD__ENUM)
 #define TS_COORD__ONE(suffix, number, name) +1
 #define TS_COORD__BIT(suffix, number, name) | 1U << (number)
 
-/* Defines two functions for each enum. _name returns the name of a value, from the table. _from_number
- * converts a stored number to a value, and returns false if the number is unknown. */
+/* For each enum, declares _name and defines _from_number. _name returns the name of a value, from the table.
+ * _from_number converts a stored number to a value, and returns false if the number is unknown. */
 #define TS_COORD__DECLARE(type, TABLE, count)                                                                \
     _Static_assert((count) == 0 TABLE(TS_COORD__ONE), "as many as the specification has: " #type);           \
     _Static_assert((1U << (count)) - 1 == (0 TABLE(TS_COORD__BIT)), "numbers from 0 on: " #type);            \
@@ -152,7 +152,7 @@ TS_COORD_PRIVATE_ENUMS(TS_COORD__ENUM)
 TS_COORD_ENUMS(TS_COORD__DECLARE)
 #undef TS_COORD__DECLARE
 
-/* Finds the value with this name; returns false if there is none. */
+/* Finds the value with this name; returns false if no value has it. */
 #define TS_COORD__DECLARE(type, TABLE, count)                                                                \
     bool type##_from_name(struct ts_bytes name, enum type *ret_value);
 TS_COORD_PUBLIC_ENUMS(TS_COORD__DECLARE)

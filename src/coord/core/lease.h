@@ -1,18 +1,18 @@
 /*
  * Leases and op-logs.
  *
- * A lease is a capability: acquire returns it, and every mutation needs it. It has owner, shard, fence and
- * deadline. It is active while now < deadline. Its fields are private: only the coordinator makes leases, and
- * workers pass them back.
+ * A lease is a capability: acquire returns it, and a worker must present it to change the shard. It has
+ * tenant, shard, owner, fence and deadline. It is active while now < deadline. Its fields are private: only
+ * the coordinator makes leases, and workers pass them back.
  *
  * An op-log has the last operations on a shard (16) or a run (8); new entries overwrite the oldest. An
  * operation that is in the log with the same payload hash is a replay. Overwriting old entries is safe:
  * - a terminal operation (complete, park, split_replace) is the newest entry for as long as the shard stays
  *   terminal, because nothing else is executed on it;
  * - a release is the newest entry until somebody acquires the shard, which raises the fence;
- * - a checkpoint or split_residual is forgotten only after 16 more operations. By then the fence rejects a
- *   late duplicate, a cursor never goes back, and a repeated split_residual is found in the list of spawned
- *   shards.
+ * - a checkpoint or split_residual is forgotten only after 16 more operations. A later duplicate is harmless:
+ *   a newer fence rejects it, a cursor never goes back, and a repeated split_residual is found in the list of
+ *   spawned shards.
  */
 #ifndef TS_COORD_CORE_LEASE_H
 #define TS_COORD_CORE_LEASE_H

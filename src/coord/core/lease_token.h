@@ -1,6 +1,6 @@
 /*
- * A lease as text that its holder can keep in a script and pass back, and that nobody else can make or
- * change:
+ * A lease as text. Its holder can keep the text in a script and pass it back. Nobody can make or change such
+ * a text without the cluster's secret:
  *
  *     "tsl1" and, in hexadecimal digits, the 96 bytes of the lease (docs/formats/coord.md) and 16 bytes of
  *     BLAKE3 over them, with a key derived from the cluster's secret for this purpose

@@ -1,11 +1,11 @@
-/* The common first and last parts of all steps that need a lease. */
+/* The common first and last parts of the steps that need a lease and an op id. */
 #ifndef TS_COORD_CORE_LEASED_H
 #define TS_COORD_CORE_LEASED_H
 
 #include "coord/core/shard_step.h"
 
-/* Checks for ShardNotFound and replays. If the result is OK with an entry, answer with coord__replay. If it
- * is OK without an entry, continue with coord__check_lease. */
+/* Checks for ShardNotFound and replays. If the result is OK with an entry, the step answers with
+ * coord__replay. If the result is OK without an entry, the step continues with coord__check_lease. */
 enum ts_coord_error coord__find_replay(const struct ts_shard_record *record, const struct ts_step_env *env,
                                        const struct ts_lease_op *by, struct ts_payload_hash hash,
                                        const struct ts_op_log_entry **ret_entry,

@@ -5,7 +5,7 @@
 #include "coord/core/error.h"
 #include "coord/core/hash.h"
 
-/* The caller's memory for a check: the ids of the shards, given or random, and room for sorting. Needs no
+/* The caller's memory for a check: the ids of the shards, given or drawn, and room for sorting. Needs no
  * initialisation. */
 struct ts_manifest_memory {
     struct ts_shard_id ids[TS_REGISTER_MAX];

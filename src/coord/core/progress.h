@@ -16,7 +16,7 @@ struct ts_shard_counts {
 /* Returns a pointer to the count of the shards with this status. */
 uint64_t *ts_shard_counts_of(struct ts_shard_counts *counts, enum ts_shard_status status);
 
-/* Moves one shard from one status to another; `from` is NULL for a new shard. */
+/* Counts one shard under another status; `from` is NULL for a new shard. */
 void ts_shard_counts_move(struct ts_shard_counts *counts, const enum ts_shard_status *from,
                           enum ts_shard_status to);
 

@@ -31,8 +31,8 @@ static bool any_is_repeated(const uint64_t *ids, size_t count) {
 }
 
 /* Checks a log of a shard or a run: ids distinct, hashes not 0, times above 0 and not decreasing. The loop
- * has no branches, because the check runs twice for every operation. Each id sets one of 64 bits. Only if two
- * ids set the same bit, all ids are compared. */
+ * has no branches, because the check runs twice for every operation. Each id sets one of 64 bits. If two ids
+ * set the same bit, all ids are compared. */
 #define LOG_IS_SOUND(log, capacity)                                                                          \
     if (ts_ring_count(log) > (capacity))                                                                     \
         return false;                                                                                        \
@@ -61,9 +61,9 @@ static bool run_op_log_is_sound(const ts_run_op_log *log) {
 
 enum { SEEN_SLOTS = 2 * TS_SPAWNED_MAX, FEW = 8 };
 
-/* Returns whether the ids are distinct, with an open hash table. Derived ids are hash values, so their low
- * bits select the slot. A slot that holds 0 is free, because 0 is not a derived id. The function is not
- * inlined, because its frame is large. */
+/* Returns whether the ids are distinct. The ids go into an open hash table. Derived ids are hash values, so
+ * their low bits select the slot. A slot that holds 0 is free, because 0 is not a derived id. The function is
+ * not inlined, because its frame is large. */
 __attribute__((noinline)) static bool many_are_distinct(struct ts_spawned spawned) {
     uint64_t seen[SEEN_SLOTS] = {0};
     for (size_t i = 0; i < ts_spawned_count(spawned); i++) {
@@ -99,7 +99,7 @@ static bool spawned_are_sound(struct ts_spawned spawned) {
 }
 
 /* Returns whether the op-log has the operation that led to the record's status. That operation is the newest
- * entry, because nothing is executed on a shard that is not active. */
+ * entry, because on a shard that is not active only unpark is executed, and unpark makes it active. */
 static bool has_operation_of_its_status(const struct ts_shard_record *record) {
     if (record->status == TS_SHARD_ACTIVE)
         return true;

@@ -39,7 +39,8 @@
 #include "coord/core/run_config.h"
 #include "coord/core/spec.h"
 
-/* The ids of shards that were split off, 8 little-endian bytes each, in the order of the splits. */
+/* The ids of the shards that splits of this shard made, 8 little-endian bytes each, in the order of the
+ * splits. */
 struct ts_spawned {
     struct ts_bytes bytes;
 };
@@ -74,8 +75,8 @@ struct ts_shard_record {
     ts_op_log op_log;
 };
 
-/* Copies a record, except for unused slots of its op-log. Every operation copies a record three times, and
- * most of its bytes are the op-log. */
+/* Copies a record, except for unused slots of its op-log. Every operation copies records several times, and
+ * most bytes of a record are its op-log. */
 void ts_shard_record_copy(const struct ts_shard_record *from, struct ts_shard_record *ret_record);
 
 /* Returns whether the shard is leased at `now`. At the deadline itself it is no longer leased. */
@@ -121,7 +122,7 @@ static inline enum ts_claim_place ts_shard_record_claim_place(const struct ts_sh
 /*
  * The ten invariants. Returns 0 when all hold, otherwise the number of the first that does not:
  *  1 a lease only while Active
- *  2 fence >= 1 once leased, and a holder has a deadline > 0
+ *  2 while leased, fence >= 1 and deadline > 0
  *  3 start < end unless unbounded
  *  4 cursor inside the range
  *  5 key, token and metadata within their limits
@@ -129,7 +130,7 @@ static inline enum ts_claim_place ts_shard_record_claim_place(const struct ts_sh
  *  7 a park reason exactly when Parked
  *  8 spawned ids distinct, derived, at most 1,024
  *  9 a parent exactly when the id is derived
- * 10 a terminal status has its operation in the op-log, and Split has at least two children
+ * 10 a terminal status has its operation as the newest entry of the op-log, and Split has at least two children
  */
 unsigned ts_shard_record_invariant_broken(const struct ts_shard_record *record);
 

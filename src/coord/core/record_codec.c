@@ -2,9 +2,9 @@
  * Records as bytes. Numbers are little-endian; docs/formats/coord.md has the layouts, and the offsets are
  * below.
  *
- * Every record: 4 bytes of magic, 1 of version, its fields, and the XXH64 of everything before as the last 8
- * bytes. A record has exactly one encoding: absent fields and reserved bytes are zero, and anything else is
- * refused.
+ * Every record: 4 bytes of magic, 1 of version, its fields, and, as the last 8 bytes, the XXH64 of all bytes
+ * before them. A record has exactly one encoding: absent fields and reserved bytes are zero (an absent park
+ * reason is 0xff), and anything else is refused.
  */
 #include "coord/core/record.h"
 

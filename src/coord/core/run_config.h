@@ -24,7 +24,7 @@ struct ts_run_config {
     uint64_t shard_max;   /* 1 to TS_GLOBAL_SHARD_MAX; shards from splits do not count here */
     uint32_t attempts;    /* maximum acquires of a shard without progress, up to 1,000; 0: no limit */
     enum ts_cursor_semantics semantics;
-    struct ts_pin pin; /* claims must present the same pin; any value is valid */
+    struct ts_pin pin; /* zeros: no pin; otherwise claims must present the same pin */
 };
 
 /*

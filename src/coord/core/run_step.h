@@ -1,7 +1,7 @@
 /*
- * Operations on a run: create it, register shards, end it. As with shards, a step takes state and operation
- * and returns the new state; the run's record, its guards on every store and the shards' records are written
- * together or not at all.
+ * Operations on a run: create it, register shards, end it, delete it. As with shards, a step takes state and
+ * operation and returns the new state; the run's record, its guards on every store and the shards' records
+ * are written together or not at all.
  */
 #ifndef TS_COORD_CORE_RUN_STEP_H
 #define TS_COORD_CORE_RUN_STEP_H
@@ -83,7 +83,7 @@ struct ts_register_env {
     struct ts_logical_time now;
     size_t record_max;
     struct ts_shard_limits limits;
-    size_t already_there; /* shards whose matching record exists; they count as registered */
+    size_t already_there; /* shards that have a matching record; `registered` counts them already */
 };
 
 /*
@@ -106,9 +106,10 @@ void ts_registered_shard(const struct ts_run_record *run, const struct ts_regist
                          const struct ts_manifest_memory *memory, size_t index,
                          struct ts_shard_record *ret_record);
 
-/* Returns whether an existing record can be the result of this registration and later progress: the same run,
- * parent, start and metadata; the same end unless parts were split off; and a cursor that is not before the
- * registered one. If not, the error of the registration is ManifestInvalid, DuplicateIds. */
+/* Returns whether an existing record can be the result of this registration and later progress: the same
+ * tenant, run, id, semantics, start and metadata; no parent; the same end unless parts were split off; and a
+ * cursor that is not before the registered one. If not, the error of the registration is ManifestInvalid,
+ * DuplicateIds. */
 bool ts_registered_shard_matches(const struct ts_shard_record *existing,
                                  const struct ts_shard_record *wanted);
 

@@ -12,8 +12,9 @@
  *     write        lease        none: allows a batch of another layer, until the deadline
  *     unpark       op           Parked -> Active; fence + 1; attempts 0
  *
- * A record of NULL means that the shard does not exist. On failure ret_detail says why and ret_step is
- * unchanged, except for acquire. The new record borrows from the old one and from the operation.
+ * A record of NULL means that the shard does not exist. On failure ret_detail says why, and ret_step is
+ * unchanged (but acquire sets ret_step->write). The new record borrows from the old one and from the
+ * operation.
  */
 #ifndef TS_COORD_CORE_SHARD_STEP_H
 #define TS_COORD_CORE_SHARD_STEP_H

@@ -199,7 +199,7 @@ static enum ts_split_error residual_conflict(const struct ts_split_residual_op *
     return TS_SPLIT_OP_ID_CONFLICT;
 }
 
-/* Searches for a replay. If the result is OK and *ret_replayed is true, the operation is done. */
+/* Searches for a replay. If the result is OK and *ret_replayed is true, the operation was done earlier. */
 static enum ts_split_error replay_residual(const struct ts_shard_record *record,
                                            const struct ts_split_env *env,
                                            const struct ts_split_residual_op *op, struct ts_payload_hash hash,

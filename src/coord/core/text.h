@@ -1,5 +1,5 @@
 /* Appends text to the caller's buffer. As with snprintf, the text is truncated to size - 1 bytes, and the
- * length counts everything. */
+ * length counts the whole text. */
 #ifndef TS_COORD_CORE_TEXT_H
 #define TS_COORD_CORE_TEXT_H
 

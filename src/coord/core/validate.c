@@ -31,7 +31,7 @@ static enum ts_coord_error stale(const struct ts_shard_record *record, const str
                                  struct ts_coord_detail *ret_detail) {
     ret_detail->presented = ts_lease_fence(lease);
     ret_detail->current = record->fence;
-    /* A shard loses its holder only by release, by its end or by parking. So an Active shard that was
+    /* A shard loses its holder only by release, complete, split_replace or park. So an Active shard that was
      * acquired and has no holder was released, or parked and unparked. */
     const bool is_free = record->status == TS_SHARD_ACTIVE && !record->has_holder;
     const bool is_released = ts_ring_count(&record->op_log) > 0 &&

@@ -1,5 +1,5 @@
 /*
- * The checks that operations on a leased shard share. An operation first looks for a replay
+ * The checks that operations on a leased shard share. An operation first searches for a replay
  * (ts_check_op_idempotency), then checks the lease (ts_validate_lease), then makes its own checks.
  *
  * The search for a replay comes first, so that a worker whose reply was lost gets the answer even after its

@@ -59,7 +59,7 @@ static enum coord__end fail(struct audit *mine, const struct coord__result *resu
     return coord__failed(&no_tries, result, &mine->detail);
 }
 
-/* Adds the number of entries that one of the indexes has on this store to *total. */
+/* Counts the entries of one index on this store, and adds the count to *total. */
 static enum coord__end count_index(struct audit *mine, uint32_t place, enum coord__kind kind,
                                    uint64_t *total) {
     struct coord__range range = coord__range_of_run(kind, mine->query.run);

@@ -11,16 +11,17 @@
  * did not answer.
  *
  * A session keeps the free shards that its look found and did not acquire. For a second, its next claims
- * acquire these shards in the order of the look, without another look, until another worker is faster.
+ * acquire these shards in the order of the look, without another look, until another worker acquires one of
+ * them first.
  *
  * Entries of the claim index are written with their records, but are only hints. Acquire reads the record,
  * and the record decides.
  *
- * A look continues after the entries that earlier looks have read (struct rest), so a pass tries every entry
- * once, and every claim ends. NoneAvailable means that no entry is left. The number of looks has no limit,
- * because each failed candidate means that another worker has acquired, parked or ended a shard. If the run
- * has ended meanwhile, the index still has entries, but their shards cannot be acquired: the first answer
- * that shows the end of the run ends the claim.
+ * A look continues after the entries that earlier looks have read (struct rest), so one search tries every
+ * entry at most once, and every claim ends. NoneAvailable means that no entry is left. The number of looks
+ * has no limit, because each failed candidate means that another worker has acquired, parked or ended a
+ * shard. If the run has ended meanwhile, the index still has entries, but their shards cannot be acquired:
+ * the first answer that shows the end of the run ends the claim.
  *
  * A store needs time to skip removed entries until it has cleaned up. A session therefore looks for free
  * shards after the last shard that it acquired, and for leases from the earliest deadline that it has seen.
@@ -34,8 +35,8 @@
 
 #include <string.h>
 
-/* LEASES_FIRST: the first lease shows whether any lease has expired. More leases are read only if several
- * have expired. */
+/* LEASES_FIRST: leases are ordered by deadline, so the first one shows whether any lease has expired. More
+ * leases are read only if all of these have expired. */
 enum { CANDIDATES_MAX = COORD__CANDIDATES_MAX, LEASES_FIRST = 4, ARM_TRIES = 3 };
 
 /* How long a session uses the shards that are left from a look. If its units take longer than this, they
@@ -47,8 +48,8 @@ struct offer {
     size_t count;      /* number of candidates */
     size_t free_count; /* number of free shards; they are first, before the expired leases */
     struct ts_shard_id ids[CANDIDATES_MAX];
-    /* The first candidate is also chosen at random. Otherwise all workers with the same starting point would
-     * try the same candidate. */
+    /* If set, the first candidate is also chosen at random. Otherwise all workers with the same starting
+     * point would try the same candidate. */
     bool is_drawn;
     bool has_earliest; /* `earliest` is valid: the first deadline in the future */
     struct ts_logical_time earliest;
@@ -131,7 +132,7 @@ struct claim {
     struct rest rest;               /* what is left to try on the current store */
     bool has_looked;                /* the scans of the worker's own store were already made */
     struct ts_claim_scan scan;
-    uint64_t available; /* candidates on the stores so far */
+    uint64_t available; /* candidates not tried on the stores so far */
     struct ts_lease *ret_lease;
     struct ts_coord_detail detail;
     bool is_away;                /* the last store that was asked did not answer; detail says so */
@@ -316,8 +317,8 @@ static bool has_run_ended(struct claim *mine, enum ts_acquire_error error) {
 }
 
 /* Keeps the free shards after the first one for the next claims, if the store has more free shards than the
- * look took. The last shards of a store are always searched, so that workers do not compete for them. In a
- * run with a cooldown nothing is kept, because each claim must read the cooldown. */
+ * look took. Each claim of the last shards of a store looks again, so that workers do not compete for them.
+ * In a run with a cooldown nothing is kept, because each claim must read the cooldown. */
 static void keep_left(struct claim *mine, const struct offer *offer) {
     if (mine->hint == NULL || offer->is_drawn || offer->free_count < CANDIDATES_MAX || !mine->rest.has_free ||
         mine->guard.config.cooldown_ms > 0)
@@ -469,8 +470,8 @@ static void arm(struct claim *mine) {
     }
 }
 
-/* Claims from one store until the store has no more entries. Returns true if ret_error is the final
- * answer. */
+/* Tries the candidates of one store. Returns true if ret_error is OK or an error, false if the store has no
+ * more entries. */
 static bool try_store(struct claim *mine, uint32_t place, enum ts_claim_error *ret_error) {
     struct offer offer;
     *ret_error = look(mine, place, &offer);
@@ -537,8 +538,8 @@ static enum ts_claim_error claim(struct claim *mine, uint32_t *ret_looked_at) {
         return ts_claim_none(&mine->scan, &mine->guard, &mine->detail);
     if (try_stores(mine, ret_looked_at, &error))
         return error;
-    /* The session has skipped leases with early deadlines. The claim searches all leases before it answers
-     * that no shard is available. */
+    /* The session may have skipped leases with early deadlines. The claim searches all leases before it
+     * answers that no shard is available. */
     bool remembered = false;
     for (uint32_t place = 0; place < mine->coord->io.place_count && mine->hint != NULL; place++) {
         remembered = remembered || leased_from(mine, place) > 0;
@@ -631,7 +632,7 @@ enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_c
             hint->start = got.shard;
         }
         /* Uses the number of candidates so far if all stores were searched, or if that number is at its
-         * maximum. In both cases the reported deadline does not include that of the new lease. */
+         * maximum. Otherwise counts again. The earliest deadline never includes the new lease. */
         if (looked_at == coord->io.place_count || mine.available >= TS_CAPACITY_MAX)
             *ret_capacity = (struct ts_capacity_hint){.available_count = (uint32_t)capped(mine.available),
                                                       .has_earliest_deadline = mine.scan.has_earliest,

@@ -9,8 +9,9 @@
  * What a caller can rely on:
  * - An operation is done completely or not at all, on all stores that have its records.
  * - An error other than BackendError (UNKNOWN) means that nothing was changed. The exceptions are an acquire
- *   that parks (shard_step.h) and delete_run, which works in batches. After UNKNOWN the operation may have
- *   been done or may still be done: repeat it with the same op id.
+ *   or claim that parks (shard_step.h), and create_run_in_steps and delete_run, which write in several
+ *   transactions. After UNKNOWN the operation may have been done or may still be done: repeat it with the same
+ *   op id.
  * - The store's time decides. If a lease ends before its batch arrives, the result is LeaseExpired.
  * - A damaged record is BackendError (DAMAGED), and nothing of it is used.
  * - Texts of errors and events come from the core, redacted.
@@ -136,8 +137,9 @@ ts_coord_create_run_with_shards(struct ts_coord *coord, const struct ts_create_r
 
 /*
  * The arguments of ts_coord_create_run_in_steps. That function is like ts_coord_create_run_with_shards, for a
- * list of any length, in steps. It sets create.announced. Missing ids of shards, and the op ids of the steps,
- * are derived from op_id. The run becomes Active with its last step; until then nobody can acquire a shard.
+ * list of any length, in steps. It ignores create.announced, and announces the list itself. Missing ids of
+ * shards, and the op ids of the steps, are derived from op_id. The run becomes Active with its last step;
+ * until then nobody can acquire a shard.
  *
  * May be repeated at any time: during another call with the same arguments, after a crash, or after an error.
  * The call registers only the steps that are missing. The outcome is REPLAYED if no step was missing. A list
@@ -348,8 +350,9 @@ ts_coord_split_residual(struct ts_coord *coord, const struct ts_split_residual_o
 
 /* ---- consistency ---- */
 
-/* The result of an audit of a run's records. In a consistent run, all fields named wrong_, missing_ or extra_
- * are 0. Only meaningful while no worker uses the run and no transaction is pending. */
+/* The result of an audit of a run's records. In a consistent run, all fields whose names begin with wrong_,
+ * missing_ or extra_ are 0. The result has a meaning only while no worker uses the run and no transaction is
+ * pending. */
 struct ts_coord_audit {
     struct ts_shard_counts counted;  /* counts from a walk over the shards */
     struct ts_shard_counts counters; /* counts from the counters */

@@ -3,7 +3,7 @@
  *
  * An operation takes a `work`: its memory, which later operations reuse. The operation builds a `plan` (the
  * writes on all its stores), and applies the plan as one transaction. The only lock guards the list of free
- * works, and is held for a few instructions.
+ * works and the random numbers, and is held for a few instructions.
  */
 #ifndef TS_COORD_DRIVER_DRIVER_H
 #define TS_COORD_DRIVER_DRIVER_H
@@ -258,8 +258,8 @@ enum ts_error_variant coord__job_run(struct coord__job *job, struct ts_coord_out
 /* Returns the error for an end other than DONE. */
 enum ts_error_variant coord__end_variant(enum coord__end end);
 
-/* Like coord__job_run, for operations that only read. A record that is still missing after the wait for
- * promises does not exist. */
+/* Reads the record and the guard into job->seen, for operations that only read. The caller sets job->work. A
+ * record that is still missing after the wait for promises does not exist. */
 enum coord__end coord__job_look(struct coord__job *job);
 
 /* Plans a new, free shard on its store, encoded into the plan's arena. Applying the plan fails if the shard
@@ -274,7 +274,7 @@ enum ts_acquire_error coord__acquire(struct ts_coord *coord, const struct ts_acq
 
 /* ---- claims ---- */
 
-enum { COORD__CANDIDATES_MAX = 64 }; /* number of shards that a look at a store returns */
+enum { COORD__CANDIDATES_MAX = 64 }; /* maximum number of shards in a look at a store */
 
 /* The free shards that the last look found and the session has not acquired. The next claims of the session
  * try them without another look. */
@@ -305,16 +305,16 @@ enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_c
  * read or memory runs out, the hint is all zeros. */
 struct ts_capacity_hint coord__capacity(struct ts_coord *coord, struct ts_shard_key own);
 
-/* Checks that a record has the run, tenant and shape that its key says. A record under a wrong key is
- * damaged. */
+/* These functions decode a record, and check that it has the run or shard of its key. A record under a wrong
+ * key is damaged. */
 enum coord__end coord__decode_run(const struct ts_row *row, struct ts_run_id run, bool *ret_found,
                                   struct ts_run_record *ret_run, struct ts_coord_detail *ret_detail);
 enum coord__end coord__decode_guard(const struct ts_row *row, struct ts_run_id run, bool *ret_found,
                                     struct ts_run_guard *ret_guard, struct ts_coord_detail *ret_detail);
 enum coord__end coord__decode_shard(const struct ts_row *row, struct ts_shard_key shard,
                                     struct ts_shard_record *ret_record, struct ts_coord_detail *ret_detail);
-/* Finds the tenant of a run that has a damaged record, from any other record that is readable. Overwrites the work's
- * calls. */
+/* Finds the tenant of a run that has a damaged record, from the run's record or from any readable guard.
+ * Overwrites the work's calls. */
 bool coord__find_tenant(struct ts_coord *coord, struct coord__work *work, struct ts_run_id run,
                         struct ts_tenant_id *ret_tenant);
 

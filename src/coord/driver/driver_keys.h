@@ -70,8 +70,8 @@ struct coord__key coord__key_unit(struct ts_run_id run, const uint8_t target[sta
 /* Keys of records on the worker's own store. */
 struct coord__key coord__key_cooldown(const struct ts_tenant_id *tenant, const struct ts_worker_id *worker);
 
-/* The kinds of keys. The functions below return the range of all keys of a kind, from `from` (included) to
- * `to` (excluded). */
+/* The kinds of keys. coord__range_of_run returns the range of a run's keys of one kind,
+ * coord__range_of_tenant that of a tenant's list of runs: from `from` (included) to `to` (excluded). */
 enum coord__kind {
     COORD__KIND_SHARDS = 's',
     COORD__KIND_FREE = 'f',
@@ -86,7 +86,7 @@ struct coord__range coord__range_of_run(enum coord__kind kind, struct ts_run_id 
 struct coord__range coord__range_of_tenant(const struct ts_tenant_id *tenant);
 
 /* These functions return false for a key of another kind. coord__key_shard_of accepts keys of shards and of
- * free shards. */
+ * free shards; coord__key_run_of checks only the length. */
 bool coord__key_shard_of(struct ts_bytes key, struct ts_shard_key *ret_shard);
 bool coord__key_lease_of(struct ts_bytes key, struct ts_shard_key *ret_shard,
                          struct ts_logical_time *ret_deadline);

@@ -88,7 +88,7 @@ static void wake_in_time(struct ts_coord_keeper *keeper) {
         pthread_cond_broadcast(&keeper->changed);
 }
 
-/* Ends the lease in the state LOST. Calls on_loss without the lock, because on_loss may take long. */
+/* Sets the state to LOST. Calls on_loss without the lock, because on_loss may take long. */
 static void lose(struct ts_coord_keeper *keeper, enum ts_error_variant error,
                  const struct ts_coord_detail *detail) {
     keeper->state = LOST;

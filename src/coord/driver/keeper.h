@@ -20,8 +20,8 @@
  *
  *     rest: from all of them to RESTING
  *
- * PAUSED: the worker is about to give up the shard. The renewer does nothing. If a renewal in progress is
- * refused, it ignores the refusal, because the worker may have just given up the shard.
+ * PAUSED: the worker is about to give up the shard. The renewer does nothing. If the store refuses a renewal
+ * in progress, the renewer ignores the refusal, because the worker may have just given up the shard.
  */
 #ifndef TS_COORD_DRIVER_KEEPER_H
 #define TS_COORD_DRIVER_KEEPER_H

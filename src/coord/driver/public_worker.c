@@ -1,6 +1,6 @@
 /*
  * A worker of turnstone/coord.h: a session (session.h), its keeper (keeper.h), and the lease of the last
- * claim. The worker keeps this lease after the session has released it.
+ * claim. The worker keeps this lease after the session has given it up.
  *
  *     lease     session   is_lost   state
  *     none      IDLE      no        nothing was claimed yet

@@ -99,7 +99,7 @@ static enum coord__end read_guards(struct registration *mine, const struct ts_ru
     return COORD__END_DONE;
 }
 
-/* Searches for all shards of the list. Returns DONE with an error if an existing shard differs. */
+/* Searches for all shards of the list. If an existing shard differs, returns DONE and sets mine->error. */
 static enum coord__end find_present(struct registration *mine, const struct ts_run_record *run,
                                     size_t *already_there) {
     size_t indexes[READ_AT_ONCE];
@@ -251,7 +251,7 @@ static enum coord__end register_all(struct registration *mine) {
     }
 }
 
-/* Sets mine->error and mine->create_error. */
+/* Sets mine->error and mine->create_error. On success fills ret_outcome. */
 static void run_registration(struct registration *mine, struct ts_coord_outcome *ret_outcome) {
     mine->work = coord__work_take(mine->coord);
     mine->present = calloc(mine->op->shards.count + 1, sizeof *mine->present);
@@ -424,7 +424,8 @@ static enum ts_create_run_error find_place_or_begin(struct list *list, size_t *f
 }
 
 /* Called after a step that failed, or whose answer was lost. If the store is slow, the step may take longer
- * than the timeout of a call, however often it is tried. Returns whether to try smaller steps. */
+ * than the timeout of a call, however often it is tried. Returns true if the caller should try steps of half
+ * the size. */
 static bool make_steps_smaller(struct list *list, size_t count) {
     const enum ts_infra_kind kind = list->detail.infra.kind;
     if ((kind != TS_INFRA_RETRYABLE && kind != TS_INFRA_UNKNOWN) || count <= STEP_MIN)

@@ -36,7 +36,7 @@ struct deletion {
     struct ts_run_record run;
     /* Version that the run's record had when a store without the run's guard was found; otherwise 0. */
     uint64_t guardless_version;
-    int64_t uncounted[COORD__COUNTERS]; /* shards that this batch deletes, by counter */
+    int64_t uncounted[COORD__COUNTERS]; /* shards that this batch deletes, indexed by counter */
     struct ts_coord_detail detail;
 };
 

@@ -207,8 +207,8 @@ struct ending {
     struct ts_bytes key_bytes[COORD__STRIPES + 1]; /* the keys of the counters, then the key of the guard */
 };
 
-/* Counts the active shards of all stores; afterwards rows[place] of the work has the counters of each
- * store. */
+/* Counts the active shards of all stores; afterwards rows[place] of the work has the counters and the guard
+ * of that store. */
 static enum coord__end count_active(struct ending *mine, uint64_t *ret_active) {
     const uint32_t places = mine->coord->io.place_count;
     for (size_t i = 0; i < COORD__STRIPES; i++) {

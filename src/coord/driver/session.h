@@ -43,8 +43,9 @@ void ts_coord_session_free(struct ts_coord_session *session);
 /* Returns the session's lease; NULL in IDLE. The lease is borrowed, and renew changes it. */
 const struct ts_lease *ts_coord_session_lease(const struct ts_coord_session *session);
 
-/* Returns the shard's current record as the session knows it: range, cursor, metadata, spawned. NULL in IDLE.
- * Borrowed until the next operation of the session. */
+/* Returns the shard's current record as the session knows it: range, cursor, metadata, spawned. NULL in IDLE,
+ * and after ts_coord_session_adopt until the first operation. Borrowed until the next operation of the
+ * session. */
 const struct ts_shard_record *ts_coord_session_record(const struct ts_coord_session *session);
 
 /* Returns the guard of the shard's run, which the session read together with the shard. Number, configuration

@@ -1,10 +1,10 @@
 /*
  * Names of transactions: ts.<cluster>.<coordinator>.<sequence>.<decider>.
  *
- * The cluster and the coordinator's uuid are 32 lower-case hexadecimal digits, the sequence and the decider's
- * place are decimal without leading zeros. A name is never used twice: a coordinator's uuid is random, and a
- * coordinator never uses a sequence twice. The name is the id that users see and the gid of every promise. It
- * also names the store that has the decision.
+ * The cluster and the coordinator's uuid are 32 lower-case hexadecimal digits each. The sequence and the
+ * decider's place are decimal without leading zeros. A name is never used twice: a coordinator's uuid is
+ * random, and a coordinator never uses a sequence twice. The name is the id that users see and the gid of
+ * every promise. It also names the store that has the decision.
  *
  * A name also shows whether the outcome is kept: a recorded global transaction has an odd sequence, every
  * other transaction an even one. The commit of an odd sequence puts the outcome into the batch that checks

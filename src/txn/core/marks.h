@@ -60,7 +60,7 @@ void txn__marks_init(struct txn__marks *marks, struct txn__mark_list *deciders, 
  * transaction needs no mark. */
 uint64_t txn__marks_next_sequence(struct txn__marks *marks, bool recorded_global);
 
-/* Begins a global transaction with this sequence. The entry's decider is already set. */
+/* Begins a global transaction with this sequence and decider. Overwrites all fields of the entry. */
 void txn__marks_begin(struct txn__marks *marks, struct txn__entry *entry, uint64_t sequence,
                       uint32_t decider);
 

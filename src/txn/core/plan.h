@@ -38,10 +38,10 @@ static inline void txn__plan_one(struct txn__plan *plan, uint32_t place, size_t 
 }
 
 /*
- * Returns the index of the part that decides: the part on the lowest place. So all transactions take their
- * locks in the same order of stores, the decider's last, and no two transactions wait for each other. Also,
- * the first store, which has the counters that all transactions increment, holds its locks for one write
- * only.
+ * Returns the index of the part that decides: the part on the lowest place. So all transactions that take
+ * locks in order (run.h) take them in the same order of stores, the decider's last, and no two of them wait
+ * for each other. Also, the first store, which has the counters that all transactions increment, holds its
+ * locks for one write only.
  */
 size_t txn__plan_decider(const struct txn__plan *plan);
 

@@ -22,7 +22,7 @@ static size_t encode_number(uint8_t kind, uint64_t number, uint8_t *ret_record) 
     return close_record(ret_record, HEAD_LEN + 8);
 }
 
-/* Returns the kind and the fields of a record. Returns false if the format or the checksum is wrong. */
+/* Sets the kind and the fields of a record. Returns false if the format or the checksum is wrong. */
 static bool open_record(struct ts_bytes record, uint8_t *ret_kind, struct ts_bytes *ret_fields) {
     if (record.len < HEAD_LEN + SUM_LEN || record.data[0] != TXN__RECORD_FORMAT)
         return false;

@@ -58,7 +58,7 @@ bool txn__may_remove(const struct txn__removal *removal);
 
 /* The next action of a sweep for a coordinator that has records on a store. */
 enum txn__sweep_wish {
-    TXN__SWEEP_LEAVE, /* do nothing: it is alive, or its record cannot be decoded */
+    TXN__SWEEP_LEAVE, /* do nothing: the coordinator is alive, or a record is damaged */
     TXN__SWEEP_FENCE, /* fence it first, then remove its decisions */
     TXN__SWEEP_REMOVE,
 };

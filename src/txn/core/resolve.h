@@ -31,7 +31,7 @@ enum {
 enum txn__verdict {
     TXN__VERDICT_COMMITTED,
     TXN__VERDICT_ABORTED,
-    TXN__VERDICT_LEFT,    /* the promise is young, and its coordinator is alive */
+    TXN__VERDICT_LEFT,    /* young promise of a live coordinator, or other processes were faster */
     TXN__VERDICT_STUCK,   /* the decider or the promise's own store did not answer, or is damaged */
     TXN__VERDICT_FOREIGN, /* the name of the promise is not a name of this cluster */
 };

@@ -232,7 +232,7 @@ static void prepare_replied(struct txn__run *run, size_t index, const struct ts_
     run->members[run->decider].wish = TXN__WISH_DECIDE;
 }
 
-/* Returns whether a check of the batch failed that belongs to the protocol, or may belong to it. */
+/* Returns whether a check failed and the check belongs to the protocol, or may belong to it. */
 static bool failed_own_check(const struct txn__run *run, const struct ts_store_error *error) {
     return error->result == TS_STORE_CHECK_FAILED &&
            (error->op == SIZE_MAX || error->op >= run->own_ops_from);

@@ -291,7 +291,7 @@ static void cancel_all(struct txn__active *active) {
     }
 }
 
-/* Called when the caller must stop. Ends the calls, except those that free locks. */
+/* Called when the caller must stop. Ends the calls, except those of the cleanup after a failure. */
 static void cancel_for_stop(struct txn__active *active) {
     for (size_t i = 0; i < active->attempt.run.count; i++) {
         const enum txn__wish wish = active->attempt.members[i].flying;
@@ -351,8 +351,8 @@ static void stop_waiting(struct ts_coordinator *coordinator, struct txn__active 
     pthread_mutex_unlock(&coordinator->lock);
 }
 
-/* Reports finished calls to the machine. Returns false when no call has finished. With just_started, skips
- * calls that were just started: a server cannot have answered them yet. */
+/* Reports finished calls to the machine. Returns false when no call has finished. With just_started, asks no
+ * server: a server cannot have answered a call that was just started. */
 static bool collect(struct ts_coordinator *coordinator, struct txn__active *active, bool just_started) {
     bool any = false;
     for (size_t i = 0; i < active->attempt.run.count; i++) {

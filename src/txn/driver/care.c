@@ -133,8 +133,8 @@ static void settle_unsettled(struct tick *tick) {
     }
 }
 
-/* Syncs the participants of all transactions that every participant has applied. Removes the entries of these
- * transactions. */
+/* Syncs the participants of all transactions that every participant has applied. Removes the entries of those
+ * transactions whose participants have all synced. */
 static void sync_applied(struct tick *tick) {
     struct ts_coordinator *coordinator = tick->coordinator;
     struct txn__places places;
@@ -229,8 +229,8 @@ static void move_marks(struct tick *tick) {
     ts_rows_release(&rows);
 }
 
-/* Removes the remaining abort decisions of this uuid after the registration is gone, because no message of
- * the uuid can reach the store any more. */
+/* Called when the registration is gone, so that no message of this uuid can reach the store any more. Removes
+ * the remaining abort decisions of the uuid. */
 static void remove_aborts(struct tick *tick, uint32_t place) {
     struct txn__key from;
     struct txn__key to;
@@ -275,7 +275,7 @@ void txn__take_back(struct ts_coordinator *coordinator, struct txn__incarnation 
     }
 }
 
-/* Frees retired incarnations that have nothing in progress. */
+/* Deregisters and frees retired incarnations that have nothing in progress. */
 static void bury(struct ts_coordinator *coordinator) {
     for (;;) {
         pthread_mutex_lock(&coordinator->lock);

@@ -1,5 +1,5 @@
 /*
- * Opens and closes this process's coordinator, and returns its counts.
+ * Opens and closes this process's coordinator, and writes its metrics.
  */
 #include "driver.h"
 

@@ -205,7 +205,7 @@ void txn__entry_give(struct ts_coordinator *coordinator, struct txn__entry *entr
 bool txn__seat_take(struct ts_coordinator *coordinator, struct txn__incarnation *incarnation, uint32_t place,
                     struct ts_store_error *ret_error);
 
-/* admit.c. Each returns false, with the cause, when the transaction is refused. */
+/* admit.c. These functions return false, with the cause, when the transaction is refused. */
 bool txn__standbys_keep_up(struct ts_coordinator *coordinator, struct txn__active *active);
 bool txn__pass_breakers(struct ts_coordinator *coordinator, struct txn__active *active);
 bool txn__admit(struct ts_coordinator *coordinator, struct txn__active *active);

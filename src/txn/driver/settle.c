@@ -312,7 +312,7 @@ static bool nothing_is_on_its_way(const struct txn__settle *settle, uint32_t pla
     return now_ms >= registration->fenced_at_ms && now_ms - registration->fenced_at_ms >= FENCE_MARK_KEPT_MS;
 }
 
-/* Removes a fence mark whose coordinator has no decisions left. */
+/* Removes a fence mark whose coordinator has no decisions left, if no registration can arrive any more. */
 static void forget_fence(struct txn__settle *settle, uint32_t place, const struct ts_row *row,
                          const struct txn__registration *registration, uint64_t now_ms) {
     if (!nothing_is_on_its_way(settle, place, registration, now_ms))

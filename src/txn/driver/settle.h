@@ -17,11 +17,11 @@ struct txn__settle {
     struct ts_cluster *cluster;
     uint64_t timeout_us; /* timeout of each call */
     bool fence_all;
-    /* Settle only stores that only this process can open, and fence the coordinators on them. Ignore other
-     * stores. */
+    /* Fence all coordinators on stores that only this process can open; leave coordinators on other stores
+     * alone. */
     bool inherits;
-    /* NULL, or a flag that is set while the process closes its coordinator. Then a store that does not answer
-     * is left to the next pass. */
+    /* NULL, or a flag that is set while the process closes its coordinator. While it is set, the pass does
+     * not wait for a store that does not answer. */
     const atomic_bool *closing;
     struct txn__places sick; /* stores that did not answer in this pass; they are not asked again */
     struct ts_txn_settled counts;
@@ -34,7 +34,7 @@ void txn__settle_init(struct txn__settle *settle, struct ts_cluster *cluster, ui
 /* Tries once to settle every promise of every store. */
 void txn__settle_promises(struct txn__settle *settle);
 
-/* Fences dead coordinators, or all coordinators with fence_all. Removes the records of fenced
+/* Fences dead coordinators; with fence_all, fences all coordinators. Removes the records of fenced
  * coordinators. */
 void txn__settle_coordinators(struct txn__settle *settle);
 

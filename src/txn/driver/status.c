@@ -258,7 +258,8 @@ static const char *state_name(const struct ts_meta *meta) {
     return "none";
 }
 
-/* Reads the status of one store. If a call fails, the row of the store has its result and its message. */
+/* Reads the status of one store. If a call fails, the row of the store has the result and the message of that
+ * call. */
 static void read_store(struct txn__settle *settle, struct ts_txn_cluster_status *status, struct room *room,
                        uint32_t place) {
     struct ts_txn_cluster_status_store *row = &status->stores[place];

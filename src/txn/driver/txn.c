@@ -70,8 +70,8 @@ static bool has_key(const struct ts_op *op) {
     return op->kind != TS_OP_BEFORE;
 }
 
-/* Returns the current incarnation, registered on the deciding store, with the lock held. On failure returns
- * NULL with the cause, without the lock. */
+/* Returns the current incarnation with the lock held. For a global transaction, the incarnation is registered
+ * on the deciding store. On failure returns NULL with the cause, without the lock. */
 static struct txn__incarnation *take_incarnation_and_lock(struct ts_coordinator *coordinator,
                                                           struct txn__active *active, size_t decider) {
     uint32_t place = active->request.plan.parts[decider].place;
@@ -329,8 +329,8 @@ static bool is_committed(const struct txn__active *active) {
            active->attempt.run.outcome == TS_TXN_COMMITTED_PENDING;
 }
 
-/* Called when an attempt met a lock and no other attempt is allowed. Adds the reason for that to the cause or
- * to the text. */
+/* Called when an attempt met a lock and no other attempt is allowed. Makes the reason why no attempt follows
+ * the cause, or appends it to the text. */
 static void blame_what_ended_retries(struct txn__active *active, enum ts_txn_retry_decision decision) {
     if (decision == TS_TXN_RETRY_CEILING || decision == TS_TXN_RETRY_TOTAL) {
         active->attempt.cause = ts_txn_cause_of_timeout(
@@ -438,7 +438,7 @@ static void fill_latency(const struct txn__active *active, struct ts_txn_latency
     };
 }
 
-/* Returns the index of the failed operation in the caller's list. */
+/* Returns the index of the failed operation in the caller's list; SIZE_MAX if that is not known. */
 static size_t failed_op(const struct txn__active *active) {
     const struct txn__run *run = &active->attempt.run;
     if (run->failed_op == SIZE_MAX || run->failed_member >= run->count ||

@@ -137,7 +137,7 @@ static void settle(struct ts_txn_admission *admission, struct ts_txn_admission_w
     waiter->settled = true;
 }
 
-/* Returns the first waiter that has a place on all its stores and overtakes no other waiter on any of them;
+/* Returns the first waiter whose stores all have room, and that overtakes no other waiter on any of them;
  * NULL when there is no such waiter. */
 static struct ts_txn_admission_waiter *first_that_can_go(const struct ts_txn_admission *admission) {
     struct store_set waited_for = {0};
@@ -184,8 +184,8 @@ static void shed(struct ts_txn_admission *admission, struct ts_txn_admission_wai
     enqueue(admission, waiter);
 }
 
-/* Puts the newcomer at the end of the queue, and admits the first waiter that can run as degraded. So no
- * transaction overtakes another. */
+/* Puts the newcomer into the queue, and admits the first waiter that can run as degraded. So no transaction
+ * overtakes another. */
 static void degrade(struct ts_txn_admission *admission, struct ts_txn_admission_waiter *waiter,
                     uint64_t now_us) {
     if (admission->gauges.in_flight >= admission->config.hard_limit) {
@@ -285,7 +285,7 @@ void ts_txn_admission_tick(struct ts_txn_admission *admission, uint64_t now_us) 
         refuse(admission, w, TS_TXN_WAITER_TIMED_OUT);
         settle(admission, w);
     }
-    /* The waiter that has left may have blocked other waiters on a store. */
+    /* A waiter that has left may have blocked other waiters on a store. */
     advance(admission, now_us);
 }
 

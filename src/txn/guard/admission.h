@@ -58,7 +58,7 @@ struct ts_txn_admission_gauges {
     uint32_t in_flight;
     uint32_t waiting;
     uint64_t total_admitted;  /* admitted transactions, including the degraded ones */
-    uint64_t total_rejected;  /* refused, shed or timed out */
+    uint64_t total_rejected;  /* refused, shed, timed out, or left while waiting */
     uint64_t total_queued;    /* all transactions that had to wait, however their wait ended */
     uint64_t total_shed;      /* rejected by the overflow action ShedLoad */
     uint64_t total_timed_out; /* rejected because the wait took too long */
@@ -84,13 +84,13 @@ struct ts_txn_admission {
 /* Initialises admission. The limit of every store starts at the hard limit. */
 void ts_txn_admission_init(struct ts_txn_admission *admission, const struct ts_txn_admission_config *config);
 
-/* Asks for a place. Returns the new state: ADMITTED, WAITING, REJECTED, or SHED if the newcomer itself has
- * the most stores. */
+/* Asks for a place. Returns the new state: ADMITTED, WAITING, REJECTED, or SHED if no waiter has more stores
+ * than the newcomer. */
 enum ts_txn_waiter_state ts_txn_admission_enter(struct ts_txn_admission *admission,
                                                 struct ts_txn_admission_waiter *waiter, uint64_t now_us);
 
 /* Makes the waiter IDLE. If it is admitted, frees its place. If it waits, removes it from the queue, which
- * counts as a rejection. Does nothing in other states. */
+ * counts as a rejection. In other states changes nothing else. */
 void ts_txn_admission_leave(struct ts_txn_admission *admission, struct ts_txn_admission_waiter *waiter,
                             uint64_t now_us);
 

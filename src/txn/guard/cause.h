@@ -17,7 +17,7 @@
 #define TS_TXN_ERROR_CLASSES(X)                                                                              \
     X(TRANSIENT, true)                                                                                       \
     X(CONFLICT, true)                                                                                        \
-    X(TIMEOUT, false) /* the result is unknown */                                                            \
+    X(TIMEOUT, false) /* too slow, or the result is unknown */                                               \
     X(PERMANENT, false)
 
 #define TS_TXN_ERROR_CLASS_ENUM(suffix, retryable) TS_TXN_CLASS_##suffix,

@@ -4,7 +4,7 @@
  * Phases do not overlap: each microsecond counts in one phase. So the phase with the most time shows where to
  * look. Parallel work on several stores takes as long as the slowest store. The round trips of each store are
  * also added up separately; their phase has the time of the slowest store. total_us is measured end to end,
- * and is at least about the sum of the phases.
+ * and is usually a little more than the sum of the phases.
  */
 #ifndef TS_TXN_GUARD_LATENCY_H
 #define TS_TXN_GUARD_LATENCY_H
