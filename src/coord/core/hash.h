@@ -75,7 +75,8 @@ bool ts_request_ids(const struct ts_tenant_id *tenant, struct ts_bytes request, 
 struct ts_shard_id ts_derived_shard_id(struct ts_shard_key parent, struct ts_op_id op_id,
                                        enum ts_derived_shard_kind kind, uint32_t index);
 
-/* Returns the id of a shard that was registered without an id; bit 63 is clear. */
+/* Returns the id of a shard that was registered without an id; bit 63 is clear. index is the shard's index in
+ * the list. */
 struct ts_shard_id ts_drawn_shard_id(struct ts_run_id run, struct ts_op_id op_id, uint32_t index);
 
 /* Returns the op id for parking a shard that has this fence and no attempts left. */

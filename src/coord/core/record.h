@@ -39,8 +39,7 @@
 #include "coord/core/run_config.h"
 #include "coord/core/spec.h"
 
-/* The ids of the shards that splits of this shard made, 8 little-endian bytes each, in the order of the
- * splits. */
+/* The ids of the shard's children and residuals, 8 little-endian bytes each, in the order of the splits. */
 struct ts_spawned {
     struct ts_bytes bytes;
 };
@@ -134,11 +133,17 @@ static inline enum ts_claim_place ts_shard_record_claim_place(const struct ts_sh
  */
 unsigned ts_shard_record_invariant_broken(const struct ts_shard_record *record);
 
-/* Like ts_shard_record_invariant_broken, for runs: 1 the configuration is valid; 2 op-log at most 8, its
- * entries as in invariant 6 of shards; 3 created_at > 0, and ended_at is set exactly when the run has ended;
- * 4 an ended run has its operation in the op-log; 5 registered within the limit; while Initializing,
- * registered is 0 or below announced; 6 number > 0; 7 announced within the limit; without announced shards,
- * no digest; once the run is Active or Done, all announced shards are registered. */
+/*
+ * Like ts_shard_record_invariant_broken, for runs:
+ *  1 the configuration is valid
+ *  2 op-log at most 8, its entries as in invariant 6 of shards
+ *  3 created_at > 0; ended_at is set exactly when the run has ended
+ *  4 an ended run has its operation as the newest entry of the op-log
+ *  5 registered within the limit; while Initializing, registered is 0 or below announced
+ *  6 number > 0
+ *  7 announced within the limit; without announced shards, no digest; once the run is Active or Done, all
+ *    announced shards are registered
+ */
 unsigned ts_run_record_invariant_broken(const struct ts_run_record *run);
 
 /* Reasons why bytes are not a record, or why a record cannot be encoded. X(SUFFIX, text) */

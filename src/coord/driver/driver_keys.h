@@ -70,8 +70,9 @@ struct coord__key coord__key_unit(struct ts_run_id run, const uint8_t target[sta
 /* Keys of records on the worker's own store. */
 struct coord__key coord__key_cooldown(const struct ts_tenant_id *tenant, const struct ts_worker_id *worker);
 
-/* The kinds of keys. coord__range_of_run returns the range of a run's keys of one kind,
- * coord__range_of_tenant that of a tenant's list of runs: from `from` (included) to `to` (excluded). */
+/* The kinds of keys. coord__range_of_run returns the range of a run's keys of one kind.
+ * coord__range_of_tenant returns the range of a tenant's list of runs. Ranges are from `from` (included) to
+ * `to` (excluded). */
 enum coord__kind {
     COORD__KIND_SHARDS = 's',
     COORD__KIND_FREE = 'f',

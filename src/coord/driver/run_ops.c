@@ -208,7 +208,7 @@ struct ending {
 };
 
 /* Counts the active shards of all stores; afterwards rows[place] of the work has the counters and the guard
- * of that store. */
+ * of the store at this place. */
 static enum coord__end count_active(struct ending *mine, uint64_t *ret_active) {
     const uint32_t places = mine->coord->io.place_count;
     for (size_t i = 0; i < COORD__STRIPES; i++) {

@@ -4,7 +4,7 @@
  *   00 'x' 'c' <uuid>              registration of a coordinator with this store as decider, or its fence mark
  *   00 'x' 'h' <uuid>              its heartbeat
  *   00 'x' 'l' <uuid>              its low-water mark
- *   00 'x' 'd' <uuid> <sequence>   a decision, xs/<gid>; the sequence is big-endian, so that they sort by it
+ *   00 'x' 'd' <uuid> <sequence>   a decision, xs/<gid>; the sequence is big-endian: decisions sort by it
  *   00 'x' 'o' <uuid> <sequence>   a kept outcome
  *
  * The cluster and the decider of a gid are not in the keys: a store belongs to one cluster and is one place.

@@ -324,8 +324,8 @@ static void apply_replied(struct txn__run *run, const struct ts_store_error *err
     }
 }
 
-/* Takes the reply to a COMMIT or ABORT. If the request did not reach the store, a resolver repeats it,
- * because the decision never changes. */
+/* Takes the reply to a COMMIT or ABORT. If the request did not reach the store, the care thread or a resolver
+ * sends it again later: the decision never changes. */
 static void finish_replied(struct txn__run *run, size_t index, const struct ts_store_error *error) {
     if (error->result == TS_STORE_OK || error->result == TS_STORE_NO_SUCH_PROMISE)
         run->members[index].promised = false;

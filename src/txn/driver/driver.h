@@ -145,7 +145,7 @@ struct ts_coordinator {
     struct ts_txn_config config;
 
     pthread_mutex_t registering;
-    pthread_mutex_t lock; /* guards the fields below */
+    pthread_mutex_t lock; /* guards the fields up to metrics_lock */
     struct txn__incarnation *current;
     struct txn__incarnation *incarnations; /* the current incarnation is the first */
     struct txn__entry *free_entries;       /* linked by next */

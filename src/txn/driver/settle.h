@@ -20,8 +20,8 @@ struct txn__settle {
     /* Fence all coordinators on stores that only this process can open; leave coordinators on other stores
      * alone. */
     bool inherits;
-    /* NULL, or a flag that is set while the process closes its coordinator. While it is set, the pass does
-     * not wait for a store that does not answer. */
+    /* NULL, or a flag that is set while the process closes its coordinator. While it is set, each call waits
+     * only 100 ms for its store. */
     const atomic_bool *closing;
     struct txn__places sick; /* stores that did not answer in this pass; they are not asked again */
     struct ts_txn_settled counts;

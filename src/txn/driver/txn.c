@@ -329,8 +329,8 @@ static bool is_committed(const struct txn__active *active) {
            active->attempt.run.outcome == TS_TXN_COMMITTED_PENDING;
 }
 
-/* Called when an attempt met a lock and no other attempt is allowed. Makes the reason why no attempt follows
- * the cause, or appends it to the text. */
+/* Called when an attempt met a lock and no other attempt is allowed. Sets the cause to the reason why there
+ * is no further attempt, or appends this reason to the text. */
 static void blame_what_ended_retries(struct txn__active *active, enum ts_txn_retry_decision decision) {
     if (decision == TS_TXN_RETRY_CEILING || decision == TS_TXN_RETRY_TOTAL) {
         active->attempt.cause = ts_txn_cause_of_timeout(

@@ -69,7 +69,7 @@ void ts_txn_deadlock_begin(struct ts_txn_deadlock_detector *detector, struct ts_
 /* Ends the wait. Does nothing for a node that does not wait. */
 void ts_txn_deadlock_end(struct ts_txn_deadlock_detector *detector, struct ts_txn_deadlock_node *node);
 
-/* A deadlock to report. `id` and `stores` are borrowed from the node. */
+/* A deadlock to report. `txn_id` and `involved_stores` are borrowed from the node. */
 struct ts_txn_deadlock_report {
     struct ts_txn_deadlock_node *node;
     const char *txn_id;
@@ -81,8 +81,8 @@ struct ts_txn_deadlock_report {
 };
 
 /* Sets *ret_report to the next transaction that has waited too long, once for each wait. Returns false when
- * there is none at this time. Sets abort_wanted in the node of the transaction; the driver wakes the
- * owner. */
+ * there is none at this time. Sets abort_wanted in the transaction's node if may_abort is set there. The
+ * owner reads it when its own wait times out. */
 bool ts_txn_deadlock_next(struct ts_txn_deadlock_detector *detector, uint64_t now_us,
                           struct ts_txn_deadlock_report *ret_report);
 

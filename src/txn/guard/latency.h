@@ -1,10 +1,10 @@
 /*
  * Where the time of one transaction went, in microseconds.
  *
- * Phases do not overlap: each microsecond counts in one phase. So the phase with the most time shows where to
- * look. Parallel work on several stores takes as long as the slowest store. The round trips of each store are
- * also added up separately; their phase has the time of the slowest store. total_us is measured end to end,
- * and is usually a little more than the sum of the phases.
+ * Each microsecond counts in one phase; only GC_IMPACT overlaps with other phases. So the phase with the most
+ * time shows where to look. Parallel work on several stores takes as long as the slowest store. The round
+ * trips of each store are also added up separately; their phase has the time of the slowest store. total_us
+ * is measured end to end, and is usually a little more than the sum of the phases without GC_IMPACT.
  */
 #ifndef TS_TXN_GUARD_LATENCY_H
 #define TS_TXN_GUARD_LATENCY_H
@@ -67,8 +67,8 @@ const char *ts_txn_breakdown_phase_field(enum ts_txn_breakdown_phase phase);
 /* Returns a description of the phase, for people and for HELP. */
 const char *ts_txn_breakdown_phase_help(enum ts_txn_breakdown_phase phase);
 
-/* Writes all times in one line, and returns ret_text. The size is enough for the longest line and its
- * terminator.
+/* Writes the total and all phases except GC_IMPACT in one line, and returns ret_text. The size is enough for
+ * the longest line and its terminator.
  * queue=100|route=50|rpc_max=500|read=0|lock=0|prep=800|barrier=0|commit=200|repl=0|retry=0|total=1650 */
 #define TS_TXN_BREAKDOWN_WATERFALL_SIZE 320
 const char *ts_txn_breakdown_waterfall(const struct ts_txn_breakdown *latency,

@@ -1,9 +1,9 @@
 /*
  * Metrics of transactions, in Prometheus' text format, under turnstone_xs_.
  *
- * Each thread keeps its own counters and histograms, which are merged on request. Values of the whole process
- * (gauges, and the counters of admission, breaker and detector) come from a view. Buckets end at 2^k - 1
- * microseconds, where base/hist counts exactly: le="1023" counts all values below 1,024.
+ * Counters and histograms are in struct ts_txn_metrics; several of these structs can be merged. Values of the
+ * whole process (gauges, and the counters of admission, breaker and detector) come from a view. Buckets end
+ * at 2^k - 1 microseconds, where base/hist counts exactly: le="1023" counts all values below 1,024.
  */
 #ifndef TS_TXN_GUARD_METRICS_H
 #define TS_TXN_GUARD_METRICS_H
@@ -26,8 +26,8 @@ struct ts_txn_store_metrics {
     struct ts_hist shard_lock_wait_us;
 };
 
-/* Metrics of one thread. The struct takes some 360 KiB, and the caller's array of stores 60 KiB for each
- * store. */
+/* Counters and histograms. Not thread-safe: the driver locks. The struct takes some 360 KiB, and the caller's
+ * array of stores 60 KiB for each store. */
 struct ts_txn_metrics {
     uint64_t total_attempted; /* number of transactions; several attempts count once */
     uint64_t total_committed;
@@ -57,13 +57,13 @@ void ts_txn_metrics_record(struct ts_txn_metrics *metrics, const struct ts_txn_s
 /* Records the longest round trip of a transaction to one store. */
 void ts_txn_metrics_record_rpc(struct ts_txn_metrics *metrics, struct ts_txn_breakdown_rpc rpc);
 
-/* Records that a call has waited for locks on a store. */
+/* Records how long a transaction has waited for locks on one store. */
 void ts_txn_metrics_record_lock_wait(struct ts_txn_metrics *metrics, struct ts_txn_breakdown_rpc wait);
 
 /* Adds everything that was recorded in `from`. Both structs must have the same number of stores. */
 void ts_txn_metrics_merge(struct ts_txn_metrics *metrics, const struct ts_txn_metrics *from);
 
-/* Values of the whole process, which no thread's metrics have. */
+/* Values of the whole process that are not in struct ts_txn_metrics. */
 struct ts_txn_store_view {
     const char *name; /* value of the label; NULL: the store's place as a number */
     struct ts_txn_conflict_view conflicts;

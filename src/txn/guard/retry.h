@@ -3,9 +3,9 @@
  *
  *     backoff(n) = base + uniform(0, jitter * base),  base = min(initial * multiplier^n, max_backoff)
  *
- * for the n-th retry, counted from 0. The jitter is drawn again for each retry. The first retry after a
- * Transient error is immediate, and so is the retry of an attempt that gave way, because the next attempt
- * waits in the queue of the lock.
+ * for the n-th retry, counted from 0. The jitter is drawn again for each retry. A transaction's first retry
+ * is immediate if the error was Transient. The retry of an attempt that gave way is also immediate, because
+ * the next attempt waits in the queue of the lock.
  *
  * An attempt that met a lock is repeated until the total timeout. max_retries, retry_budget and retry_ceiling
  * limit these repetitions only if the user has configured them; their defaults do not.

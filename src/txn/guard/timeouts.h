@@ -53,9 +53,9 @@ uint64_t ts_txn_timeout_until_us(const struct ts_txn_timeouts *timeouts,
                                  const struct ts_txn_timeout_watch *watch);
 
 /*
- * Returns how long the call may wait for one lock; 0: as long as the call itself may take. If the phase has
- * its default timeout, the result is less than the call's time. So the store can report the lock in time, and
- * the transaction is tried again.
+ * Returns how long the call may wait for one lock; 0: as long as the call itself may take. If the default
+ * timeout of prepare or lock_validate would end the call, the result is less than the call's time. So the
+ * store can report the lock in time, and the transaction is tried again.
  */
 uint64_t ts_txn_timeout_lock_wait_us(const struct ts_txn_timeouts *timeouts,
                                      const struct ts_txn_timeout_watch *watch);

@@ -41,7 +41,7 @@ enum ts_txn_overflow_action { TS_TXN_OVERFLOW_ACTIONS(TS_TXN_CONFIG_OVERFLOW) };
 
 struct ts_txn_timeouts {
     uint64_t coord_queue_us;
-    uint64_t shard_rpc_us;     /* timeout of connect, read, scan and now */
+    uint64_t shard_rpc_us;     /* timeout of all other calls, such as read and scan */
     uint64_t prepare_us;       /* timeout of the prepare on each store */
     uint64_t commit_us;        /* timeout of the commit on each store */
     uint64_t lock_validate_us; /* timeout of apply, with its locks and checks */

@@ -302,7 +302,8 @@ static void begin(struct attempt *attempt) {
     attempt->run.own_ops_from = attempt->parts[attempt->decider].batch.count;
 }
 
-/* Registers the coordinator on the deciding store. Returns false, with the cause, on failure. */
+/* Registers the coordinator on the deciding store of a global transaction, once. Returns false, with the
+ * cause, on failure. */
 static bool sit_down(struct attempt *attempt, struct ts_txn_result *result) {
     struct ts_txn_virtual *coordinator = attempt->coordinator;
     const uint32_t place = attempt->parts[attempt->decider].place;

@@ -48,8 +48,8 @@ struct ts_txn_virtual *ts_txn_virtual_new(const struct ts_txn_virtual_io *io,
 void ts_txn_virtual_free(struct ts_txn_virtual *coordinator);
 
 /* Runs one transaction. No two parts have the same place. `decider` is the index of the deciding part. Sets
- * all fields of *ret_result that are not measured: outcome, id, operation, reason, version, attempts and
- * text. */
+ * all fields of *ret_result that are not measured: outcome, id, global, operation, reason, version, attempts
+ * and text. */
 void ts_txn_virtual_run(struct ts_txn_virtual *coordinator, const struct ts_txn_part *parts, size_t count,
                         size_t decider, struct ts_txn_result *ret_result);
 
@@ -65,7 +65,7 @@ struct ts_txn_virtual_pass {
     uint64_t committed;
     uint64_t aborted;
     uint64_t left;  /* young promises of live coordinators, and promises of other clusters */
-    uint64_t stuck; /* promises about which a store did not answer */
+    uint64_t stuck; /* promises about which a store did not answer; stores that did not list promises */
 };
 
 /* Runs a resolver over every promise of every store, once. */
