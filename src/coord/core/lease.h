@@ -11,8 +11,8 @@
  *   terminal, because nothing else is executed on it;
  * - a release is the newest entry until somebody acquires the shard, which raises the fence;
  * - a checkpoint or split_residual is forgotten only after 16 more operations. A later duplicate is harmless:
- *   a newer fence rejects it, a cursor never goes back, and a repeated split_residual is found in the list of
- *   spawned shards.
+ *   under an old lease the fence rejects it; under the same lease a cursor never goes back, and a repeated
+ *   split_residual is found in the list of spawned shards.
  */
 #ifndef TS_COORD_CORE_LEASE_H
 #define TS_COORD_CORE_LEASE_H
