@@ -2,7 +2,7 @@
  * The input is cut into chunks of 1,024 bytes, a chunk into blocks of 64. Blocks of a chunk are chained by
  * the compression function; chunks are the leaves of a binary tree whose left subtrees are complete and as
  * large as possible, and a parent compresses the chaining values of its two children. The root is compressed
- * once more for every 64 bytes of output, with the number of the output block as its counter.
+ * once for every 64 bytes of output, with the number of the output block as its counter.
  *
  * The root is compressed differently, so a full block or chunk waits for one more byte of input, which shows
  * that it is not the root.
@@ -46,8 +46,8 @@ struct node {
     uint32_t flags;
 };
 
-/* A row of the state: four words that are processed together, with half the instructions. A GNU C extension;
- * the compiler uses vectors if the machine has them. */
+/* A row of the state: four words that are processed together, which halves the number of instructions.
+ * Vectors are a GNU C extension; the compiler uses vector instructions if the machine has them. */
 typedef uint32_t row __attribute__((vector_size(16)));
 typedef uint16_t row_of_halves __attribute__((vector_size(16)));
 

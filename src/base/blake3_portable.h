@@ -35,7 +35,7 @@ void ts_blake3_portable_init_derive_key(struct ts_blake3_portable *hasher, struc
 
 /* Like init_derive_key, but takes the key that was derived from the context, as words. The key of a fixed
  * context can be a constant. That is faster for short inputs, because hashing the context costs as much as
- * the input. */
+ * hashing the input. */
 void ts_blake3_portable_init_derived(struct ts_blake3_portable *hasher, const uint32_t context_key[static 8]);
 
 /* The lengths of a chunk and of a block. */

@@ -1,9 +1,9 @@
 /*
  * Decimal numbers as text, read strictly.
  *
- * Parsing accepts digits only, with leading zeros, and for signed kinds one leading '-': no '+', no blanks,
- * no other base, no grouping. "Not a number" and "out of range" are different errors; a text that is both is
- * not a number. Outputs are unchanged on failure.
+ * Parsing accepts decimal digits; leading zeros are allowed, and signed kinds allow one leading '-'. Anything
+ * else (a '+', blanks, another base, grouping) is an error. "Not a number" and "out of range" are different
+ * errors; a text that is both is not a number. Outputs are unchanged on failure.
  */
 #ifndef TS_BASE_NUMBER_H
 #define TS_BASE_NUMBER_H
@@ -40,7 +40,8 @@ size_t ts_i64_format(int64_t value, char ret_text[static TS_NUMBER_TEXT_SIZE]);
 
 /* Room for any text of ts_size_format, with its terminator. */
 #define TS_SIZE_TEXT_SIZE 16
-/* Writes a number of bytes for people, in powers of 1000: "999 bytes", "1 byte", "91.4 MB". */
+/* Writes a size for people, in units that are powers of 1000, and returns the length of the text: "999
+ * bytes", "1 byte", "91.4 MB". */
 size_t ts_size_format(uint64_t bytes, char ret_text[static TS_SIZE_TEXT_SIZE]);
 
 #endif

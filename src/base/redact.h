@@ -1,8 +1,9 @@
 /*
  * Text that is safe to show: lengths instead of secrets, and untrusted bytes on one printable line.
  *
- * All functions write into the caller's buffer, always with a terminator, never more than size bytes, and
- * return the buffer. TS_REDACT_TEXT_SIZE is enough for the redacted texts; size is at least 1.
+ * All functions except ts_text_escape_one write at most `size` bytes into the caller's buffer, always with a
+ * terminator, and return the buffer. TS_REDACT_TEXT_SIZE is enough for the redacted texts; size is at least
+ * 1.
  */
 #ifndef TS_BASE_REDACT_H
 #define TS_BASE_REDACT_H
@@ -23,9 +24,9 @@ const char *ts_redact_len(size_t len, char *ret_text, size_t size);
 /*
  * Writes untrusted bytes for a message of one line. Printable ASCII and valid UTF-8 stay; a backslash is
  * doubled; control characters (C0, DEL, C1), invalid UTF-8, and characters that reorder or hide text
- * (bidirectional controls, line and paragraph separators, zero-width characters, the byte order mark) become
- * \xNN for each byte. A text that does not fit is cut after a slash or a space, and then ends with "...".
- * Words are never cut, because a word may be a secret, and masking could not recognise a part of it.
+ * (base/utf8.h) become \xNN for each byte. A text that does not fit is cut after a slash or a space, and then
+ * ends with "...". Words are never cut, because a word may be a secret, and masking could not recognise a
+ * part of it.
  */
 const char *ts_text_escape(struct ts_bytes bytes, char *ret_text, size_t size);
 

@@ -4,9 +4,9 @@
  *   commit_rate       all but zipfian and bank: at least the percentage in scenario.h committed
  *   p999_divergence   all: the p99.9 of successive slices of the run does not grow by half or more four times
  *                     in a row (which would be more than fivefold)
- *   retry_storm       all: no transaction was tried more often, or backed off longer, than the configuration allows
- *   responsive        faults: the longest answer took no longer than timeouts.total, and transactions commit
- *                     again at the end
+ *   retry_storm       all: no transaction was tried more often, or backed off longer, than allowed
+ *   responsive        faults: the longest answer took at most timeouts.total and half a second, and
+ *                     transactions commit again at the end
  *   circuit_breaker   faults: the breaker tripped when the store died, and is closed again
  *   faults_injected   faults: existing ids were inserted and refused, replies were lost, a store died
  *   total_kept        bank: the total of the accounts has not changed
@@ -45,7 +45,7 @@ struct bench_evidence {
     int64_t bank_off;  /* the actual total minus the expected one */
 };
 
-/* Fills in the checks that apply, and returns how many. */
+/* Fills in the checks that apply, and returns their number. */
 size_t bench__accept(const struct bench_evidence *evidence, struct bench_check ret_checks[BENCH_CHECKS_MAX]);
 
 /* Returns true when values grow by half or more BENCH_GROWTH_RUN times in a row; zeros are ignored. */

@@ -165,9 +165,9 @@ static void look_once(const struct bench_bank_access *access, struct bench_bank_
     }
 }
 
-/* Whether the look may show a transaction in part. Keys of a prepared transaction do not exist yet, so their
- * versions cannot be checked. A transaction that has committed on one store only is therefore visible in
- * part, until a resolver commits the rest. */
+/* Returns whether the look may show a transaction in part. Keys of a prepared transaction do not exist yet,
+ * so their versions cannot be checked. A transaction that has committed on one store only is therefore
+ * visible in part, until a resolver commits the rest. */
 static bool may_be_a_part(const struct bench_bank_look *look) {
     return look->state == BENCH_BANK_SEEN &&
            ((look->accounts > 0) != look->has_total || (look->has_total && look->found != look->expected));
@@ -226,8 +226,8 @@ static void choose_accounts(const struct ts_cluster *cluster, size_t *counts, st
 }
 
 /* Makes the accounts and the total. Returns false, with one line of text, when another attempt would not
- * help. In any case, the caller then lists the existing accounts, because another process may have been
- * faster. */
+ * help. If it returns true, the caller lists the existing accounts, because another process may have made
+ * them. */
 static bool found_bank(const struct bench_bank_access *access, struct bench_bank_error *ret_error) {
     size_t places = ts_cluster_count(access->cluster), wanted = places * BENCH_ACCOUNTS_PER_STORE;
     struct founding founding = {.accounts = calloc(wanted, sizeof *founding.accounts),

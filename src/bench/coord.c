@@ -18,7 +18,7 @@ struct stage {
     const struct bench_coord_options *options;
     struct ts_tenant_id tenant;
     atomic_uint_least64_t claims_left;
-    atomic_bool stopped;   /* the time has passed, or a worker failed */
+    atomic_bool stopped;   /* a worker failed, or a thread could not be started */
     pthread_mutex_t mutex; /* guards the fields below */
     pthread_cond_t opened;
     uint32_t expected; /* number of workers that the barrier waits for */
@@ -76,8 +76,8 @@ static void meet(struct stage *stage) {
     pthread_mutex_unlock(&stage->mutex);
 }
 
-/* Ends the benchmark when a thread could not be started. The threads that were started pass the barriers
- * without doing any work. */
+/* Ends the benchmark when a thread could not be started. The threads that were started pass the barriers, and
+ * do not begin further work. */
 static void give_up(struct stage *stage, uint32_t begun) {
     atomic_store(&stage->stopped, true);
     pthread_mutex_lock(&stage->mutex);
@@ -271,8 +271,8 @@ bool bench__coord(const struct bench_coord_options *options, struct bench_coord_
     pthread_mutex_init(&stage.mutex, NULL);
     pthread_cond_init(&stage.opened, NULL);
     memcpy(stage.tenant.b, tenant_name, sizeof tenant_name - 1);
-    /* Every worker already has a shard. The measured claims take only a quarter of the other shards, so that
-     * the last claims find free shards as easily as the first. */
+    /* Every worker already has a shard. The measured claims take at most a quarter of the other shards, so
+     * that the last claims find free shards as easily as the first. */
     uint64_t spare = (options->shards - options->workers) / 4;
     atomic_store(&stage.claims_left, spare < BENCH_COORD_CLAIMS ? spare : BENCH_COORD_CLAIMS);
     struct worker *workers = calloc(options->workers, sizeof *workers);

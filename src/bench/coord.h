@@ -2,10 +2,10 @@
  * Coordination under load: workers claim shards of one run, and then checkpoint them as fast as they can.
  *
  *   1. A run is made, with the given number of shards.
- *   2. Each worker claims one shard after the other, and releases it before the next claim, until a fixed
- *      number of claims is done. This number does not depend on the number of shards, so that the costs of a
- *      claim can be compared.
- *   3. Every worker checkpoints the shard that it holds, renewing the lease in time, for the given time.
+ *   2. Each worker claims one shard after the other, and releases it before the next claim, until
+ *      BENCH_COORD_CLAIMS claims are done, or fewer if there are few shards. All large runs make the same
+ *      number of claims, so that the costs of a claim can be compared.
+ *   3. Every worker checkpoints the shard that it holds, for the given time, and renews the lease in time.
  *   4. The run is cancelled. Its records stay.
  */
 #ifndef TS_BENCH_COORD_H

@@ -32,8 +32,8 @@ struct bench_keys_error {
     size_t empty_place; /* the router sends no key to this store */
 };
 
-/* Makes the keys. Returns false, with the reason, when a store has no keys or memory runs out. Release the
- * keys in any case. */
+/* Makes the keys. Returns false, with the reason, when a store has no keys or memory runs out. The caller
+ * releases the keys in any case. */
 bool bench__keys_init(struct bench_keys *ret_keys, const struct ts_cluster *cluster,
                       struct bench_keys_error *ret_error);
 void bench__keys_release(struct bench_keys *keys);

@@ -51,8 +51,8 @@ static void start_all(struct run *run) {
     pthread_mutex_unlock(&run->lock);
 }
 
-/* Sets the version of each check to the current version of its key. Returns false, with an aborted
- * transaction, when a store does not answer. */
+/* Sets the version of each check to the current version of its key. If a store does not answer, sets the
+ * worker's result to an aborted transaction and returns false. */
 static bool read_versions(struct worker *worker) {
     const struct bench_bank_access *access = &worker->run->options->access;
     for (size_t i = 0; i < worker->txn.count; i++) {

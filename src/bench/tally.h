@@ -1,5 +1,5 @@
 /*
- * Results of the transactions: each thread counts its own, and they are merged at the end.
+ * Results of the transactions: each thread counts its own transactions, and the counts are merged at the end.
  *
  * The time of a run is cut into BENCH_SLICES equal slices. Each slice has its own histogram, so that a
  * latency that grows during the run can be distinguished from one that is always high. Latencies are measured

@@ -25,7 +25,7 @@ struct bench_zipf {
 bool bench__zipf_init(struct bench_zipf *ret_zipf, size_t count);
 void bench__zipf_release(struct bench_zipf *zipf);
 
-/* Returns a random rank from 0, the most frequent one, to count - 1. */
+/* Returns a random index from 0 to count - 1: a rank minus 1. Index 0 is the most frequent. */
 size_t bench__zipf_draw(const struct bench_zipf *zipf, struct ts_prng *prng);
 
 #endif

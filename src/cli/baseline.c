@@ -25,8 +25,8 @@ static bool is_there(const char *path) {
     return stat(path, &status) == 0 || errno != ENOENT;
 }
 
-/* Returns the baseline with whose salt the ids of the report were made: `old` if it has a salt, otherwise
- * `drawn`. Returns NULL if the ids were made with the project's salt. */
+/* Returns the baseline that contains the salt of the report's ids: `old` if it has a salt, otherwise `drawn`.
+ * Returns NULL if the ids were made with the project's salt. */
 static const struct ts_baseline *salt_of(const struct ts_baseline *old, const struct ts_baseline *drawn,
                                          const struct ts_report *report) {
     if (old->salt_len > 0)

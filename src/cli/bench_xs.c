@@ -189,7 +189,7 @@ static enum cli_exit open_cluster(const struct request *request, struct bench_fa
     return result == TS_STORE_OK ? CLI_EXIT_DONE : cli__complain_store("bench xs", &error);
 }
 
-/* What a run needs in addition to the cluster. release_setup releases all parts. */
+/* The parts of a run besides the cluster. release_setup releases the plan and the bank. */
 struct setup {
     struct bench_plan plan;
     struct bench_bank bank;

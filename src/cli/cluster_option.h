@@ -53,8 +53,8 @@ enum cli_exit cli__cluster_options(const char *verb, const struct cli_arguments 
 
 /*
  * How much of the cluster must be available. OPEN: at least one store must answer. Every store that answers
- * must be open, and later calls to the other stores fail. With the values below, a change of the epoch may be
- * in progress. ALL: all stores must answer. SOME: at least one store must answer. COPY: all stores must
+ * must be open, and later calls to the other stores fail. With ALL, SOME and COPY, a change of the epoch may
+ * be in progress. ALL: all stores must answer. SOME: at least one store must answer. COPY: all stores must
  * answer; copies are accepted.
  */
 enum cluster_need { CLUSTER_NEED_OPEN, CLUSTER_NEED_ALL, CLUSTER_NEED_SOME, CLUSTER_NEED_COPY };

@@ -18,8 +18,7 @@ __attribute__((format(printf, 2, 3))) enum cli_exit cli__complain(enum cli_exit 
  * message. */
 const char *cli__last_complaint(void);
 
-/* A value as messages show it: printable, and cut to about eighty characters. Only the scheme of a URL is
- * shown. */
+/* A value as messages show it: printable, and cut to at most 95 bytes. Only the scheme of a URL is shown. */
 struct cli_quoted {
     char text[96];
 };

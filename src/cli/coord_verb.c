@@ -287,7 +287,7 @@ struct cli_duration cli__show_ms(uint64_t ms) {
     return shown;
 }
 
-/* Returns the distance of a time from the stores' time, as " (in 29.9 s)"; empty if the store does not
+/* Returns the distance of a time from the stores' time, as " (in 29.9 s)"; empty if the first store does not
  * answer. */
 static struct cli_duration show_distance(const struct cli_coord *coord, struct ts_logical_time time) {
     struct cli_duration shown = {0};

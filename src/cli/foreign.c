@@ -84,7 +84,7 @@ static bool add(struct reader *reader, struct cli_foreign_entry entry) {
 
 /* ---- gitleaks ---- */
 
-/* Whether gitleaks --redact has replaced the secret by "REDACTED", or cut it: "ghp_12...". */
+/* Returns whether gitleaks --redact has replaced the secret by "REDACTED", or cut it: "ghp_12...". */
 static bool is_redacted(struct ts_bytes secret) {
     return ts_bytes_equal(secret, TS_BYTES("REDACTED")) ||
            (secret.len >= 3 && memcmp(secret.data + secret.len - 3, "...", 3) == 0);
@@ -171,7 +171,8 @@ static bool read_detect_secrets_all(struct reader *reader, json_t *results) {
 
 /* ---- recognising the tool ---- */
 
-/* Whether the value is a line of TruffleHog's log, which users redirect into the same file as the report. */
+/* Returns whether the value is a line of TruffleHog's log, which users redirect into the same file as the
+ * report. */
 static bool is_log(const json_t *item) {
     return json_object_get(item, "level") && json_object_get(item, "msg");
 }

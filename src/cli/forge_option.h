@@ -72,7 +72,7 @@ enum {
 enum cli_exit cli__forge_options_read(const char *verb, const struct cli_arguments *arguments, size_t first,
                                       struct ts_discover_options *ret_options);
 
-/* Whether the command line has one of these options. */
+/* Returns whether the command line has one of these options. */
 bool cli__forge_options_are_given(const struct cli_arguments *arguments, size_t first);
 
 #endif

@@ -25,8 +25,8 @@
 
 enum {
     DEPTH_MAX = 100,
-    /* The maximum for counts of repeats, and of bytes that vary in a repeat. Higher counts are reduced to it,
-     * because they make no difference. */
+    /* The maximum for counts of repeats, and of bytes that vary in a repeat. Higher counts are reduced to
+     * this maximum, because they make no difference. */
     VARIED_REPEAT_MAX = 16,
     /* A secret has at least this many bytes that vary. */
     VARIED_MIN = 4,
@@ -325,7 +325,7 @@ static void walk_flags(struct walk *w) {
     if (is_group || len > 0)
         put_text(w, is_group ? ":" : ")");
     w->is_extended[w->depth] = is_extended;
-    if (is_group || current(w)->body == from) /* only flags so far */
+    if (is_group || current(w)->body == from) /* the group contains only flags so far */
         current(w)->body = w->to->len;
     else if (len > 0)
         current(w)->has_flags = true;
@@ -461,8 +461,8 @@ static bool is_inside(const struct walk *w, size_t group, size_t outer) {
     return group == outer;
 }
 
-/* Whether the group may be the secret: it is the requested group, or (if no group is requested) an outermost
- * capturing group with enough bytes that vary. */
+/* Returns whether the group may be the secret: it is the requested group, or (if no group is requested) an
+ * outermost capturing group with enough bytes that vary. */
 static bool is_candidate(const struct walk *w, size_t group) {
     const struct group *at = &w->groups[group];
     if (w->request->group > 0)
@@ -475,7 +475,7 @@ static bool is_candidate(const struct walk *w, size_t group) {
     return true;
 }
 
-/* Whether the group takes part in every match of `outer`. */
+/* Returns whether the group takes part in every match of `outer`. */
 static bool is_required(const struct walk *w, size_t group, size_t outer) {
     bool is_there = true;
     for (; group != outer; group = w->groups[group].parent)

@@ -15,7 +15,7 @@ struct cli_key {
     size_t len;
 };
 
-/* Which bytes a text may mean. */
+/* Limits for the bytes that a text stands for. */
 struct cli_bytes_rule {
     bool may_be_empty;
     size_t max;

@@ -12,7 +12,7 @@
 
 #define CLI_LIVE_LINE_SIZE 160
 
-/* Writes the current text of the line, which should fit into the columns. */
+/* Writes the current text of the line. The text should fit into `columns`. */
 typedef void cli_live_line_make(void *context, uint64_t elapsed_ns, size_t columns,
                                 char ret_line[static CLI_LIVE_LINE_SIZE]);
 

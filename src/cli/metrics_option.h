@@ -16,8 +16,8 @@
 
 #include <stdio.h>
 
-/* Checks that the file can be written; call it before anything irreversible is done. Prints an error if the
- * file cannot be written. */
+/* Checks that the file can be written. Call this function before anything irreversible is done. Prints an
+ * error if the file cannot be written. */
 enum cli_exit cli__metrics_check(const char *verb, const char *path);
 
 /* Writes the metrics of a verb, in addition to those of its coordinator. */

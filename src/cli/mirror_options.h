@@ -64,8 +64,8 @@ struct cli_mirrors {
     char root[4096];
 };
 
-/* Reads the options, of which the first has the index `base`. Reads the file of credentials once, to report
- * its errors. */
+/* Reads the options, which begin at the index `base`. Reads the file of credentials once, to report its
+ * errors. */
 enum cli_exit cli__mirrors_read(const char *verb, const struct cli_arguments *arguments, size_t base,
                                 struct cli_mirrors *ret_mirrors);
 

@@ -30,7 +30,7 @@ struct cli_ops {
     size_t memory_capacity;
 };
 
-/* Reads all lines. If the result is not CLI_EXIT_DONE, an error with its line number was printed. */
+/* Reads all lines. On failure prints an error, which names the line if a line is wrong. */
 enum cli_exit cli__ops_read(const char *verb, FILE *in, struct cli_ops *ret_ops);
 void cli__ops_release(struct cli_ops *ops);
 

@@ -20,9 +20,9 @@ struct cli_parse_room {
 
 /*
  * Parses the words after a verb. Options may be anywhere before "--", as "--name value" or "--name=value", or
- * "-n value" for an option with a letter. Each option may occur once, or more often if the table allows it. A
- * word that begins with "-" and a digit is an operand, because ids may be negative. The word "-" is an
- * operand, too. ret_arguments points into `room`.
+ * "-n value" or "-nvalue" for an option with a letter. Each option may occur once, or more often if the table
+ * allows it. A word that begins with "-" and a digit is an operand, because ids may be negative. The word "-"
+ * is an operand, too. ret_arguments points into `room`.
  */
 enum cli_parse cli__options_parse(const struct cli_verb *verb, int count, const char *const *words,
                                   struct cli_parse_room room, struct cli_arguments *ret_arguments);

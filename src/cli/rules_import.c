@@ -107,8 +107,8 @@ static void put_keywords(FILE *to, const json_t *keywords, uint32_t distance) {
     fprintf(to, "    distance: %u\n", distance);
 }
 
-/* Writes the expressions that cli__import_globs can convert to path patterns; `tell_paths` reports the
- * others. */
+/* Writes path patterns for the expressions that cli__import_globs can convert; tell_paths reports the other
+ * expressions. */
 static void put_paths(FILE *to, const char *name, const json_t *paths) {
     size_t i;
     json_t *path;

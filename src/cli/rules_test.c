@@ -40,8 +40,8 @@ static void put_row(const struct ts_score_row *row) {
         ts_score_precision(row));
 }
 
-/* Prints the figures of a rule, but not its recall, because it is unknown which secrets the rule should have
- * found. */
+/* Prints the figures of a rule or of a confidence, but no recall, because the secrets that the rule should
+ * have found are unknown. */
 static void put_rule(const struct ts_score_row *row) {
     put("%-*s %8s %8llu %8llu %9s %9.4f\n", NAME_WIDTH, row->name, "", (unsigned long long)row->found,
         (unsigned long long)row->false_positives, "", ts_score_precision(row));

@@ -63,13 +63,13 @@ struct cli_picture {
     struct ts_arena arena;
 };
 
-/* Reads the picture of a run. `before` is the last picture of the same run, which shows since when leases are
- * held; it may be NULL. On failure prints the reason, and returns the exit status. */
+/* Reads the picture of a run. `before`, which may be NULL, is the last picture of the same run. It shows
+ * since when leases are held. On failure prints the reason, and returns the exit status. */
 enum cli_exit cli__picture_read(struct cli_coord *coord, struct ts_run_id run,
                                 const struct cli_picture *before, struct cli_picture *picture);
 void cli__picture_release(struct cli_picture *picture);
 
-/* Returns whether nothing is left to do, although some shards could not be completed. */
+/* Returns whether no shard is active, but some shards are parked. */
 bool cli__picture_has_failures(const struct cli_picture *picture);
 
 /* Returns the number of shards that have ended: done, split or parked. */
@@ -88,11 +88,11 @@ struct cli_worker_name cli__worker_process(const struct ts_worker_id *worker, bo
 /* Returns a sentence that says why the shard was parked, or what happened last; empty if nothing is known. */
 const char *cli__item_reason(const struct cli_item *item);
 
-/* Returns for how long all decisions have had the reason of the last decision, as far as decisions are
- * stored; 0: unknown. */
+/* Returns how long the reason of the last decision has lasted without another reason in between, as far as
+ * decisions are stored; 0: unknown. */
 uint64_t cli__item_troubled_ms(const struct cli_item *item, struct ts_logical_time now);
 
-/* Writes the reason and for how long it has held up the shard: "the host limits …, for 12 min". */
+/* The reason, and for how long it has held up the shard: "the host limits …, for 12 min". */
 struct cli_item_about {
     char text[256];
 };

@@ -40,8 +40,8 @@ static void say_log(struct cli_coord *coord, const struct cli_item *item) {
         cli__say(coord, "      and %llu before\n", (unsigned long long)(item->troubles - shown));
 }
 
-/* Prints the items that have names, each on a line with its reason. If `unparks` is not NULL, also prints the
- * command that unparks the item in this run. */
+/* Prints the items that are targets, each on a line with its reason. If `unparks` is not NULL, also prints
+ * the command that unparks the item in this run. */
 static void say_items(struct cli_coord *coord, const struct cli_items *items, struct ts_logical_time now,
                       bool with_log, const struct ts_run_id *unparks) {
     for (size_t i = 0; i < items->count; i++) {

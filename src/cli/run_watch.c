@@ -2,7 +2,8 @@
  * turnstone run watch: prints the progress of a run, until the run ends.
  *
  *     on a terminal     one picture that is drawn again, as wide as the terminal
- *     otherwise         a line for each change, one for each target that is parked, and one when targets wait for another try
+ *     otherwise         a line for each change, for each target that is parked, and when targets begin to wait for
+ *                       another try
  *     --json            an object for each change
  */
 #include "complain.h"
@@ -46,7 +47,8 @@ struct watching {
 
 /* ---- rates ---- */
 
-/* Measures the rate over the last half minute or, if the watch has just begun, since the run was created. */
+/* Measures the rate over the last half minute or, if no shard has ended since the last sample, since the run
+ * was created. */
 static void measure(struct watching *watching, const struct cli_picture *picture) {
     const uint64_t at_ms = picture->run.ended_at.ms != 0 ? picture->run.ended_at.ms : picture->now.ms;
     const struct sample now = {at_ms, cli__picture_ended(picture)};
@@ -384,7 +386,7 @@ static bool looks_the_same(const struct cli_picture *a, const struct cli_picture
                           ts_fixed_buf_read(&b->progress.watermark));
 }
 
-/* Whether nothing is left to watch: the run has ended, or all its shards have ended. */
+/* Returns whether nothing is left to watch: the run has ended, or all its shards have ended. */
 static bool is_over(const struct cli_picture *picture) {
     return ts_run_status_is_terminal(picture->run.status) ||
            (picture->total > 0 && picture->progress.counts.active == 0);

@@ -211,8 +211,8 @@ static bool read_calendar(const char *text, int64_t *ret_seconds) {
     return true;
 }
 
-/* Reads a date. A text that begins with a number and '-', such as 2026-01-31, must be a calendar date
- * (read_calendar). git's rules for dates apply to other texts. */
+/* Reads a date. A text that begins with '@', or with a number and '-' such as 2026-01-31, must be seconds or
+ * a calendar date (read_calendar). git's rules for dates apply to other texts. */
 static bool read_date(const char *text, int64_t *ret_seconds) {
     size_t len = strspn(text, "0123456789");
     if (text[0] == '@' || (len > 0 && text[len] == '-'))
@@ -436,7 +436,8 @@ static void read_texts(const struct cli_arguments *arguments, struct cli_scan_op
     scan->ceilings = getenv("GIT_CEILING_DIRECTORIES");
 }
 
-/* Returns the folder of the user's state, which the caller frees, or NULL if there is no such folder. */
+/* Returns the path of the user's state folder, or NULL if there is no such folder. The caller frees the path.
+ * */
 static char *find_state_folder(void) {
     const char *state = getenv("XDG_STATE_HOME");
     const char *home = getenv("HOME");
@@ -489,7 +490,7 @@ static void read_flags(const struct cli_arguments *arguments, struct cli_scan_op
         (void)ts_report_format_parse(ts_bytes_of_cstring(values[SCAN_FORMAT]), &options->format);
 }
 
-/* Reads every --output. The format is the one of --format, otherwise the one that the file's name shows,
+/* Reads every --output. The format is that of --format, otherwise that of the file name's extension,
  * otherwise text. */
 static void read_outputs(const struct cli_arguments *arguments, struct cli_scan_options *options) {
     for (size_t i = 0; i < arguments->given_count; i++) {

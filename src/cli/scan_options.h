@@ -108,7 +108,7 @@ enum cli_exit cli__scan_config_check(const char *verb, const char *config, const
                 "this and --fail-on must hold"                                                               \
     }
 
-/* Reads a number of bytes, which may end with K, M, G or T. Returns false if the text is wrong. */
+/* Reads a size in bytes. The text may end with K, M, G or T. Returns false if the text is wrong. */
 bool cli__size_parse(const char *text, uint64_t *ret_bytes);
 
 /* Reads a number followed by ms, s, m or h; at most a year. Returns false if the text is wrong. */

@@ -169,7 +169,7 @@ void cli__scan_complain_rules(const char *verb, const struct ts_report *report) 
 
 /* ---- writing ---- */
 
-/* Whether the format contains more than findings. */
+/* Returns whether the format contains more than findings. */
 static bool has_summary(enum ts_report_format format) {
     return format != TS_REPORT_FORMAT_JSONL && format != TS_REPORT_FORMAT_CSV;
 }

@@ -30,7 +30,8 @@ enum cli_exit cli__scan_run(struct cli_scan_options *options, struct ts_report *
 const atomic_bool *cli__scan_stop_flag(void);
 
 /* Marks the findings that the baseline contains, if there is a baseline. If the findings and the baseline
- * cannot be compared, prints why and returns its exit status; otherwise returns CLI_EXIT_DONE. */
+ * cannot be compared, prints why and returns the exit status of this error; otherwise returns CLI_EXIT_DONE.
+ * */
 enum cli_exit cli__scan_compare(const struct cli_scan_options *options, struct cli_baseline *baseline,
                                 struct ts_report *report);
 
@@ -41,10 +42,11 @@ enum cli_exit cli__scan_status(const struct cli_scan_options *options, const str
 /* Prints on standard error why a report is incomplete. */
 void cli__scan_complain_incomplete(const char *verb, const struct ts_report *report);
 
-/* Prints on standard error which built-in rules a target removed. */
+/* Prints on standard error which built-in rules a target removed or replaced. */
 void cli__scan_complain_rules(const char *verb, const struct ts_report *report);
 
-/* Prints an error for a file that cannot be written. Call it before the scan, which may take long. */
+/* Prints an error if an output file cannot be written or SOURCE_DATE_EPOCH is invalid. Call this function
+ * before the scan, which may take long. */
 enum cli_exit cli__scan_check_outputs(const struct cli_scan_options *options);
 
 /* Writes the report to standard output or to the files. Returns `status` on success. */

@@ -15,7 +15,7 @@ enum { CLI_SCHEDULE_TRIES = 20 };
 enum cli_exit cli__schedule_name(const char *verb, const struct cli_arguments *arguments,
                                  struct ts_schedule_name *ret_name);
 
-/* Which states of a schedule a verb accepts. */
+/* The states of a schedule that a verb accepts. */
 enum cli_schedule_need {
     CLI_SCHEDULE_ANY,   /* the schedule may be absent or damaged */
     CLI_SCHEDULE_THERE, /* the schedule may be damaged, but not absent */

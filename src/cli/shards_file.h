@@ -23,8 +23,8 @@ struct cli_shards {
     size_t memory_capacity;
 };
 
-/* Reads a file, or standard input if `path` is "-". If the result is not CLI_EXIT_DONE, an error with its
- * line number was printed. */
+/* Reads a file, or standard input if `path` is "-". On failure prints an error, which names the line if a
+ * line is wrong. */
 enum cli_exit cli__shards_read(const char *verb, const char *path, struct cli_shards *ret_shards);
 void cli__shards_release(struct cli_shards *shards);
 

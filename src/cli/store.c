@@ -218,7 +218,7 @@ static enum cli_exit exit_of_error(enum ts_txn_error error) {
     return CLI_EXIT_INFRASTRUCTURE;
 }
 
-/* Prints the result of recover, or the result of fence if `epoch` is not NULL. */
+/* Prints the result of recover or fence. If `epoch` is not NULL, also prints the new epoch. */
 static void print_settled(const struct cli_arguments *arguments, const struct ts_txn_settled *settled,
                           const uint64_t *epoch) {
     if (arguments->values[CLUSTER_JSON]) {

@@ -85,7 +85,8 @@ bool cli__verb_is_group(const char *word);
 /* Returns the length of the first word of a verb's name. */
 size_t cli__verb_first_word(const struct cli_verb *verb);
 
-/* Prints an error about an unknown verb, with all its words. Returns CLI_EXIT_USAGE. */
+/* Prints an error about an unknown verb. `words` are the words that should begin with a verb. Returns
+ * CLI_EXIT_USAGE. */
 enum cli_exit cli__verb_complain_unknown(size_t count, const char *const *words);
 
 #endif

@@ -10,7 +10,7 @@
 enum { KINDS = 0 TS_CREW_EVENTS(COUNT_ONE), REASONS_MAX = 1024 };
 #undef COUNT_ONE
 
-/* A way in which targets ended without being done, and how often they did. All texts are literals. */
+/* A way in which targets ended without being done, and how often this happened. All texts are literals. */
 struct reason {
     enum ts_crew_event_kind kind;
     const char *phase;

@@ -9,10 +9,10 @@
 
 #include <stdio.h>
 
-/* Counts an event. Only one thread may call it at a time. */
+/* Counts an event. Only one thread may call this function at a time. */
 void cli__worker_metrics_add(const struct ts_crew_event *event);
 
-/* Writes everything that was counted. Call it when the worker has ended. */
+/* Writes everything that was counted. Call this function when the worker has ended. */
 void cli__worker_metrics_put(FILE *file);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Size of the first block. Each block is twice as large as the block before, so that many small pieces take
- * few blocks. */
+/* Size of the first block. Each further block is twice as large as the block before, up to largest_step or
+ * the size of one large piece, so that many small pieces take few blocks. */
 static const size_t first_size = (size_t)16 << 10;
 static const size_t largest_step = (size_t)1 << 20;
 

@@ -68,8 +68,8 @@ bool ts_failpoint(enum ts_failpoint point) {
         atomic_store(&loses_reply, true);
         return false;
     }
-    /* Signals only this thread: a signal to the process could reach another thread first, and this thread
-     * would continue. */
+    /* raise signals this thread. A signal to the process could reach another thread first, and this thread
+     * would continue for a moment. */
     raise(action == STOP ? SIGSTOP : SIGKILL);
     return false;
 }

@@ -52,7 +52,7 @@ struct ts_in {
 /* Initialises a reader. token_max is from 1 to TS_IN_BUFFER_SIZE - 1. */
 void ts_in_init(struct ts_in *in, int fd, size_t token_max);
 
-/* Sets a function to call before each read of more input, because a read may block. */
+/* Sets a function that the reader calls before each read of more input, because a read may block. */
 void ts_in_before_read(struct ts_in *in, void (*before_read)(void *context), void *context);
 
 /* Reads the next token. END and READ_ERROR are final: every further call returns the same result. */

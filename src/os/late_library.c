@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Held while a library is loaded and its constructors run, which do not call this code. This mutex is the
- * last lock in the lock order. */
+/* Held while a library is loaded and its constructors run. The constructors do not call this code. This mutex
+ * is the last lock in the lock order. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* Keeps the end of the loader's message, because the message ends with the reason, after paths that may be

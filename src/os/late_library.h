@@ -4,8 +4,8 @@
  * (docs/decisions/0008-late-libraries.md).
  *
  * A library NAME is two files. NAME_late.h has the list of the called functions as an X-macro, a struct with
- * a pointer of each function's own type, and for each a line `#define FUNCTION LAYER__NAME.FUNCTION`, so that
- * calls look as usual. NAME_late.c has the struct and its description for ts_late_library_load.
+ * one pointer for each function, and for each function a line `#define FUNCTION LAYER__NAME.FUNCTION`, so
+ * that calls look as usual. NAME_late.c has the struct and its description for ts_late_library_load.
  *
  * The program is not linked with the library, so no call can bypass the list: a call in a file that does not
  * include NAME_late.h is an undefined reference. A listed function without its #define does not compile;

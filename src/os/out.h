@@ -43,7 +43,7 @@ static inline int ts_out_error(const struct ts_out *out) {
     return out->error;
 }
 
-/* The functions below call this function when the buffer has no room for `bytes`. */
+/* ts_out_put calls this function when the buffer has no room for `bytes`. */
 void ts_out__put_slowly(struct ts_out *out, struct ts_bytes bytes);
 
 static inline void ts_out_put(struct ts_out *out, struct ts_bytes bytes) {

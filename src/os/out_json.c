@@ -4,7 +4,7 @@
 #include "base/hex.h"
 #include "base/utf8.h"
 
-/* Whether a character is written to a JSON string unchanged, as one byte. */
+/* Returns whether a character is written to a JSON string unchanged, as one byte. */
 static bool is_plain(uint8_t c) {
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }

@@ -8,8 +8,8 @@
 #include "os/out.h"
 
 /* Writes the bytes as a JSON string with its quotes. Each byte that is not UTF-8 becomes U+FFFD. Control
- * characters, and characters that reorder or hide text (base/utf8.h), are written as \uNNNN, so that a JSON
- * reader decodes them and a terminal never sees them. */
+ * characters, and characters that reorder or hide text (base/utf8.h), are written as escapes (\n, \t or
+ * \uNNNN), so that a JSON reader decodes them and a terminal never sees them. */
 void ts_out_put_json(struct ts_out *out, struct ts_bytes text);
 
 /* Like ts_out_put_json, without quotes, for a string that is made of several texts. */

@@ -64,7 +64,7 @@ static bool read_all(int fd, const struct ts_private_file_options *options, stru
 bool ts_private_file_read(const char *path, const struct ts_private_file_options *options,
                           struct ts_private_file *ret_file, struct ts_private_error *ret_error) {
     ts_assert(options->max % 1024 == 0);
-    /* Without O_NONBLOCK, opening a pipe would block until the pipe has a writer. */
+    /* If pipes are refused, O_NONBLOCK makes sure that opening a pipe does not wait for a writer. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (options->allow_other ? 0 : O_NONBLOCK));
     if (fd < 0)
         return ts_private_refuse(ret_error, "cannot be read: %s", strerror(errno));

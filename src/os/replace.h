@@ -30,7 +30,8 @@ struct ts_replace {
     char temporary[PATH_MAX];
 };
 
-/* Returns true if `path` exists and is not a regular file. Such a file would be written to directly. */
+/* Returns true if `path` exists and is neither a regular file nor a folder. Such a file would be written to
+ * directly. */
 bool ts_replace_is_direct(const char *path);
 
 __attribute__((warn_unused_result)) bool ts_replace_open(struct ts_replace *file, const char *path,

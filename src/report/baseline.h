@@ -52,8 +52,8 @@ struct ts_baseline {
 /* Parses a baseline; `file` is its name in messages. On failure there is nothing to release. */
 bool ts_baseline_parse(const char *file, struct ts_bytes text, struct ts_baseline *ret_baseline,
                        struct ts_baseline_error *ret_error);
-/* Reads the text of a file, which the caller frees. A text that is too large is cut, and refused when it is
- * parsed. */
+/* Reads a file; the caller frees the text. A text that is too large is cut, and ts_baseline_parse then
+ * refuses it. */
 bool ts_baseline_load(const char *path, char **ret_text, size_t *ret_len,
                       struct ts_baseline_error *ret_error);
 
@@ -73,7 +73,7 @@ bool ts_baseline_fits(const struct ts_baseline *baseline, const struct ts_findin
                       struct ts_baseline_error *ret_error);
 
 /* Marks every finding as new or known, counts the known findings, and lists entries that were not found. The
- * baseline owns the list, so release it after the report. */
+ * baseline owns the list, so release the baseline after the report. */
 void ts_baseline_apply(struct ts_baseline *baseline, struct ts_report *report);
 
 /* Writes the findings of a report as a baseline, with the salt of `baseline` (no salt if it is NULL), and

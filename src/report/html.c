@@ -225,8 +225,8 @@ static void put_summary(const struct report_job *job) {
     ts_out_put_cstring(out, "</dl>\n");
 }
 
-/* Whether the finding is the first of its rule. Searches backwards, because findings of the same rule are
- * close together. */
+/* Returns whether the finding is the first of its rule. Searches backwards, because findings of the same rule
+ * are close together. */
 static bool is_first_of_rule(const struct ts_report *report, size_t number) {
     const struct ts_rule *rule = report->findings[number].rule;
     for (size_t i = number; i-- > 0;)

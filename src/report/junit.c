@@ -6,7 +6,7 @@
 #include "markup.h"
 #include "whereabouts.h"
 
-/* Whether there are faults of the scan as a whole, not of one target. */
+/* Returns whether there are faults of the scan as a whole, not of one target. */
 static bool has_common_trouble(const struct ts_report *report) {
     return report->is_stopped || report->limits_hit > 0 || report->fault_total > report->fault_count;
 }

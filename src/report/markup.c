@@ -19,8 +19,8 @@ static const char *reference_of(char c) {
     }
 }
 
-/* Whether the character is a noncharacter. Noncharacters, which XML and HTML both forbid, are the only
- * characters that are shown elsewhere but not in markup. */
+/* Returns whether the character is a noncharacter. Noncharacters, which XML and HTML both forbid, are the
+ * only characters that are shown elsewhere but not in markup. */
 static bool is_noncharacter(struct ts_bytes piece) {
     uint32_t point;
     size_t len = ts_utf8_decode(piece, &point);

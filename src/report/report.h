@@ -208,7 +208,7 @@ struct ts_report {
     struct ts_finding_key key;
     bool has_several_keys; /* targets have different salts: their ids cannot be compared */
     size_t rule_count;     /* rules that were used */
-    uint64_t limits_hit;   /* patterns that hit their step limit: the result is incomplete */
+    uint64_t limits_hit;   /* matches abandoned at a step limit; above 0: the scan is incomplete */
     bool has_baseline;
     uint64_t baseline_known; /* findings in the baseline, whose is_new is false */
     /* The tool whose report is the baseline, and how many entries of that report match a finding. NULL: the
@@ -245,7 +245,7 @@ bool ts_report_is_incomplete(const struct ts_report *report);
 /* Writes the summary in one line: "2 findings: 1 critical, 1 high; 3 occurrences (0.1 s)". Safe to print. */
 const char *ts_report_verdict(const struct ts_report *report, char ret_line[static TS_REPORT_VERDICT_SIZE]);
 
-/* Returns whether a target removed rules that would have been used. */
+/* Returns whether a file of the target removed or replaced built-in rules. */
 bool ts_report_is_rule_lost(const struct ts_report_rule_change *change);
 
 /* Room for the text of any change of rules, with its terminator. */
@@ -256,7 +256,7 @@ const char *ts_report_rule_change_text(const struct ts_report *report,
                                        const struct ts_report_rule_change *change,
                                        char ret_line[static TS_REPORT_LINE_SIZE]);
 
-/* Whether HEAD has a finding. */
+/* The presence of a finding in HEAD. */
 enum ts_report_head {
     TS_REPORT_HEAD_UNKNOWN, /* not a repository, no commit in HEAD, or HEAD could not be read */
     TS_REPORT_HEAD_GONE,

@@ -277,7 +277,7 @@ static void put_notification(struct ts_out *out, size_t *count, const char *leve
     ts_out_put_cstring(out, "}}");
 }
 
-/* Writes the changes of rules: as a warning if a target removes rules, otherwise as a note. */
+/* Writes the changes of rules: as a warning if a target removes or replaces rules, otherwise as a note. */
 static void put_rule_changes(const struct report_job *job) {
     struct ts_out *out = job->out;
     const struct ts_report *report = job->report;
@@ -402,7 +402,7 @@ static void put_physical(const struct report_job *job, const struct ts_report_fi
     ts_out_put_cstring(out, "}, ");
 }
 
-/* Writes commit and place, which are the only location of a finding outside a file. */
+/* Writes the place and the commit. For a finding outside a file, its path below .git says less than these. */
 static void put_logical(const struct report_job *job, const struct ts_report_occurrence *occurrence) {
     struct ts_out *out = job->out;
     const struct ts_report_commit *commit = report__commit_of(job->report, occurrence);

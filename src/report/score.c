@@ -161,7 +161,7 @@ static bool is_of_labels(const struct ts_report_occurrence *occurrence) {
     return ts_bytes_equal(occurrence->path, TS_BYTES(TS_LABELS_FILE));
 }
 
-/* Makes room for every possible name. */
+/* Allocates all arrays, large enough for any result. Returns false when memory runs out. */
 static bool make_room(struct scoring *scoring, const struct ts_report *report) {
     size_t labels = scoring->labels->count;
     size_t occurrences = 0;

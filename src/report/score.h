@@ -29,8 +29,8 @@ struct ts_score_row {
 struct ts_score_miss {
     const char *path;
     struct ts_label_place at;
-    const char *family; /* for a finding: the kind of false positive that is labelled there, or "" */
-    const char *rule;   /* for a secret: the rule that should have found it, or "" */
+    const char *family; /* family of the secret; for a false positive: the labelled kind, or "" */
+    const char *rule;   /* rule that should have found the secret, or ""; for a false positive: its rule */
 };
 
 struct ts_score {

@@ -42,8 +42,8 @@ static struct ts_bytes last_cells(struct ts_bytes bytes, size_t room) {
     return bytes;
 }
 
-/* Shows the line so that the secret, masked or not, is in view. If there is not enough room, cuts the part
- * before the secret. */
+/* Shows the line so that the secret, masked or not, is in view. If there is not enough room, cuts the parts
+ * before and after the secret. */
 static void put_excerpt(const struct report_job *job, const struct ts_report_finding *finding) {
     struct ts_bytes line = report__trimmed(finding->excerpt);
     if (line.len == 0)

@@ -3,8 +3,9 @@
  *
  * Everything is in a column after a margin of TEXT_MARGIN cells, which has the severity of a finding and the
  * headings of the summary. Colour shows the severity; bold text should be read first; dim text is for
- * reference. The text itself contains the same information. On a terminal that is narrower than TEXT_NARROW,
- * the text of the margin has its own line, and everything else is indented by TEXT_NARROW_MARGIN.
+ * reference. The text without styles contains the same information. On a terminal that is narrower than
+ * TEXT_NARROW, the text of the margin has its own line, and everything else is indented by
+ * TEXT_NARROW_MARGIN.
  */
 #ifndef TS_REPORT_TEXT_H
 #define TS_REPORT_TEXT_H

@@ -72,8 +72,8 @@ static bool is_in(const struct range *ranges, size_t count, uint32_t point) {
     return false;
 }
 
-/* Returns the width of a character. Terminals agree on most widths; where they disagree, a line is at most
- * one cell too long. */
+/* Returns the width of a character. Terminals agree on most widths; where they disagree, the returned width
+ * is at most one cell wrong. */
 static size_t cells_of_point(uint32_t point) {
     static const struct range none[] = {
         {0x300, 0x36f}, {0x483, 0x489}, {0x591, 0x5bd},   {0x610, 0x61a},   {0x64b, 0x65f},

@@ -1,8 +1,8 @@
 /*
- * The summary: scanned and omitted parts, with reasons. The verdict comes last, because users look there
- * first when the program ends.
+ * The summary: scanned and omitted parts, with reasons. The verdict comes last, because users first look at
+ * the end of the output.
  *
- * An empty or incomplete scan never looks like one without findings.
+ * The summary of an empty or incomplete scan never looks like that of a complete scan without findings.
  */
 #include "text.h"
 
@@ -119,8 +119,8 @@ static void put_suppression(const struct report_job *job, const struct ts_report
     report__flow_end(&flow);
 }
 
-/* Writes the rules that a target removed, and the suppressions. The rules come first, because their findings
- * are missing. */
+/* Writes the rules that a target removed or replaced, and the suppressions. The rules come first, because
+ * their findings are missing. */
 static void put_suppressions(const struct report_job *job) {
     const struct ts_report *report = job->report;
     bool is_first = true;

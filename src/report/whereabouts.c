@@ -10,7 +10,7 @@ enum ts_report_head ts_report_head_of(const struct ts_report *report,
                                       const struct ts_report_finding *finding) {
     if (finding->head != NULL)
         return TS_REPORT_HEAD_HAS;
-    /* Occurrences are ordered by target, and most scans have one target. */
+    /* If the HEAD of any listed target is unknown, that HEAD may have the finding. */
     for (size_t i = 0; i < finding->listed_count; i++)
         if (!report->targets[finding->occurrences[i].target].knows_head)
             return TS_REPORT_HEAD_UNKNOWN;
@@ -106,7 +106,7 @@ static bool put_line(const char *page, const char *oid, const struct form *form,
     struct ts_bytes file = file_of(occurrence->path);
     unsigned long long line = occurrence->line;
     char range[96] = "";
-    if (file.len == occurrence->path.len && form->is_path_first) /* ends at column 1 of the next line */
+    if (file.len == occurrence->path.len && form->is_path_first) /* a range up to the next line */
         (void)snprintf(range, sizeof range, "%s%llu&lineEnd=%llu&lineStartColumn=1&lineEndColumn=1",
                        form->line, line, line + 1);
     else if (file.len == occurrence->path.len)

@@ -5,9 +5,9 @@
  * machine, so reports of the same scan are equal everywhere. Only text says how long the scan took, and only
  * GitLab's format says when the scan was.
  *
- * Everything from a repository is escaped for its format. In formats other than JSON, and in SARIF's texts, a
- * byte that is not shown becomes \xNN, and a backslash is doubled (base/redact.h), so that paths can be
- * distinguished; the backslashes of excerpts stay single.
+ * Everything from a repository is escaped for its format. The formats that are JSON (also SARIF and GitLab's)
+ * use the escapes of JSON. In the other formats, a byte that is not shown becomes \xNN, and a backslash is
+ * doubled (base/redact.h), so that paths can be distinguished; the backslashes of excerpts stay single.
  */
 #ifndef TS_REPORT_WRITE_H
 #define TS_REPORT_WRITE_H
