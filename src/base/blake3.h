@@ -1,6 +1,6 @@
 /*
  * BLAKE3: hash, keyed hash and key derivation, with output of any length. Uses the system's libblake3 where
- * there is one, otherwise blake3_portable.c; both give the same bytes.
+ * there is one, otherwise blake3_portable.c; both implementations give the same bytes.
  *
  *     struct ts_blake3 hasher;
  *     ts_blake3_init(&hasher);                        or _init_keyed, or _init_derive_key

@@ -61,13 +61,14 @@ uint64_t ts_hist_mean(const struct ts_hist *hist);
 
 /*
  * Returns the value that per_100000 out of 100,000 recorded values do not exceed (50,000 is the median,
- * 99,900 is p99.9): the value of rank ceil(count * per_100000 / 100000), at least rank 1. 0 when nothing was
- * recorded. Never outside min to max; 100,000 gives max. per_100000 is at most 100,000.
+ * 99,900 is p99.9): the value of rank ceil(count * per_100000 / 100000), at least rank 1. The value is
+ * rounded to the middle of its bucket, but is never outside min to max; 100,000 gives max. Returns 0 when
+ * nothing was recorded. per_100000 is at most 100,000.
  */
 uint64_t ts_hist_percentile(const struct ts_hist *hist, uint32_t per_100000);
 
 /* Returns how many recorded values are in buckets that end at or below bound. If bound is the last value of a
- * bucket, the result is exact; otherwise it may omit values of bound's own bucket. */
+ * bucket, the result is exact; otherwise it omits the values in bound's own bucket. */
 uint64_t ts_hist_count_up_to(const struct ts_hist *hist, uint64_t bound);
 
 /*

@@ -3,7 +3,7 @@
  *
  * Parsing accepts decimal digits; leading zeros are allowed, and signed kinds allow one leading '-'. Anything
  * else (a '+', blanks, another base, grouping) is an error. "Not a number" and "out of range" are different
- * errors; a text that is both is not a number. Outputs are unchanged on failure.
+ * errors; a text to which both apply is not a number. Outputs are unchanged on failure.
  */
 #ifndef TS_BASE_NUMBER_H
 #define TS_BASE_NUMBER_H
@@ -40,8 +40,8 @@ size_t ts_i64_format(int64_t value, char ret_text[static TS_NUMBER_TEXT_SIZE]);
 
 /* Room for any text of ts_size_format, with its terminator. */
 #define TS_SIZE_TEXT_SIZE 16
-/* Writes a size for people, in units that are powers of 1000, and returns the length of the text: "999
- * bytes", "1 byte", "91.4 MB". */
+/* Writes a size for people, in units that are powers of 1000, such as "999 bytes", "1 byte" or "91.4 MB".
+ * Returns the length of the text. */
 size_t ts_size_format(uint64_t bytes, char ret_text[static TS_SIZE_TEXT_SIZE]);
 
 #endif

@@ -24,8 +24,7 @@ uint64_t ts_prng_below(struct ts_prng *prng, uint64_t n) {
     ts_assert(n > 0);
     u128 product = (u128)ts_prng_next(prng) * n;
     if ((uint64_t)product < n) {
-        /* The threshold is below n, so only the rare products whose low half is below n need this division.
-         * */
+        /* The threshold is below n, so only the rare products with a low half below n need the division. */
         uint64_t threshold = (0 - n) % n;
         while ((uint64_t)product < threshold)
             product = (u128)ts_prng_next(prng) * n;

@@ -6,12 +6,12 @@
  *
  * One transaction makes the accounts and the total, so that a killed process leaves all of them or none. A
  * transfer is one transaction of two accounts: half of the transfers are two additions; the other half read
- * both accounts and put both with their versions checked.
+ * both accounts, and put both balances with a check of each account's version.
  *
  * Reads of several stores are not a snapshot. A look at the bank therefore ends with a transaction that
- * checks every version that was read: when it commits, all of them were current at one moment. Prepared
- * transactions of killed processes make this transaction fail, so the look is repeated until they are
- * settled.
+ * checks every version that was read: when this transaction commits, all versions were current at one moment.
+ * Prepared transactions of killed processes make this transaction fail, so the look is repeated until they
+ * are settled.
  */
 #ifndef TS_BENCH_BANK_H
 #define TS_BENCH_BANK_H

@@ -1,7 +1,7 @@
 /*
  * The standard scenarios: which keys a transaction writes, on which stores. A transaction puts one value of
- * BENCH_VALUE_LEN bytes on each store of its pattern. In zipfian and mixed it reads the keys first and checks
- * that they have not changed since, so that two transactions on the same keys conflict.
+ * BENCH_VALUE_LEN bytes on each store of its pattern. In zipfian and mixed a transaction first reads its
+ * keys, and checks that they have not changed since, so that two transactions on the same keys conflict.
  *
  *   scenario     keys                                              stores
  *   uniform      any of a store's keys, equally likely             pairs in turn: (0,1), (1,2), … (n-1,0)

@@ -159,7 +159,7 @@ enum cli_exit cli__coord_open(const char *verb, const struct cli_arguments *argu
 enum cli_exit cli__coord_close(struct cli_coord *coord, enum cli_exit status) {
     ts_coord_free(coord->coord);
     const enum cli_exit ended = cli__finish_out(coord->out, status);
-    /* The exit status is that of the operation, even if the metrics cannot be written. Otherwise users would
+    /* If the metrics cannot be written, the exit status is still that of the operation. Otherwise users would
      * repeat the operation. */
     if (coord->coordinator && coord->metrics)
         (void)cli__finish_stdout(

@@ -65,7 +65,7 @@ static void put_options(FILE *out) {
 }
 
 /*
- * Writes the function that both shells run. It sets `offered` to the possible words at the cursor, from the
+ * Writes the function that both shells run. It sets `offered` to the possible words at the cursor, using the
  * words before the cursor. "verb" is the first word, or the first two words for a verb with two words.
  */
 static void put_function(FILE *out) {

@@ -10,8 +10,8 @@
 
 struct cli_import_examples {
     char *text;       /* the field `examples` of the rule; NULL: no examples, or memory ran out */
-    size_t not_found; /* omitted examples; in most of them the rule finds nothing */
-    size_t wrong;     /* omitted texts without a secret; in most of them the rule finds one */
+    size_t not_found; /* omitted examples, for instance because the rule finds nothing in them */
+    size_t wrong;     /* omitted texts without a secret, for instance because the rule finds one */
 };
 
 /* Searches the examples with a rule. `rule` is the text of a rule file that contains only this rule. The

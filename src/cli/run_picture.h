@@ -34,7 +34,7 @@ struct cli_item {
     struct ts_bytes address; /* address of the target; empty: no name */
     struct ts_bytes label;   /* label of the last trouble; empty: no trouble */
     uint64_t troubles;       /* how often the shard was parked or handed back */
-    /* The last troubles, the newest first; NULL: none, or memory has run out. */
+    /* The last troubles, the newest first; NULL: there are none, or memory has run out. */
     const struct ts_fleet_decisions *decisions;
 };
 

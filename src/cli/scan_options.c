@@ -211,8 +211,8 @@ static bool read_calendar(const char *text, int64_t *ret_seconds) {
     return true;
 }
 
-/* Reads a date. A text that begins with '@', or with a number and '-' such as 2026-01-31, must be seconds or
- * a calendar date (read_calendar). git's rules for dates apply to other texts. */
+/* Reads a date. read_calendar reads a text that begins with '@', or with a number and '-', such as
+ * 2026-01-31. git's rules for dates apply to other texts. */
 static bool read_date(const char *text, int64_t *ret_seconds) {
     size_t len = strspn(text, "0123456789");
     if (text[0] == '@' || (len > 0 && text[len] == '-'))
@@ -436,8 +436,7 @@ static void read_texts(const struct cli_arguments *arguments, struct cli_scan_op
     scan->ceilings = getenv("GIT_CEILING_DIRECTORIES");
 }
 
-/* Returns the path of the user's state folder, or NULL if there is no such folder. The caller frees the path.
- * */
+/* Returns the path of the user's state folder, or NULL if there is none. The caller frees the path. */
 static char *find_state_folder(void) {
     const char *state = getenv("XDG_STATE_HOME");
     const char *home = getenv("HOME");

@@ -30,8 +30,7 @@ enum cli_exit cli__scan_run(struct cli_scan_options *options, struct ts_report *
 const atomic_bool *cli__scan_stop_flag(void);
 
 /* Marks the findings that the baseline contains, if there is a baseline. If the findings and the baseline
- * cannot be compared, prints why and returns the exit status of this error; otherwise returns CLI_EXIT_DONE.
- * */
+ * cannot be compared, prints why and returns the status of this error; otherwise returns CLI_EXIT_DONE. */
 enum cli_exit cli__scan_compare(const struct cli_scan_options *options, struct cli_baseline *baseline,
                                 struct ts_report *report);
 

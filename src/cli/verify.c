@@ -227,8 +227,8 @@ static void ask(struct job *job, const struct ts_report_finding *finding) {
     (void)ts_out_flush(&out); /* the next answer may take long */
 }
 
-/* Asks about all wanted findings. A repository must not choose where its secrets are sent, so requests of its
- * own rules are never sent. */
+/* Asks about all wanted findings. A repository must not choose where its secrets are sent, so requests of the
+ * repository's own rules are never sent. */
 static enum cli_exit ask_all(struct job *job) {
     enum cli_exit status = CLI_EXIT_DONE;
     for (size_t i = 0; i < job->report->finding_count && status == CLI_EXIT_DONE; i++) {

@@ -8,8 +8,8 @@
  *     while ((result = ts_in_next(&in, &token)) == TS_IN_TOKEN)
  *         ...
  *
- * The caller owns the descriptor. The reader reads more input only when it needs it for the next token, so
- * that a terminal or a pipe is answered line by line.
+ * The caller owns the descriptor. The reader reads more input only when the next token needs it, so that a
+ * terminal or a pipe is answered line by line.
  */
 #ifndef TS_OS_IN_H
 #define TS_OS_IN_H

@@ -1,5 +1,5 @@
-# cmake -DFOLDER=src/report -DOUTPUT=page_data.c -P embed_page.cmake: style and script of the page as arrays of bytes, and their
-# SHA-256 in base64, by which the page's own policy lets them, and nothing else, run.
+# cmake -DFOLDER=src/report -DOUTPUT=page_data.c -P embed_page.cmake: writes the style and the script of the page as arrays of
+# bytes, and their SHA-256 in base64. By these hashes the page's policy allows this style and this script, and no other.
 
 # Hexadecimal digits in base64: six digits, three bytes, are four characters.
 function(base64_of hex ret)

@@ -208,7 +208,7 @@ struct ts_report {
     struct ts_finding_key key;
     bool has_several_keys; /* targets have different salts: their ids cannot be compared */
     size_t rule_count;     /* rules that were used */
-    uint64_t limits_hit;   /* matches abandoned at a step limit; above 0: the scan is incomplete */
+    uint64_t limits_hit;   /* how often a limit for pattern steps was hit; above 0: the scan is incomplete */
     bool has_baseline;
     uint64_t baseline_known; /* findings in the baseline, whose is_new is false */
     /* The tool whose report is the baseline, and how many entries of that report match a finding. NULL: the

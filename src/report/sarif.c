@@ -402,7 +402,7 @@ static void put_physical(const struct report_job *job, const struct ts_report_fi
     ts_out_put_cstring(out, "}, ");
 }
 
-/* Writes the place and the commit. For a finding outside a file, its path below .git says less than these. */
+/* Writes the place and the commit, because a finding outside a file has only a made-up path (put_uri). */
 static void put_logical(const struct report_job *job, const struct ts_report_occurrence *occurrence) {
     struct ts_out *out = job->out;
     const struct ts_report_commit *commit = report__commit_of(job->report, occurrence);

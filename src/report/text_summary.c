@@ -192,8 +192,7 @@ static void put_left_out_one(const struct report_job *job, bool *is_first, const
     *is_first = false;
 }
 
-/* Writes the parts that were not available. The faults say whether the missing parts make the report
- * incomplete. */
+/* Writes the parts that were left out. The faults say whether these parts make the report incomplete. */
 static void put_left_out(const struct report_job *job) {
     struct ts_report_target sum = {.missing_by_design = 0};
     bool is_first = true;
