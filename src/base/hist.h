@@ -3,8 +3,8 @@
  *
  * Values below 128 have a bucket each. From 128 on, every power of two is divided into 64 equal buckets, so
  * the width of a bucket is at most 1/64 of its lowest value; a percentile is reported as the middle of its
- * bucket, with an error of at most 1/128 (0.79 %). Count, smallest, largest, sum and mean are exact. The
- * struct takes 30,248 bytes.
+ * bucket, with an error of at most 1/128 (0.79 %). Count, smallest, largest and sum are exact; the mean is
+ * rounded down. The struct takes 30,248 bytes.
  *
  *     bucket of v < 128:             v
  *     bucket of v in [2^e, 2^(e+1)): 64 * (e - 5) + ((v >> (e - 6)) - 64),  for e = 7 to 63

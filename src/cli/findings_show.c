@@ -27,8 +27,8 @@ static void say_triage(struct cli_coord *coord, const struct ts_fleet_triage *tr
     cli__say(coord, "\n");
 }
 
-/* Prints the decision of a person about a finding, unless the output is JSON. The caller prints the report of
- * the finding after it. Prints an error if the finding is unknown. */
+/* Prints the decision of a person about a finding, unless the output is JSON. The caller then prints the
+ * report of the finding. Prints an error if the finding is unknown. */
 static enum cli_exit say_decision(struct cli_coord *coord, const struct ts_fleet_finding *finding) {
     const struct ts_triage_query query = {coord->tenant, *finding};
     struct ts_triage_room room;
