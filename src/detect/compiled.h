@@ -31,7 +31,7 @@
 
 enum detect_database { DETECT_GATES, DETECT_LONG_GATES, DETECT_KEYWORDS, DETECT_DATABASES };
 
-/* The rules of entry `id` of a database: rules[starts[id]] to rules[starts[id + 1] - 1]. */
+/* The entries of a database. The rules of entry `id` are rules[starts[id]] to rules[starts[id + 1] - 1]. */
 struct detect_entries {
     const char **texts;
     bool *is_anchor;

@@ -22,8 +22,8 @@ struct ts_allow_patterns {
     size_t count;
 };
 
-/* An entry allows a match if all its conditions hold. A condition with a list holds if one item of the list
- * holds. */
+/* An entry allows a match if all its conditions hold. Each condition is a list. It holds if one of its items
+ * fits, or if the list is empty. */
 struct ts_allow {
     struct ts_rule_texts paths; /* globs */
     struct ts_rule_texts rules;
@@ -67,10 +67,10 @@ struct ts_allow_question {
  * Finds the entry that allows a match, in two steps, because callers learn the path last. The first step
  * lists the entries (indexes in allows) that allow the match if the path matches; it ignores the path in the
  * question. After the first entry without paths, it lists only entries that name the finding: these do not
- * change the answer, but count as used. ret_entries has room for allow_count. Returns their number. In the
- * second step, the first listed entry for which ts_allow_has_path holds allows the match. If no listed entry
- * has the path, the match is allowed only if ts_pragma_find returns a mark. Any thread may call these
- * functions.
+ * change the answer, but count as used. ret_entries has room for allow_count. Returns the number of listed
+ * entries. In the second step, the first listed entry for which ts_allow_has_path holds allows the match. If
+ * no listed entry has the path, the match is allowed only if ts_pragma_find returns a mark. Any thread may
+ * call these functions.
  */
 size_t ts_detect_config_consider(const struct ts_detect_config *config,
                                  const struct ts_allow_question *question, uint32_t *ret_entries);

@@ -1,7 +1,7 @@
 /*
- * Finds texts that every match contains. Walks through a pattern from left to right and joins parts that
- * match only a few texts. When no further part can be joined, the texts so far are a candidate. The rarest
- * candidate wins.
+ * Finds a list of texts such that every match of a pattern contains one of them. The search goes through the
+ * pattern from left to right, and joins parts that match only a few texts. When no further part can be
+ * joined, the texts so far are a candidate. The rarest candidate wins.
  */
 #include "derive.h"
 
@@ -323,8 +323,9 @@ static bool token_lead(struct derivation *d, const struct detect_language *langu
 
 /* ---- the rule ---- */
 
-/* With as_pattern, writes a regular expression that matches only this text. Otherwise copies the text, which
- * then has no letters in ANY_CASE. */
+/* With as_pattern, writes a regular expression that matches only this text (letters with ANY_CASE in both
+ * cases). Without as_pattern, copies the text, which must not have letters with ANY_CASE. Returns NULL when
+ * memory runs out. */
 static char *write_text(const struct text *text, bool as_pattern, struct ts_arena *arena) {
     char *made = ts_arena_take(arena, (size_t)text->len * 4 + 1);
     char *to = made;

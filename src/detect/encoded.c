@@ -1,10 +1,10 @@
 /*
  * Finds encoded text, decodes it in parts, and scans each part as a frame.
  *
- * A part is DETECT_PART_CORE of encoded text with DETECT_PART_MARGIN on both sides. A match that depends on
- * at most DETECT_ENCODED_REACH bytes of the input is completely in one of the parts, wherever the input is
- * cut. report() in search.c drops matches that touch the cut end of a part, because the next part contains
- * them.
+ * A part has DETECT_PART_CORE characters of encoded text, and DETECT_PART_MARGIN more on both sides. A match
+ * that depends on at most DETECT_ENCODED_REACH bytes of the input is completely in one of the parts, wherever
+ * the input is cut. report() in search.c drops matches that touch the cut end of a part, because the next
+ * part contains them.
  *
  * base64 does not show where a group of four begins. The beginning of the text may be far away, and line
  * breaks shift it, so all four groupings are tried. Only one gives readable text; the other three are
@@ -227,7 +227,7 @@ struct ts_span detect__base64_around(struct ts_bytes bytes, struct ts_span zone)
     return (struct ts_span){from, to - from};
 }
 
-/* Scans a full part, and keeps its end as the margin of the next part. */
+/* Scans a full part, and keeps its last two margins, with which the next part begins. */
 static void next_part(struct base64_text *text) {
     enum { KEPT = 2 * DETECT_PART_MARGIN };
     text->cut.after = true;
@@ -416,8 +416,8 @@ static size_t decode_around(struct ts_scanner *scanner, struct detect_frame *fra
     return cut.after ? escape + DETECT_PART_CORE : at;
 }
 
-/* Text without percent signs may be long, so this loop processes many bytes at once, and compilers can
- * vectorise it. */
+/* Text without percent signs may be long, so is_unbroken_strip checks STRIP bytes in a loop that compilers
+ * can vectorise. */
 enum { STRIP = 64 };
 
 static bool is_unbroken_strip(const uint8_t *bytes) {

@@ -65,7 +65,7 @@ struct detect_gathered {
     uint8_t bytes[DETECT_GATHERED_MAX];
 };
 
-/* Which rules a gate may start in the current step of a scan. */
+/* The rules that a gate may start in the current step of a scan. */
 enum detect_rules {
     DETECT_ALL_RULES,
     DETECT_SHORT_RULES,
@@ -94,7 +94,7 @@ struct ts_scanner {
     pcre2_match_context *match_context;
     pcre2_jit_stack *jit_stack;
     detect_classify *classify;
-    size_t *searched_to; /* searched_to of all frames, for each depth and rule */
+    size_t *searched_to; /* memory of the frames' searched_to: one element for each depth and rule */
     struct detect_searched {
         uint32_t *rules; /* rules whose searched_to is not 0 */
         size_t count;

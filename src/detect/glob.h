@@ -4,9 +4,9 @@
  *     *       any characters but '/'         ?      one character but '/'        [a-z] [!a-z]   one of them
  *     **      any characters, also slashes   a, a slash and two stars: everything below a
  *
- * A pattern without '/' (except at its end) matches the last part of the path or any folder in it; others
- * begin at the top. A pattern that ends with '/', or that names a folder, matches everything below it. An archive is a
- * folder, too: "deploy.zip" matches "deploy.zip!/etc/app.env".
+ * A pattern without '/' (except at its end) matches the last part of the path, or any folder of the path.
+ * Other patterns begin at the top. A pattern that ends with '/', or that names a folder, matches everything
+ * below it. An archive is a folder, too: "deploy.zip" matches "deploy.zip!/etc/app.env".
  */
 #ifndef TS_DETECT_GLOB_H
 #define TS_DETECT_GLOB_H

@@ -27,8 +27,8 @@ void detect__landmark_add(struct detect_landmarks *landmarks, struct ts_landmark
     landmarks->count++;
 }
 
-/* Merges two lists in place, from the end, into room for both. Landmarks that are in both lists leave a gap
- * at the front, which is closed at the end. */
+/* Merges two lists in place, from the end, into room for both. Each landmark that is in both lists leaves a
+ * gap before the merged landmarks. At the end, the gap is closed. */
 void detect__landmarks_join(struct detect_landmarks *landmarks, const struct ts_landmark *others,
                             size_t count) {
     if (count > TS_LANDMARKS_MAX - landmarks->count) {

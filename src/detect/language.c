@@ -171,7 +171,7 @@ static bool read_class(struct parser *p, uint64_t set[4]) {
 
 static struct detect_language *parse_choice(struct parser *p);
 
-/* Parses the letters of (?i) or (?i: after "(?". Returns false if they are unknown. */
+/* Parses the letters after "(?", as in (?i) or (?i:. Returns false if a letter is unknown. */
 static bool read_flags(struct parser *p) {
     bool on = true;
     for (; *p->at && *p->at != ')' && *p->at != ':'; p->at++)
@@ -276,8 +276,8 @@ static bool read_count(const char **at, uint32_t *ret_count) {
     return count <= REPEAT_MAX;
 }
 
-/* Parses {3}, {3,5} or ?; a bounded pattern has no other repeats. Returns false if there is no repeat,
- * because a brace may also be a literal. */
+/* Parses {3}, {3,5} or ?; a bounded pattern has no other repeats. Returns false if there is no repeat here. A
+ * brace without a repeat is a literal. */
 static bool read_repeat(struct parser *p, struct detect_counts *ret_counts) {
     const char *at = p->at;
     struct detect_counts counts = {0, 1};

@@ -59,8 +59,7 @@ enum detect_token_start {
 enum detect_token_start detect__language_token_start(const struct detect_language *language, uint32_t reach,
                                                      uint32_t *ret_most);
 
-/* Generates a text of the language, a different text in each call. Returns the length, or 0 if the text is
- * empty or does not fit. */
+/* Generates a random text of the language. Returns its length, or 0 if the text is empty or does not fit. */
 size_t detect__language_make(const struct detect_language *language, struct ts_prng *prng, uint8_t *ret_text,
                              size_t size);
 

@@ -1,4 +1,4 @@
-/* Finds where the first token of a secret begins: follows all paths through a pattern at once. */
+/* Finds where the first token of a secret begins, by following all paths through a pattern at once. */
 #include "language.h"
 
 #include "classify.h"
@@ -71,7 +71,8 @@ static void ways_unite(struct walk *w, struct ways *ways, const struct ways *oth
     ways->end = other->end > ways->end ? other->end : ways->end;
 }
 
-/* Moves the states of a run to the next byte, which makes the run longer. */
+/* Adds the state of a run that has become longer by one byte. If the run now has a token's shape, records its
+ * start instead. */
 static void lengthen(struct walk *w, struct ways *ways, struct place place) {
     place.digits = place.digits < DETECT_DIGITS_MIN ? place.digits : DETECT_DIGITS_MIN;
     if (place.len < DETECT_RUN_MIN || place.digits < DETECT_DIGITS_MIN) {

@@ -18,7 +18,8 @@ static int order_of(size_t a, size_t b) {
     return (a > b) - (a < b);
 }
 
-/* Compares by the secret's start, then by its length (longer first), rule, depth, and the match's start. */
+/* Compares by the secret's start, then by its length (longer first), rule, depth, the match's start,
+ * encodings, and the match's length. */
 static int compare(const void *a, const void *b) {
     const struct ts_match *x = a;
     const struct ts_match *y = b;

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Features that are not words, by the names that rules/model.txt uses. */
+/* Features that are not words, with their names in rules/model.txt. */
 #define FEATURES(X)                                                                                          \
     X(BIAS, "bias")                                                                                          \
     X(LENGTH_6, "length-6")                                                                                  \
@@ -77,7 +77,7 @@ enum { SYMBOL_DIGIT = 26, SYMBOL_OTHER = 27, SYMBOLS = 28 };
  * length of a word. KIND_WORD is the kind of feature for plain words. */
 enum { TABLE_SIZE = 16384, WORD_MAX = 24, KIND_WORD = 'w' };
 
-/* A path that lowers the score by this much belongs to tests, examples or documents. */
+/* A path that lowers the score by at least this much belongs to tests, examples or documents. */
 enum { UNLIKELY_PATH = 1000 };
 
 struct entry {

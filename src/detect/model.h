@@ -43,8 +43,9 @@ enum ts_confidence ts_model_confidence_at(const struct ts_rule *rule, struct ts_
 /* Returns the probability that the value is a secret, in thousandths: 731 for a score of 1000. */
 unsigned ts_model_probability(int32_t score);
 
-/* Returns whether the text is a word or a name made of words, such as "postgres", "SECRET_KEY" or "client1": short, only
- * letters and separators, at most two digits at its end, and with pairs of letters that are usual in words. */
+/* Returns whether the text is a word or a name made of words, such as "postgres", "SECRET_KEY" or "client1".
+ * The text is short, has only letters and separators, ends with at most two digits, and has pairs of letters
+ * that are usual in words. */
 bool ts_model_is_word(struct ts_bytes text);
 
 /* Visits the features of a match that a scored rule has found in this text. The text must not be decoded

@@ -10,11 +10,12 @@
 struct detect_sight {
     struct ts_bytes secret;
     struct ts_bytes name;   /* the name that the value is assigned to */
-    struct ts_bytes before; /* the line before the name, at most TS_RULE_NAME_BEFORE bytes before the match */
+    struct ts_bytes before; /* the part of the line that precedes the name (detect__line_before) */
     const char *rule;       /* id of the rule */
 };
 
-/* Returns the part of the line before the name of a secret. */
+/* Returns the part of the line that precedes the name of a secret, or the match if there is no name. It
+ * begins at most TS_RULE_NAME_BEFORE bytes before the match. */
 struct ts_bytes detect__line_before(struct ts_bytes text, struct ts_bytes name, size_t match_from);
 
 /* Returns the score, limited to int16_t and always above TS_MODEL_SCORE_LEAST. visit may be NULL. */

@@ -98,8 +98,8 @@ static const char *const open[] = {
     "integrity",  "username",  "authenticity",   "secretsmanager", "taglib",
 };
 
-/* Suffixes after the last dot of a name that is a file name. The value then belongs to the file, such as its
- * checksum. */
+/* Suffixes that, after the last dot of a name, show that the name is a file name. The value then belongs to
+ * the file, such as its checksum. */
 static const char *const extensions[] = {
     "php", "js",   "ts",   "jsx",  "tsx", "py",  "java", "go",    "rb",  "cs",    "vue",
     "css", "scss", "html", "json", "md",  "yml", "yaml", "swift", "kt",  "scala", "cpp",

@@ -74,8 +74,8 @@ const struct detect_code *detect__code_get(struct detect_ready_rule *ready) {
     return code;
 }
 
-/* Returns syntax in the pattern that looks beyond the window of a match, or that differs between the two
- * engines; NULL if there is none. */
+/* Returns the first escape in the pattern that looks beyond the window of a match, or that differs between
+ * the two engines; NULL if there is none. */
 static const char *find_forbidden(const char *pattern) {
     static const char *const escapes[] = {"\\A", "\\Z", "\\z", "\\G", "\\K", "\\X", "\\R", "\\C"};
     for (const char *at = pattern; *at; at++) {

@@ -23,7 +23,8 @@ static const struct {
 };
 
 /* Returns the pattern that replaces the {{name}} at `at`, and sets *ret_len to the length of the name with
- * its braces. Returns NULL if the name is unknown. If there is no name at `at`, also sets *ret_len to 0. */
+ * its braces. Returns NULL if the name is unknown. If there is no name at `at`, returns NULL and sets
+ * *ret_len to 0. */
 static const char *name_at(const char *at, size_t *ret_len) {
     *ret_len = 0;
     if (at[0] != '{' || at[1] != '{')

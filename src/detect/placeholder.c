@@ -9,7 +9,7 @@
 
 enum { LONGEST = 512, SEQUENCE_MIN = 9 };
 
-/* Keys from the public documentation of their issuers. */
+/* Values that are public, mostly keys from the documentation of their issuers. */
 static const char *const documented[] = {
     "AKIAIOSFODNN7EXAMPLE",
     "AKIAI44QH8DHBEXAMPLE",
@@ -30,7 +30,7 @@ static const char *const documented[] = {
     "nnch734d00sl2jdk",
     "pfkkdhi9sl3r4s00",
     "kd94hf93k423kf44",
-    /* the public beta key of Giphy */
+    /* the public beta key of Giphy, and the seed of an nkey in the documents of NATS */
     "dc6zaTOxFJmzC",
     "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY",
     /* the test keys of Stripe's documents */
@@ -99,9 +99,9 @@ static bool is_call(const char *text, size_t len) {
 }
 
 /*
- * Returns whether the text has a name or an expression between `open` and `close`, which refers to a value.
- * The end of the text may cut off the expression. Any other text after `open` does not count, because random
- * passwords may contain `open`, too.
+ * Returns whether the text has a name or an expression between `open` and `close`. Such a text refers to a
+ * value. The expression may be cut off at the end of the text. Any other text after `open` does not count,
+ * because random passwords may contain `open`, too.
  */
 static bool has_expression(const char *text, const char *open, const char *close) {
     static const char expression[] =
@@ -205,8 +205,8 @@ static bool is_sequence(const char *text, size_t len) {
     return longest >= SEQUENCE_MIN && longest * 2 >= len;
 }
 
-/* Returns whether most letters and digits are the successor of the letter or digit before them, as in
- * aBc123DeF456Ghi789. The case is ignored. */
+/* Returns whether more than half of the characters are a letter or digit that succeeds the character before,
+ * as in aBc123DeF456Ghi789. Short texts do not count. The case is ignored. */
 static bool is_stepped(const char *lower, size_t len) {
     enum { LEAST = 16 };
     size_t steps = 0;
@@ -215,12 +215,13 @@ static bool is_stepped(const char *lower, size_t len) {
     return len >= LEAST && steps * 2 > len;
 }
 
-/* Returns whether the text is the hash of a password of MySQL: a star and 40 digits, such as *4C8A.... */
+/* Returns whether the text is the hash of a password of MySQL: a star and 40 hexadecimal digits, such as
+ * *4C8A.... */
 static bool is_mysql_hash(const char *lower) {
     return lower[0] == '*' && strspn(lower + 1, "0123456789abcdef") == 40 && lower[41] == '\0';
 }
 
-/* Returns whether the text is the hash of a password of PostgreSQL: md5 and 32 digits. */
+/* Returns whether the text is the hash of a password of PostgreSQL: md5 and 32 hexadecimal digits. */
 static bool is_postgres_hash(const char *lower) {
     return strncmp(lower, "md5", 3) == 0 && strspn(lower + 3, "0123456789abcdef") == 32 && lower[35] == '\0';
 }
@@ -453,8 +454,8 @@ static bool is_own_user(struct ts_bytes start, struct ts_bytes secret) {
            (user == 0 || start.data[user - 1] == '/');
 }
 
-/* Judges the match of a scored rule: the model decides, except for values that are obviously made up. Returns
- * false if the match is rejected. */
+/* Judges the match of a scored rule: the model decides. Values that are obviously made up have low
+ * confidence. Returns false if the model rejects the match. */
 static bool judge_by_model(const struct ts_rule *rule, const struct detect_around *around,
                            struct ts_bytes secret, bool is_invented, struct detect_judgement *ret) {
     struct detect_sight sight = {

@@ -7,8 +7,8 @@
 #include "base/bytes.h"
 
 #define TS_LINES_MAX 4096
-/* Returns the complete lines of a span of the text, without the last line break; at most TS_LINES_MAX bytes
- * on either side of the span. */
+/* Returns the lines that contain the span, without the last line break. On either side of the span, the
+ * result has at most TS_LINES_MAX bytes. */
 struct ts_span ts_lines_of(struct ts_bytes text, struct ts_span span);
 
 /* Returns the line before these lines. If these lines are the first ones, returns an empty span at their

@@ -89,7 +89,7 @@ struct ts_rule_texts {
     size_t count;
 };
 
-/* A text in which the rule finds exactly this secret; secret is NULL for a text that must not match. */
+/* A text in which the rule finds exactly this secret. If the text must not match, the secret is empty. */
 struct ts_rule_example {
     struct ts_bytes text;
     struct ts_bytes secret;
@@ -150,7 +150,7 @@ struct ts_rule {
     struct ts_rule_texts paths;
     struct ts_rule_texts not_paths; /* the rule does not apply to these paths */
     struct ts_rule_texts keywords;  /* a keyword is at most `distance` bytes before the secret; any case */
-    struct ts_rule_texts pair;      /* rules of secrets with a key id: a match near the secret is that id */
+    struct ts_rule_texts pair;      /* rule of a key id: the rules of the secrets that have such an id */
     uint32_t distance;
     double entropy; /* minimum entropy in bits per character; 0: any */
     enum ts_validator validators[TS_RULE_VALIDATORS_MAX];

@@ -404,8 +404,9 @@ static void derive(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *
     const char *problem = detect__rule_derive(rule, yaml->arena, &field);
     if ((is_sound && !problem) || rule->pattern[0] == '\0')
         return;
-    /* If the reach cannot be computed, the pattern may be invalid in any rule. Then that problem is
-     * reported. */
+    /* If the reach cannot be computed, the pattern may be invalid, even in a rule without other problems. If
+     * it is invalid, only that problem is reported. If the rule has other problems, such as wrong keywords,
+     * they may have caused the problem of another field, which is then not reported. */
     bool has_no_reach = problem && strcmp(field, "reach") == 0;
     struct ts_rule at_pattern = {.file = rule->file, .id = rule->id, .pattern = rule->pattern};
     at_pattern.reach = UINT32_MAX;
@@ -414,7 +415,7 @@ static void derive(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *
     bool is_good = has_no_reach ? detect__rule_verify(&at_pattern, &error) : code != NULL;
     if (!is_good)
         detect__yaml_pass(yaml, &error);
-    else if (has_no_reach || (problem && is_sound)) /* in an unsound rule, wrong keywords may be the cause */
+    else if (has_no_reach || (problem && is_sound))
         detect__yaml_fail(yaml, at_pattern.line, field, "%s", problem);
     detect__code_free(code);
 }

@@ -46,7 +46,7 @@ __attribute__((format(printf, 3, 4))) static void warn(const struct check *check
     check->visit(check->context, &error);
 }
 
-/* Collects the matches in an example. */
+/* The matches in an example: their number, and whether the wanted secret is among them. */
 struct found {
     struct ts_bytes wanted;
     size_t count;

@@ -59,7 +59,7 @@ static int compare_ids(const void *a, const void *b) {
     return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Passes problems to the visitor, and remembers whether there was a problem. */
+/* Passes problems to the visitor, counts them, and remembers the first one. */
 struct problems {
     const struct ts_ruleset *set;
     struct ts_detect_error *first;
@@ -86,7 +86,7 @@ static bool same_id(const struct indexed_id *ids, size_t i) {
     return i > 0 && strcmp(ids[i - 1].id, ids[i].id) == 0;
 }
 
-/* Marks new rules whose id is not unique among the new rules. */
+/* Reports and marks each new rule whose id an earlier new rule already has. */
 static void find_duplicates(const struct ts_ruleset *set, const struct indexed_id *ids, size_t total,
                             bool *gone, struct problems *problems) {
     for (size_t i = 1; i < total; i++) {

@@ -7,7 +7,7 @@
  *     ts_ruleset_add_file(&set, "team.yml", &error)    a rule replaces an earlier one with the same id
  *     ts_ruleset_release(&set);
  *
- * When adding fails, the set is unchanged.
+ * When adding fails, the set is unchanged, unless it has a visitor (see `visit`).
  */
 #ifndef TS_DETECT_RULESET_H
 #define TS_DETECT_RULESET_H

@@ -426,7 +426,7 @@ static void find_landmarks(struct ts_scanner *scanner, struct detect_frame *fram
 }
 
 /* Finds the changed landmarks, and joins them with the unchanged landmarks. Returns false if there are too
- * many. */
+ * many, or if the unchanged landmarks are not known. */
 static bool renew_landmarks(struct ts_scanner *scanner, struct detect_frame *frame) {
     const struct ts_landmarks *known = &scanner->scan->landmarks;
     if (!known->are_known)

@@ -74,7 +74,7 @@ typedef void ts_match_found(void *context, const struct ts_match *match);
 
 /* Counts since the scanner was made. */
 struct ts_scanner_work {
-    uint64_t bytes; /* bytes that the gates have read */
+    uint64_t bytes; /* bytes of the searched zones, and of decoded texts */
     uint64_t gate_hits;
     uint64_t pattern_runs;
     uint64_t limits_hit; /* patterns that stopped because they needed too many steps */

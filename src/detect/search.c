@@ -62,8 +62,8 @@ static size_t end_of(struct ts_span span) {
     return span.from + span.len;
 }
 
-/* Returns the bytes of the parent frame that a part of a decoded text comes from. An empty part comes from no
- * bytes. */
+/* Returns the bytes of the parent frame that a part of a decoded text comes from. The part must not be
+ * empty. */
 static struct ts_span outward(const struct detect_frame *frame, struct ts_span span) {
     ts_assert(span.len > 0);
     size_t from = frame->origin + frame->from[span.from];
@@ -290,7 +290,7 @@ void detect__search(struct ts_scanner *scanner, struct detect_frame *frame, uint
             return;
         /* 0 means that not all groups fitted into the match data, which is harmless. */
         if (result < 0) {
-            /* Too many steps: the pattern stops here, and the stop is counted. */
+            /* Too many steps at this offset. The failure is counted, and the next offset is tried. */
             scanner->counts.limits_hit++;
             if (++limits > LIMITS_MAX)
                 return;

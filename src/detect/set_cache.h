@@ -16,7 +16,7 @@ bool detect__cache_place(const struct ts_detector *detector, const char *folder,
 
 enum detect_cache_read { DETECT_CACHE_READ, DETECT_CACHE_ABSENT, DETECT_CACHE_DAMAGED };
 
-/* Fills in detector->databases from the file. */
+/* Sets detector->databases and detector->gate_width from the file. */
 enum detect_cache_read detect__cache_read(struct ts_detector *detector,
                                           const struct detect_cache_place *place);
 

@@ -64,7 +64,7 @@ static uint64_t bits_between(unsigned from, unsigned last) {
     return (UINT64_MAX >> (63 - last)) & (UINT64_MAX << from);
 }
 
-/* Follows a run that begins or ends outside the two blocks, byte by byte. */
+/* Follows a run byte by byte, because it may extend beyond the range or the two blocks. */
 static void visit_far_run(const struct walk *walk, size_t last) {
     const uint8_t *data = walk->bytes.data;
     size_t from = last;

@@ -25,7 +25,7 @@ static uint32_t crc32_of(struct ts_bytes bytes) {
 
 /* Accepts a prefix with _, and a body whose last six characters are the CRC-32 of the rest of the body in
  * base 62. Tokens without a correct checksum (older ones, or from another issuer) fail the check, but are
- * still reported. */
+ * still reported, with low confidence. */
 static enum detect_verdict validate_crc62(struct ts_bytes secret) {
     static const char alphabet[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     const uint8_t *underscore = memchr(secret.data, '_', secret.len);
@@ -115,8 +115,8 @@ static bool is_der_sequence(const uint8_t *der, size_t len, size_t *ret_whole) {
     return true;
 }
 
-/* If a program divides the body into several strings, removes the quotes between the strings. The first
- * string begins before the body. */
+/* If a program divides the body into several strings, removes the quotes and everything between the strings.
+ * The first string begins before the body. */
 static struct ts_bytes join_strings(struct ts_bytes body, uint8_t *memory, size_t size) {
     bool is_inside = true;
     size_t len = 0;
@@ -254,7 +254,8 @@ bool detect__is_password_word(struct ts_bytes text) {
     return false;
 }
 
-/* Returns the letter for which the character is often written in passwords, or 0. */
+/* Returns the letter that the character replaces in passwords: 'o' for '0'. Returns a letter itself in lower
+ * case, and 0 for other characters. */
 static char undisguised(uint8_t c) {
     static const char disguises[] = "0134578$@";
     static const char letters[] = "oieastbsa";
@@ -290,7 +291,8 @@ bool detect__is_disguised_word(struct ts_bytes text) {
     return false;
 }
 
-/* Returns whether the text is a call: name(..., perhaps with a closing parenthesis at the end. */
+/* Returns whether the text looks like a call: it begins with name(, or has a closing parenthesis after an
+ * opening one. */
 static bool is_call(const char *lower) {
     size_t name = strspn(lower, "abcdefghijklmnopqrstuvwxyz0123456789_.");
     const char *open = strchr(lower, '(');
@@ -384,7 +386,7 @@ static enum detect_verdict validate_password(struct ts_bytes name, struct ts_byt
 }
 
 /* Checks user:password in base64. Somebody used this text to log in, so even a weak password counts. Only
- * words that mean "password" are rejected. */
+ * malformed texts, placeholders and words that mean "password" are rejected. */
 static enum detect_verdict validate_basic(struct ts_bytes secret) {
     uint8_t decoded[384];
     size_t len = detect__base64_decode(secret, decoded, sizeof decoded);
@@ -404,8 +406,8 @@ static bool is_name_char(uint8_t c) {
     return isalnum(c) || c == '_' || c == '-';
 }
 
-/* Returns whether the text is a name with dots, such as a.b-c.d_e, in which each part begins with a
- * letter. */
+/* Returns whether the text is a name with dots, such as a.b-c.d_e, in which each part begins with a letter or
+ * '_'. */
 static bool is_dotted_name(struct ts_bytes text) {
     bool begins = true;
     size_t dots = 0;

@@ -62,7 +62,8 @@ bool detect__names_itself(struct ts_bytes text);
  * PASSWORD_OF_STEP_6. */
 bool detect__is_constant(struct ts_bytes text);
 
-/* Compares only letters and digits, in any case: user_password equals userPassword. */
+/* Returns whether the names have the same letters and digits, in any case: user_password equals
+ * userPassword. */
 bool detect__is_same_name(struct ts_bytes a, struct ts_bytes b);
 
 /* The parts of a match besides its secret. */
@@ -70,7 +71,7 @@ struct detect_around {
     struct ts_bytes name;   /* the name that detect__name_before returns */
     struct ts_bytes start;  /* the part of the match before the secret */
     struct ts_bytes after;  /* the part of the match after the secret */
-    struct ts_bytes before; /* scored rules: the line before the name */
+    struct ts_bytes before; /* scored rules: the part of the line before the name */
 };
 
 struct detect_judgement {

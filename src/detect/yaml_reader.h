@@ -45,16 +45,16 @@ void detect__yaml_pass(struct detect_yaml *yaml, const struct ts_detect_error *e
 
 unsigned detect__yaml_line(const yaml_node_t *node);
 
-/* Returns false if the node is not a mapping. Reports an error if a key occurs twice, or is not one of the
- * names (at most 64). */
+/* Returns false if the node is NULL or not a mapping. Reports an error if the node is not a mapping, if a key
+ * occurs twice, or if a key is not one of the names (at most 64). */
 bool detect__yaml_mapping(struct detect_yaml *yaml, yaml_node_t *node, const char *what,
                           const char *const *names, size_t name_count);
 
 /* Returns the value of a key, or NULL if the mapping has no such key. */
 yaml_node_t *detect__yaml_get(struct detect_yaml *yaml, yaml_node_t *mapping, const char *key);
 
-/* Sets *ret_text to a scalar's bytes, borrowed. Reports an error and returns false if the node is not a
- * scalar. */
+/* Sets *ret_text to a scalar's bytes, borrowed. Returns false for a NULL node. Reports an error and returns
+ * false if the node is not a scalar. */
 bool detect__yaml_scalar(struct detect_yaml *yaml, yaml_node_t *node, const char *field,
                          struct ts_bytes *ret_text);
 

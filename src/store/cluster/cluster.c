@@ -84,8 +84,8 @@ static uint64_t deadline_of(const struct ts_cluster *cluster, const struct ts_cl
     return clock->monotonic_ns(clock->context) + timeout_ms * 1000000;
 }
 
-/* For each store that did not answer, derives the meta record from the record of a store that answered. Its
- * version 0 marks it as derived. */
+/* For each store that did not answer, derives the meta record from the record of a store that answered.
+ * Version 0 marks a derived record. */
 static void assume_metas(struct ts_cluster *cluster, const bool *answered) {
     size_t known = 0;
     while (!answered[known])
@@ -143,7 +143,7 @@ static enum ts_store_result read_metas(struct ts_cluster *cluster, const struct 
     return result;
 }
 
-/* Timelines of servers. */
+/* ---- timelines of servers ---- */
 
 struct asking {
     struct ts_cluster *cluster;
@@ -175,7 +175,7 @@ void ts_cluster_share_timelines(struct ts_cluster *cluster, ts_cluster_call *cal
     store__timelines_note(&timelines, false);
 }
 
-/* Routing. */
+/* ---- routing ---- */
 
 static enum ts_store_result bad_routing(struct ts_store_error *ret_error, const char *why) {
     return store__error(ret_error, TS_STORE_BAD_USAGE, SIZE_MAX, "routing: %s", why);
@@ -365,7 +365,7 @@ static enum ts_store_result settle(struct ts_cluster *cluster, const struct ts_c
     return result;
 }
 
-/* Init. */
+/* ---- init ---- */
 
 /* Checks that all existing meta records belong to one cluster, in the right places, with the same routing.
  * Only then may init continue. */
@@ -469,7 +469,7 @@ static enum ts_store_result check_routing(struct ts_cluster *cluster, const char
     return build_router(cluster, routing, ret_error);
 }
 
-/* Stores that the caller has opened, or that are opened from URLs. */
+/* ---- making a cluster, over open stores or from URLs ---- */
 
 enum ts_store_result ts_cluster_init_over(struct ts_store *const *stores, size_t count, const char *routing,
                                           const struct ts_cluster_options *options,
@@ -515,7 +515,7 @@ enum ts_store_result ts_cluster_open_over(struct ts_store *const *stores, size_t
     return ts_cluster_init_over(stores, count, NULL, options, ret_cluster, ret_error);
 }
 
-/* Checks the routing before any store is opened, because opening would create its directory. */
+/* Checks the routing before any store is opened, because opening a store may create its directory. */
 static enum ts_store_result try_routing(size_t count, const char *routing, struct ts_store_error *ret_error) {
     struct ts_cluster *cluster = cluster_new(count);
     if (cluster == NULL)

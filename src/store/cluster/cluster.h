@@ -43,7 +43,7 @@ typedef enum ts_store_result ts_cluster_call(void *context, uint32_t place, stru
 void ts_cluster_share_timelines(struct ts_cluster *cluster, ts_cluster_call *call, void *context);
 
 /* Accepts copies as the stores of the cluster. The caller has opened the cluster with accept_copy, and has
- * settled everything in it. */
+ * settled all its prepared transactions. */
 enum ts_store_result ts_cluster_meet_anew(struct ts_cluster *cluster, struct ts_store_error *ret_error);
 
 #endif

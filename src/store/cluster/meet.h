@@ -9,8 +9,8 @@
 /*
  * Checks the open stores (not NULL) that have not met the other stores of this process yet. Each must be in
  * its own directory. Any two stores must have been open together when they were last open. Then records the
- * new meeting. Call it again for stores that are opened later. met[i] is true if store i was checked already.
- * Returns FOREIGN, and changes nothing, if a store is a copy.
+ * new meeting. Call it again for stores that are opened later. met[i] is true if store i was checked already;
+ * after a successful check, the function sets it. Returns FOREIGN, and changes nothing, if a store is a copy.
  */
 enum ts_store_result store__meet(struct ts_store *const *stores, size_t count, bool *met,
                                  struct ts_store_error *ret_error);

@@ -97,8 +97,8 @@ static void note(const struct store__timelines *timelines, size_t on, size_t pla
     const struct ts_op ops[] = {{.kind = TS_OP_CHECK, .key = at, .version = version},
                                 {.kind = TS_OP_PUT, .key = at, .value = ts_bytes_of(value, sizeof value)}};
     struct ts_call call = {.kind = TS_CALL_APPLY, .batch = {ops, 2}};
-    /* If the write fails, the next turn repeats it. If another process has changed the note first, the check
-     * fails, which is harmless. */
+    /* If the write fails, the next call of store__timelines_note repeats it. If another process has changed
+     * the note first, the check fails, which is harmless. */
     (void)timelines->call(timelines->context, (uint32_t)on, &call);
 }
 

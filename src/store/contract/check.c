@@ -44,7 +44,7 @@ static enum ts_store_result check_op(const struct ts_op *op, size_t index, struc
     return TS_STORE_OK;
 }
 
-/* Refuses two operations on one key if they exclude each other. */
+/* Refuses two writes of one key, and two checks of one key. */
 static enum ts_store_result check_pair(const struct ts_op *ops, size_t earlier, size_t later,
                                        struct ts_store_error *ret_error) {
     if (is_write(&ops[earlier]) != is_write(&ops[later]))

@@ -1,6 +1,7 @@
 /*
  * The meta record of a store: its cluster, its place in the cluster, the epoch, and how keys are routed.
- * `store init` writes the record, and only fencing changes it. docs/formats/meta.md has the byte layout.
+ * `store init` writes the record. Afterwards only fencing changes it. docs/formats/meta.md has the byte
+ * layout.
  */
 #ifndef TS_STORE_CONTRACT_META_H
 #define TS_STORE_CONTRACT_META_H

@@ -7,8 +7,8 @@
 
 #include "turnstone/cluster.h"
 
-/* Distinguishes a directory from all its copies. It is still the same after the directory is moved or mounted
- * again. All zeros: unknown. */
+/* Distinguishes a directory from all its copies. The origin does not change when the directory is moved or
+ * mounted again. All zeros: unknown. */
 struct store__origin {
     uint64_t born_ns; /* birth time: every copy has a different one, and no program can set it */
     uint64_t inode;   /* for file systems without birth time */

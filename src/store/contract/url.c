@@ -59,8 +59,8 @@ static struct ts_bytes before_any(struct ts_bytes text, const char *stops) {
 
 /*
  * Returns a database URL that could not be parsed, in a form that is safe for a message. A password may be
- * between the first colon and the last at sign, or among the options. It may contain an unescaped question
- * mark.
+ * between the first colon and the last at sign, or among the options. A password may contain an unescaped
+ * question mark.
  */
 static const char *shown_database(struct ts_bytes rest, char ret_text[static SHOWN_SIZE]) {
     char escaped[SHOWN_SIZE];
@@ -116,8 +116,8 @@ static const char *decode(struct ts_bytes part, char **to) {
     return start;
 }
 
-/* Reports a bad URL. `position` is its index in the list, or SIZE_MAX. Without a scheme, the text is not
- * shown: it may be the rest of a password that contains a comma. */
+/* Reports a bad URL. `position` is its index in the list, or SIZE_MAX. If an item of a list has no scheme,
+ * its text is not shown, because it may be the rest of a password that contains a comma. */
 static enum ts_store_result bad(struct ts_bytes text, size_t position, const char *why,
                                 struct ts_store_error *ret_error) {
     char escaped[SHOWN_SIZE];
@@ -138,7 +138,7 @@ static void split(struct ts_bytes rest, struct parts *ret_parts) {
     if (cut(&rest, '?', &authority))
         parts.options = rest;
     rest = authority;
-    /* A password may contain a slash, but never an at sign, so the last at sign ends it. */
+    /* A password may contain a slash. The hosts contain no at sign, so the last at sign ends the password. */
     const uint8_t *at = rest.len == 0 ? NULL : memrchr(rest.data, '@', rest.len);
     if (at != NULL) {
         size_t len = (size_t)(at - rest.data);

@@ -7,9 +7,9 @@
  *                                                          a database; postgres:// means the same
  *
  * Options are those of libpq. HOST is a host, an address in brackets, or a socket directory with its slashes
- * written as %2F. Several hosts are one store: a primary and its standbys. In every part %XX is one byte; a comma
- * that does not separate hosts is written %2C. For omitted parts, libpq's own defaults apply (PGPASSWORD, ~/.pgpass
- * and so on), except for the host, which is required.
+ * written as %2F. Several hosts are one store: a primary and its standbys. In every part, %XX is one byte. A
+ * comma that does not separate hosts is written %2C. For omitted parts, libpq's own defaults apply
+ * (PGPASSWORD, ~/.pgpass and so on), except for the host, which is required.
  */
 #ifndef TS_STORE_CONTRACT_URL_H
 #define TS_STORE_CONTRACT_URL_H
@@ -48,8 +48,8 @@ struct store_url {
     char *decoded; /* memory that the other texts point into */
 };
 
-/* Parses a URL. Returns OK or BAD_CONFIGURATION (FAILED when memory runs out), with one line that names the
- * fix and contains no password. */
+/* Parses a URL. Returns OK, BAD_USAGE, BAD_CONFIGURATION (the text is too long) or FAILED (out of memory).
+ * The error is one line that names the fix and contains no password. */
 enum ts_store_result store__url_parse(struct ts_bytes text, struct store_url *ret_url,
                                       struct ts_store_error *ret_error);
 void store__url_release(struct store_url *url);

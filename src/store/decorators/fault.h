@@ -1,7 +1,7 @@
 /*
  * A decorator that makes calls fail, by rules that say exactly when: N calls pass, then M calls fail; or each
  * call fails with some probability, reproducible from a seed. The first rule that fails a call decides how it
- * fails. Every rule counts all calls of its kind.
+ * fails. Every rule counts all calls that it applies to.
  *
  *   ERROR         the call is not carried out and ends with `result`
  *   LOST_REPLY    the call is carried out, and ends with UNKNOWN
@@ -34,7 +34,7 @@ struct ts_fault_rule {
     enum ts_fault_kind kind;
     uint32_t calls; /* kinds of calls that the rule applies to, as a set of TS_FAULT_CALL; 0: all */
     /* The rule applies only to batches that put a key with this prefix. If the prefix is empty, the rule
-     * applies to all batches. The caller owns the prefix. */
+     * applies to all calls. The caller owns the prefix. */
     struct ts_bytes puts;
     uint64_t after; /* number of calls that pass before the first failure */
     uint64_t times; /* number of calls that fail after that; 0: all */

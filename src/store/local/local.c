@@ -176,7 +176,7 @@ static bool reload_promise(void *context, struct ts_bytes key, struct ts_bytes s
     bool sound = promise != NULL && key.len > 0 && key.len <= TS_STORE_GID_MAX &&
                  store__record_open(STORE_SPACE_PROMISE, key, stored, &record) &&
                  wants_of(record.body, promise) && store__promises_reserve(&local->promises) &&
-                 /* This step never has to wait, because promises that existed at the same time do not
+                 /* This claim never has to wait, because promises that existed at the same time do not
                   * conflict. */
                  store__claim_step(local->keys, &promise->claim) == STORE_CLAIM_COMPLETE;
     if (!sound) {

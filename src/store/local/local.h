@@ -33,9 +33,9 @@ struct store__local {
     pthread_mutex_t mutex; /* guards the fields below */
     struct store__promises promises;
     uint64_t next_version;
-    uint64_t version_bound; /* stored: every assigned version is at most this one */
+    uint64_t version_bound; /* stored: every assigned version is below this one */
     uint64_t last_ms;
-    uint64_t kept_ms;          /* stored: the latest time that earlier processes used */
+    uint64_t kept_ms;          /* stored: later processes use no earlier time */
     uint64_t fixed_ms;         /* a frozen time; 0: the clock runs */
     struct local__call *calls; /* calls that wait for a lock */
 };
@@ -52,8 +52,9 @@ struct store__local_store {
 };
 
 /*
- * Makes the core over a backend, which it owns, even on failure. Reads meta, version and promises from the
- * backend. Takes the locks of the promises again before any other call can take them.
+ * Makes the core over a backend. The core owns the backend; on failure, the backend is closed. Reads meta,
+ * version and promises from the backend. Takes the locks of the promises again before any other call can take
+ * them.
  */
 enum ts_store_result store__local_new(struct store__backend *backend, const struct ts_store_clock *clock,
                                       const char *name, struct store__local **ret_local,

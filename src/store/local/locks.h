@@ -28,7 +28,7 @@ struct store__want {
 };
 
 struct store__claim {
-    struct store__want *wants; /* sorted, each key once; owned by the claim once it is complete */
+    struct store__want *wants; /* sorted, each key once; the caller frees the array after the release */
     size_t count;
     size_t held; /* the claim holds the locks of the first `held` wants */
 
@@ -41,7 +41,7 @@ struct store__claim {
 enum store__claim_state {
     STORE_CLAIM_COMPLETE,
     STORE_CLAIM_WAITS,
-    STORE_CLAIM_NO_MEMORY, /* the claim is unchanged; release it */
+    STORE_CLAIM_NO_MEMORY, /* the claim keeps the locks that it has; release it */
 };
 
 struct store__locks *store__locks_new(void);

@@ -47,7 +47,8 @@ bool store__record_open(enum store__space space, struct ts_bytes key, struct ts_
                         struct store__record *ret_record);
 
 /*
- * The body of a promise has the version that its writes get, and then entries in the order of the batch.
+ * The body of a promise has the version that its writes get, and then entries: first the checks, then the
+ * writes, each in the order of the batch.
  *
  *   u64 version, u32 entry count, then for each entry: u8 kind, u16 key length, u32 value length, key, value
  */

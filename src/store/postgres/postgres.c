@@ -80,8 +80,8 @@ static bool connect_slot(struct postgres_job *job) {
 }
 
 /* Continues with the next host after a host has refused the connection. libpq itself does this only for a
- * host that cannot be reached. But a host that answers and refuses, for example a standby that does not have
- * the database yet, must not hide the primary either. */
+ * host that cannot be reached. But the primary must also be found if an earlier host answers and refuses,
+ * such as a standby that does not have the database yet. */
 static bool connect_elsewhere(struct postgres_job *job) {
     const bool is_refused =
         job->error.result == TS_STORE_BAD_CONFIGURATION || job->error.result == TS_STORE_BUSY;

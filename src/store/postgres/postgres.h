@@ -95,10 +95,10 @@ struct postgres_slot {
     PostgresPollingStatusType polling;
     uint64_t connect_until_ns;
     bool is_set_up;
-    uint64_t timeline;    /* timeline of the server while the session lives; 0: unknown */
+    uint64_t timeline;    /* timeline of the session's server; 0: unknown */
     bool is_unreplicated; /* the server has answered without its synchronous standby */
     bool is_unqueued;     /* the session's prepared statements take no advisory locks */
-    bool in_block;        /* a failed explicit transaction must still be ended */
+    bool in_block;        /* an explicit transaction is open, or failed; it must be ended */
     bool is_parsed[POSTGRES_STATEMENT_COUNT];
     bool is_parsing[POSTGRES_STATEMENT_COUNT]; /* the statement's preparation was sent, but not answered */
     uint64_t statement_timeout_ms;             /* statement_timeout of the session; UINT64_MAX: unknown */
@@ -193,7 +193,7 @@ void postgres__connection_drop(struct postgres_slot *slot);
 /* Returns true if the slot has a connection that the server has not closed. */
 bool postgres__connection_is_alive(struct postgres_slot *slot);
 bool postgres__connection_begin(struct postgres_job *job);
-/* After a host did not answer, makes the next connection begin with the next host. */
+/* After a host has failed, makes the next connection begin with the host after it. */
 void postgres__connection_next_host(struct postgres_store *store);
 /* Call it when the session is set up. Returns true if the server is an old primary: a standby has taken its
  * place. */

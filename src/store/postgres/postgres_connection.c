@@ -28,8 +28,8 @@ static const char timeline_sql[] =
  * The settings of every session. Settings that a server does not know are ignored. The statements are made
  * for READ COMMITTED. Durability is raised to the level of an ordinary commit, never lowered. The plans are
  * fixed: each statement has one good plan, by the primary key, whatever the statistics say. The server ends a
- * statement whose client is gone. It ends a session whose host is gone after about 25 s, and releases the
- * session's locks.
+ * statement whose client is gone. About 25 s after a client's host is gone, the server ends the session and
+ * releases its locks.
  */
 static const char set_durable[] =
     "SELECT set_config('synchronous_commit', 'on', false) "

@@ -183,7 +183,7 @@ static void take_identify(struct postgres_job *job, enum postgres_item item, PGr
 
 static const struct postgres_work identifying = {.send = send_identify, .take = take_identify};
 
-/* Returns an empty text if the server lacks these functions, or if this user may not call them. */
+/* If the server lacks the functions in this query, or if this user may not call them, the text is empty. */
 enum ts_store_result postgres__identify(struct ts_store *base, uint64_t deadline_ns,
                                         char ret_text[static STORE_IDENTITY_SIZE],
                                         struct ts_store_error *ret_error) {

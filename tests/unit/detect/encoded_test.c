@@ -54,7 +54,7 @@ static void plain_text_is_not_encoded(void **state) {
 
 static void base64_is_decoded_at_every_alignment(void **state) {
     (void)state;
-    /* The texts are "key=tok_...;" with 0, 1 and 2 additional bytes before the token's name. */
+    /* The texts are "key=tok_...;" with 0, 1 and 2 additional bytes before "key". */
     FINDS("a: a2V5PXRva183YTJiOWM0ZDFlNmYzZzhoNWowazs=", 8, 33, 1, BASE64);
     FINDS("a: LmtleT10b2tfN2EyYjljNGQxZTZmM2c4aDVqMGs7", 9, 33, 1, BASE64);
     FINDS("a: Li5rZXk9dG9rXzdhMmI5YzRkMWU2ZjNnOGg1ajBrOw==", 11, 32, 1, BASE64);

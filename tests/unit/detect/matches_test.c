@@ -24,8 +24,8 @@ static void a_match_that_another_one_covers_is_removed(void **state) {
                                  match(2, 15, 9), match(2, 30, 5), match(3, 30, 5), match(3, 40, 5)};
     size_t left = ts_matches_settle(&rules, matches, 8);
     /* These matches are left: a at 8, b at 9, g at 30 and h at 40. Of two matches of rule a, the larger one
-     * is kept. A match of rule g is kept only where no other rule matches. Of two equal matches, the first
-     * one is kept. */
+     * is kept. A match of the generic rule g is removed where a match of rule a overlaps it. Of the equal
+     * matches of the generic rules g and h, that of g is kept. */
     assert_int_equal(left, 4);
     static const size_t places[] = {8, 9, 30, 40};
     static const uint32_t whose[] = {0, 1, 2, 3};

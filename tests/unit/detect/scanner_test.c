@@ -209,7 +209,7 @@ static void place_examples(const struct kit *with, size_t filler_max) {
             struct ts_scanner_input scan = {.bytes = ts_bytes_of(text.bytes, text.len)};
             if (!finds_example(with, scan, i, example->secret))
                 fail_msg("%s is not found behind %zu bytes", rule->id, begin);
-            /* A scan of changed bytes uses only the gates of long rules. */
+            /* A scan of changed bytes also uses the database of the gates of long rules. */
             struct ts_span changed = {begin, example->text.len};
             scan.changed = &changed;
             scan.changed_count = 1;

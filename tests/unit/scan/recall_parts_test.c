@@ -359,7 +359,7 @@ static void objects_that_earlier_tips_reach_are_not_read_again(void **state) {
     (void)state;
     struct book book = {.begins = 0};
     struct scanned first = scan(&book, 0);
-    assert_true(book.again.len >= 20); /* again has the archive, and the tag with a secret in its name */
+    assert_true(book.again.len >= 20); /* `again` has the archive, and the tag with a secret in its name */
     clear_pages(&book.known);
     struct scanned second = scan(&book, 0);
     assert_true(second.is_whole);

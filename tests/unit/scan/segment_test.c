@@ -101,7 +101,7 @@ static void any_changed_bit_ends_the_file_there(void **state) {
     close(fd);
 }
 
-/* Blocks of another file, and the same page at another position, are refused. */
+/* The second page of one file is refused as the first page of another file. */
 static void a_page_belongs_to_its_file_and_its_place(void **state) {
     (void)state;
     int fd = make_file();

@@ -3,8 +3,9 @@
  * a long history, a large blob, a long chain of deltas, archives and many findings.
  *
  * Moments and delays are CPU time, so that other load of the machine does not count. The delay of a scan with
- * two threads is the sum of the delays of both threads. For a run by hand, STOPPING_SCALE=20 makes the repository
- * larger, and STOPPING_STOPS=30 stops fewer scans. The test prints the worst delays.
+ * two threads is the sum of the delays of both threads. For a run by hand, STOPPING_SCALE=20 makes the
+ * repository larger, and STOPPING_STOPS=30 reduces the number of stopped scans. The test prints the worst
+ * delays.
  */
 #include "repo_maker.h"
 
@@ -75,7 +76,7 @@ static void make_history(void) {
     assert_int_equal(pclose(out), 0);
 }
 
-/* Commits versions of one file, each a delta of the version before, and an archive. */
+/* Commits versions of one file, each of which becomes a delta of another version, and then an archive. */
 static void make_chain(void) {
     sh("cd repo && git checkout -qf main && head -c %u large.txt > chain.txt && for i in $(seq 1 25); do "
        "echo \"key = $i\" >> chain.txt && git add chain.txt && git commit -qm $i; done",
