@@ -65,9 +65,9 @@ struct ts_detector {
     uint32_t short_before, short_after; /* rules that are not long: maximum reach on either side */
     uint32_t long_before, long_after;   /* long rules: maximum reach on either side; 0: no long rules */
     uint32_t token_before, token_after; /* rules with the gate token: maximum reach on either side */
-    /* Rules with the gate token: maximum distance from the start of a match to its run. */
+    /* Rules with the gate token: maximum distance from the start of a keyword to the run of its secret. */
     uint32_t distance_max;
-    uint32_t gate_width; /* length of the longest text of a gate */
+    uint32_t gate_width; /* maximum length of a text that a gate matches */
     bool has_token_rules;
 };
 

@@ -48,8 +48,9 @@ struct ts_match {
  * leftmost remains. A secret of a generic rule is removed if it overlaps a secret of a specific rule. Of two
  * secrets of generic rules, the inner one is removed; if they are equal, the secret of the later rule is
  * removed. A private key is removed if another rule for private keys finds the key with more context. If two
- * specific rules find a secret at the same place, the more specific one remains. Between a generic rule and a
- * rule with paths the path decides. The path is not known here, so both matches remain.
+ * specific rules find a secret at the same place, the more specific one remains. If the matches of a generic
+ * rule and of a rule with paths overlap, the path decides which one counts. The path is not known here, so
+ * both matches remain.
  *
  * The list must be complete, because separate parts of a list would give another result. So matches that are
  * kept for a later version of the input must be unsettled.

@@ -54,7 +54,7 @@ struct detect_code *detect__code_new(const struct ts_rule *rule, struct ts_detec
         return NULL;
     }
     made->secret_group = (uint32_t)group;
-    /* Without JIT matching is slower, but the results are the same. */
+    /* Without JIT, matching is slower, but the results are the same. */
     (void)pcre2_jit_compile(made->code, PCRE2_JIT_COMPLETE);
     return made;
 }

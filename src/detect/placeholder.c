@@ -514,7 +514,7 @@ bool detect__judge_secret(const struct ts_rule *rule, const struct detect_around
             /* Among the matches of scored rules, single words are mostly texts and names of programs. */
             if (rule->scored && rule->validators[i] == TS_VALIDATOR_PASSWORD && detect__is_one_word(secret))
                 return false;
-            /* For scored rules the model decides about the value, but not about its name. */
+            /* For scored rules, the model decides about the value, but not about its name. */
             lowered = lowered || !rule->scored || rule->validators[i] == TS_VALIDATOR_CREDENTIAL_NAME;
             break;
         case DETECT_KEEP:

@@ -45,8 +45,8 @@ static bool reserve(struct ts_ruleset *set, size_t more) {
     return TS_GROW(set->rules, set->capacity, set->count + more);
 }
 
-/* The id of a rule, and its index. An array of these is sorted by id, so that an earlier rule with the id of
- * a new rule is found quickly, even among thousands. */
+/* The id of a rule, and its index. settle() sorts an array of these by id, so that rules with equal ids are
+ * neighbours. */
 struct indexed_id {
     const char *id;
     size_t index;

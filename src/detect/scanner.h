@@ -19,7 +19,7 @@
  * Rules with a long reach make the neighbourhood of changed bytes wide. So a scan keeps its landmarks, the
  * places of the literals and anchors of rules. If the scan of a later version gets the unchanged landmarks,
  * it searches only changed bytes for new ones, and runs patterns where a landmark is near enough to a change.
- * Without landmarks it searches the whole neighbourhood again.
+ * Without landmarks, it searches the whole neighbourhood again.
  *
  * A scanner belongs to one thread. It takes several hundred KiB.
  */
@@ -94,8 +94,8 @@ bool ts_scanner_scan(struct ts_scanner *scanner, const struct ts_scanner_input *
                      void *context);
 
 /* Returns all landmarks of the input of the last scan; valid until the next scan. The landmarks are unknown
- * if there are too many, after a scan without gates, and after a scan of changed bytes without known
- * landmarks. */
+ * if there are too many, if the input is too large (TS_LANDMARKS_MAX), after a scan without gates, and after
+ * a scan of changed bytes without known landmarks. */
 struct ts_landmarks ts_scanner_landmarks(const struct ts_scanner *scanner);
 
 struct ts_scanner_work ts_scanner_counts(const struct ts_scanner *scanner);

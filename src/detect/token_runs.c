@@ -56,7 +56,7 @@ struct walk {
     size_t floor; /* floor, ceiling: a run is followed beyond the range up to these limits */
     size_t ceiling;
     const struct detect_run_visitor *visitor;
-    struct block block; /* if sixteen is 0 there is nothing to visit, and the other fields are invalid */
+    struct block block; /* if sixteen is 0, there is nothing to visit, and the other fields are invalid */
 };
 
 /* Returns a mask with the bits from `from` to `last`. */

@@ -18,7 +18,7 @@ struct detect_run_visitor {
     void *context;
     void (*run)(void *context, struct ts_span run);
     void (*zeros)(void *context, size_t at); /* called for a zero byte that begins four alternating pairs */
-    bool any_digits;                         /* visit also runs with fewer than two digits */
+    bool any_digits;                         /* also visit runs with fewer than two digits */
 };
 
 /*

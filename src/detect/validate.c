@@ -140,7 +140,7 @@ static enum detect_verdict validate_pem(struct ts_bytes secret) {
     if (!dashes)
         return DETECT_REJECT;
     struct ts_bytes body = ts_bytes_skip(secret, (size_t)(dashes - secret.data) + 5);
-    /* In base64 of the URL alphabet a dash is a character. Armour does not use that alphabet, so the body
+    /* In base64 of the URL alphabet, a dash is a character. Armour does not use that alphabet, so the body
      * ends at the first dash. */
     const uint8_t *end = memmem(body.data, body.len, "-----", 5);
     if (end)

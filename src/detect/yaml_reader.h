@@ -30,8 +30,8 @@ struct detect_yaml {
     struct ts_arena *arena;
 };
 
-/* Parses the text. On failure the error is set, and the reader must still be released. The root is NULL for an
- * empty document. */
+/* Parses the text. On failure, the error is set, and the reader must still be released. The root is NULL for
+ * an empty document. */
 bool detect__yaml_open(struct detect_yaml *yaml, const char *file, struct ts_bytes text,
                        struct ts_arena *arena, struct ts_detect_error *error, yaml_node_t **ret_root);
 void detect__yaml_release(struct detect_yaml *yaml);

@@ -21,9 +21,9 @@ enum ts_store_result ts_cluster_init_over(struct ts_store *const *stores, size_t
 /* Checks, without opening a store, whether the list can be the list of a cluster. */
 enum ts_store_result ts_cluster_check_urls(const char *urls, struct ts_store_error *ret_error);
 
-/* If only this process can open one of the stores, returns true to the first caller for each cluster, and
- * false to later callers. Prepared transactions on such a store belong to processes that have ended, so the
- * first caller must settle them. */
+/* If at least one of the stores can be open in only one process at a time, returns true to the first caller
+ * for each cluster. Otherwise, and to later callers, returns false. Prepared transactions on such a store
+ * belong to processes that have ended, so the first caller must settle them. */
 bool ts_cluster_inherit(struct ts_cluster *cluster);
 
 /* Returns the meta record of a store: as read when the cluster was opened, or as ts_cluster_expect has set it

@@ -8,7 +8,7 @@
 #include "turnstone/cluster.h"
 
 /*
- * Opens a store; the caller closes it. On failure the error names the URL without its password, the reason
+ * Opens a store; the caller closes it. On failure, the error names the URL without its password, the reason
  * and the fix.
  */
 enum ts_store_result ts_store_open(const char *url, const struct ts_store_options *options,

@@ -54,8 +54,8 @@ static bool read_note(const struct store__timelines *timelines, size_t on, size_
     return is_read;
 }
 
-/* A function that is called for each note that a store (`on`) has, or could have, about another store
- * (`place`). */
+/* for_each calls such a function for each pair of stores: store `on` may have a note about the store at
+ * `place`. */
 typedef void note_visit(const struct store__timelines *timelines, size_t on, size_t place, void *context);
 
 static void for_each(const struct store__timelines *timelines, note_visit *visit, void *context) {

@@ -74,7 +74,7 @@ enum ts_store_result store__local_fix_time(struct store__local *local, uint64_t 
 /*
  * Behaves as if the process had ended and restarted, without closing the backend. Waiting calls end as
  * UNAVAILABLE, and the store's records are read again. No other thread may be in a call. If reading fails,
- * the contents in memory are unchanged.
+ * the core can only be freed, because some of the records are missing.
  */
 enum ts_store_result store__local_restart(struct store__local *local, struct ts_store_error *ret_error);
 

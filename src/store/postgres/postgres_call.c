@@ -354,7 +354,7 @@ static bool writes(const struct ts_batch *batch) {
 static void take_call(struct postgres_job *job, enum postgres_item item, PGresult *result) {
     struct ts_call *call = job->call;
     if (item == POSTGRES_ITEM_LAST) {
-        /* In a failed transaction, PREPARE succeeds but rolls back. After an error in this pipeline the
+        /* In a failed transaction, PREPARE succeeds but rolls back. After an error in this pipeline, the
          * server skips PREPARE, so no test reaches this line with a real server. Nevertheless this line is
          * necessary: a transaction that was not prepared must never count as a promise. */
         if (call->kind == TS_CALL_PREPARE && strcmp(PQcmdStatus(result), "PREPARE TRANSACTION") != 0)
@@ -383,7 +383,7 @@ static void take_call(struct postgres_job *job, enum postgres_item item, PGresul
         take_lag(job, result);
         return;
     case TS_CALL_APPLY:
-        /* For small batches the first statement has already returned the version. */
+        /* For small batches, the first statement has already returned the version. */
         if (PQnfields(result) > 1)
             call->version = number_at(result, 0, 1);
         return;

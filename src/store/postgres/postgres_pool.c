@@ -76,8 +76,8 @@ void postgres__pool_give_back(struct postgres_job *job) {
         if (store->queue_first == NULL)
             store->queue_last = NULL;
         first->slot = slot;
-        /* Wakes the job before the lock is released. After that, the job may see its slot, end, and close the
-         * descriptor. */
+        /* Wakes the job before the lock is released. After the release, the job may see its slot, end, and
+         * close the descriptor. */
         wake(first);
     }
     pthread_mutex_unlock(&store->lock);

@@ -171,7 +171,7 @@ static rocksdb_options_t *make_options(void) {
     rocksdb_options_t *options = rocksdb_options_create();
     rocksdb_options_set_create_if_missing(options, 1);
     rocksdb_options_set_paranoid_checks(options, 1);
-    /* By default RocksDB reads a log as far as it can. Then one bad byte in the middle would silently drop
+    /* By default, RocksDB reads a log as far as it can. Then one bad byte in the middle would silently drop
      * every synced write after it, and parts of transactions. Here only an incomplete last record is ignored;
      * everything else is damage. */
     rocksdb_options_set_wal_recovery_mode(options, rocksdb_tolerate_corrupted_tail_records_recovery);

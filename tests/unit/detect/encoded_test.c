@@ -75,8 +75,8 @@ static void base64_of_binary_is_left_alone(void **state) {
     finds_nothing("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIj", 48);
 }
 
-/* In the three texts, one, two and three bytes FF are before the token, and as many bytes that are not text
- * are after the token. */
+/* In the three texts, one, two and three bytes FF are before the token, and the same number of bytes that are
+ * not text are after the token. */
 static void a_token_between_bytes_that_are_no_text_is_whole(void **state) {
     (void)state;
     FINDS("/3Rva183YTJiOWM0ZDFlNmYzZzhoNWowawE=", 1, 33, 1, BASE64);
