@@ -815,11 +815,11 @@ enum ts_git_error git__find_added(struct ts_git_graph *graph, const struct git__
                                   bool *ret_is_whole, struct ts_git_fault *ret_fault) {
     struct ts_git_set *none = NULL;
     struct tracing t = {.graph = graph,
-                        .is_added = is_added,
                         .digest_bytes_max = digest_bytes_max(graph),
                         .found_bytes_max = git__graph_memory(graph) / 2};
     enum ts_git_error error = ts_git_set_new(graph->repo, &none, ret_fault);
     t.blobs = none;
+    t.is_added = is_added;
     if (error == TS_GIT_OK)
         error = ts_git_set_new(graph->repo, &t.leads, ret_fault);
     if (error == TS_GIT_OK &&
